@@ -1,0 +1,274 @@
+//! Where a new message belongs: which atom it opens or joins, which call it answers.
+
+use std::borrow::Cow;
+
+use super::atom::{Atom, AtomKind, OpenCall};
+use super::{Entry, History, tidy};
+use crate::message::{Body, Form, Message, Role, ToolResult, Wire};
+use crate::warning::{Oddity, Warning};
+
+/// Whether a text is a note that a program put into the user's mouth; such a note opens no turn.
+fn is_reminder(text: &str) -> bool {
+    text.trim_start().starts_with("<system-reminder>")
+}
+
+impl History {
+    /// Appends a message and says at which index it stands.
+    pub fn append(&mut self, message: Message) -> usize {
+        let index = self.entries.len();
+        let mut view = match tidy::tidy(index, &message, &mut self.warnings) {
+            Some(repaired) => Cow::Owned(repaired),
+            None => Cow::Borrowed(&message),
+        };
+        let atom = match message.role {
+            Role::System => self.place_system(index, &view),
+            Role::Assistant => self.place_assistant(index, &mut view),
+            Role::User | Role::Tool => self.place_answer_or_user(index, &mut view),
+        };
+        let repaired = match view {
+            Cow::Owned(repaired) => Some(Box::new(repaired)),
+            Cow::Borrowed(_) => None,
+        };
+        let sent = repaired.as_deref().unwrap_or(&message);
+        let tokens = self.counter.message(sent);
+        self.values.append(index, sent);
+        self.entries.push(Entry { message, repaired, tokens, atom });
+        self.tokens += tokens;
+        if let Some(atom) = self.atoms.get_mut(atom) {
+            atom.tokens += tokens;
+        }
+        index
+    }
+
+    fn open_atom(&mut self, kind: AtomKind, message: usize) -> usize {
+        self.atoms.push(Atom::new(kind, message, self.turns.len()));
+        self.atoms.len() - 1
+    }
+
+    fn warn(&mut self, at: usize, oddity: Oddity, text: impl Into<String>) {
+        self.warnings.push(Warning::at(at, oddity, text));
+    }
+
+    fn place_system(&mut self, index: usize, view: &Message) -> usize {
+        if view.parts.is_empty() {
+            return self.place_empty(index);
+        }
+        if self.lead == self.atoms.len() {
+            self.lead += 1;
+        } else {
+            self.warn(index, Oddity::MidSystem, "a system message in the middle of the conversation");
+        }
+        self.open_atom(AtomKind::System, index)
+    }
+
+    fn place_empty(&mut self, index: usize) -> usize {
+        self.warn(index, Oddity::EmptyMessage, "an empty message is not sent");
+        self.open_atom(AtomKind::Empty, index)
+    }
+
+    fn place_assistant(&mut self, index: usize, view: &mut Cow<'_, Message>) -> usize {
+        if view.parts.is_empty() {
+            return self.place_empty(index);
+        }
+        let kind = if view.calls().next().is_some() {
+            AtomKind::Exchange
+        } else if view.only_thinks() {
+            AtomKind::Thought
+        } else {
+            AtomKind::Reply
+        };
+        let joined = self.join_assistant(index, kind);
+        let atom = joined.unwrap_or_else(|| self.open_atom(kind, index));
+        self.link_calls(index, atom, view);
+        atom
+    }
+
+    /// Thinking belongs to what follows it, and calls made in one breath belong together, also where a wire
+    /// writes each as an item of its own.
+    fn join_assistant(&mut self, index: usize, kind: AtomKind) -> Option<usize> {
+        let last = self.atoms.len().checked_sub(1)?;
+        let thinks_last =
+            self.atoms.last()?.messages.last().and_then(|&m| self.message(m)).is_some_and(Message::only_thinks);
+        let atom = self.atoms.last_mut()?;
+        let open = match atom.kind {
+            AtomKind::Thought => true,
+            AtomKind::Exchange => !atom.answered && (thinks_last || kind != AtomKind::Reply),
+            _ => false,
+        };
+        if !open {
+            return None;
+        }
+        atom.messages.push(index);
+        if atom.kind == AtomKind::Thought {
+            atom.kind = kind;
+        }
+        Some(last)
+    }
+
+    fn link_calls(&mut self, index: usize, atom: usize, view: &mut Cow<'_, Message>) {
+        let calls: Vec<(usize, String, String)> = view
+            .parts
+            .iter()
+            .enumerate()
+            .filter_map(|(at, part)| match &part.body {
+                Body::Call(call) => Some((at, call.id.clone(), call.name.clone())),
+                _ => None,
+            })
+            .collect();
+        if !calls.is_empty() {
+            self.newest_exchange = Some(atom);
+        }
+        for (at, given, name) in calls {
+            let id = self.links.claim(&given, index, at);
+            if id != given {
+                self.warn_renamed(index, &given, &id, view);
+                rename(view, at, &id);
+            }
+            let early = self.links.wait(&given, atom);
+            if early.is_some() {
+                self.warn(index, Oddity::EarlyResult, format!("the result of {name} stands before the call"));
+            }
+            if let Some(atom) = self.atoms.get_mut(atom) {
+                atom.open.push(OpenCall { id, given, name, message: index, early });
+            }
+        }
+    }
+
+    fn warn_renamed(&mut self, index: usize, given: &str, id: &str, view: &Message) {
+        if !given.is_empty() {
+            self.warn(index, Oddity::RepeatedId, format!("the call id {given:?} is used twice; sent as {id:?}"));
+        } else if view.raw.as_ref().is_none_or(|raw| raw.wire() != Wire::Gemini) {
+            // Gemini pairs calls and results by order and name; there an id is not missed.
+            self.warn(index, Oddity::MissingId, format!("a call without an id; sent as {id:?}"));
+        }
+    }
+
+    fn place_answer_or_user(&mut self, index: usize, view: &mut Cow<'_, Message>) -> usize {
+        let had_results = view.results().next().is_some();
+        let home = self.match_results(index, view);
+        if view.has_text() || view.role == Role::User && !had_results && !view.parts.is_empty() {
+            self.latest_user = Some(index);
+        }
+        match home {
+            Some(atom) => {
+                self.join_results(index, atom, view);
+                atom
+            }
+            None if view.parts.is_empty() && had_results => self.open_atom(AtomKind::Orphan, index),
+            None if view.parts.is_empty() => self.place_empty(index),
+            None => self.open_turn(index, view),
+        }
+    }
+
+    fn open_turn(&mut self, index: usize, view: &Message) -> usize {
+        if self.atoms.last().is_some_and(|atom| atom.kind == AtomKind::User) {
+            self.warn(index, Oddity::RepeatedUser, "two user messages in a row; joined where the wire needs it");
+        }
+        let reminder = view.texts().all(is_reminder) && !view.has_image();
+        if !reminder || self.turns.is_empty() {
+            self.turns.push(self.atoms.len());
+        }
+        self.open_atom(AtomKind::User, index)
+    }
+
+    fn join_results(&mut self, index: usize, home: usize, view: &Message) {
+        let newest = self.atoms.len() - 1;
+        if home != newest {
+            self.warn(index, Oddity::LateResult, "a result that came late; sent right after its call");
+        } else if self.turns.last() != Some(&home) && view.texts().any(|text| !is_reminder(text)) {
+            // The user spoke while the tools ran: what follows answers that.
+            self.turns.push(home);
+        }
+        if let Some(atom) = self.atoms.get_mut(home) {
+            atom.messages.push(index);
+            atom.answered = true;
+        }
+    }
+
+    /// Finds the call of each result; a result without one is taken out of the view.
+    fn match_results(&mut self, index: usize, view: &mut Cow<'_, Message>) -> Option<usize> {
+        let results: Vec<(usize, String, Option<String>)> = view
+            .parts
+            .iter()
+            .enumerate()
+            .filter_map(|(at, part)| match &part.body {
+                Body::Result(result) => Some((at, result.call_id.clone(), result.name.clone())),
+                _ => None,
+            })
+            .collect();
+        let alone = results.len() == 1 && view.parts.len() == 1;
+        let mut home = None;
+        let mut unwanted = Vec::new();
+        for (at, given, name) in results {
+            let call = self.find_call(&given, name.as_deref(), home);
+            let Some((atom, call)) = call else {
+                unwanted.push(at);
+                self.refuse_result(index, &given, alone);
+                continue;
+            };
+            home = Some(atom);
+            if call.id != given {
+                rename(view, at, &call.id);
+            }
+        }
+        if !unwanted.is_empty() {
+            let message = view.to_mut();
+            message.form = Form::Changed;
+            let mut at = 0;
+            message.parts.retain(|_| {
+                at += 1;
+                !unwanted.contains(&(at - 1))
+            });
+        }
+        home
+    }
+
+    fn refuse_result(&mut self, index: usize, given: &str, alone: bool) {
+        if self.links.was_answered(given) {
+            self.warn(index, Oddity::SecondResult, format!("a second result for call {given:?} is not sent"));
+        } else {
+            self.warn(
+                index,
+                Oddity::OrphanResult,
+                format!("a result for {given:?}, a call that was never made, is not sent"),
+            );
+            if alone {
+                self.links.remember_early(given, index);
+            }
+        }
+    }
+
+    /// The call a result answers, taken off the open ones. All results of one message must belong to one atom.
+    fn find_call(&mut self, given: &str, name: Option<&str>, home: Option<usize>) -> Option<(usize, OpenCall)> {
+        let by_id = if given.is_empty() { None } else { self.links.waiting_for(given) };
+        let atom = by_id.or(self.newest_exchange)?;
+        if home.is_some_and(|home| home != atom) {
+            return None;
+        }
+        let open = &mut self.atoms.get_mut(atom)?.open;
+        let fits = |call: &OpenCall| {
+            if by_id.is_some() {
+                call.given == given
+            } else {
+                // One side has no id: the order and the name must do.
+                (given.is_empty() || call.given.is_empty()) && name.is_none_or(|name| name == call.name)
+            }
+        };
+        let at = open.iter().position(fits)?;
+        let call = open.remove(at);
+        self.links.answered(&call.given);
+        Some((atom, call))
+    }
+}
+
+fn rename(view: &mut Cow<'_, Message>, at: usize, id: &str) {
+    let message = view.to_mut();
+    if message.form == Form::AsReceived {
+        message.form = Form::Renumbered;
+    }
+    match message.parts.get_mut(at).map(|part| &mut part.body) {
+        Some(Body::Call(call)) => id.clone_into(&mut call.id),
+        Some(Body::Result(ToolResult { call_id, .. })) => id.clone_into(call_id),
+        _ => {}
+    }
+}

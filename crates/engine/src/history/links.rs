@@ -1,0 +1,64 @@
+//! Which ids are taken, and which atoms wait for which result.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The calls and results seen so far, by the ids they came with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Links {
+    /// Every id that is sent, so that none is sent twice.
+    used: FxHashSet<String>,
+    /// For each id that calls came with, the atoms that wait for a result of it.
+    waiting: FxHashMap<String, Vec<usize>>,
+    /// Ids that got their answer.
+    answered: FxHashSet<String>,
+    /// Results that came before any call of their id.
+    early: FxHashMap<String, usize>,
+}
+
+impl Links {
+    /// The id under which a call is sent: its own where that is free, else a new one.
+    pub(super) fn claim(&mut self, given: &str, message: usize, part: usize) -> String {
+        let wished = if given.is_empty() { format!("call_{message}_{part}") } else { given.to_owned() };
+        let mut id = wished.clone();
+        let mut round = 2;
+        while !self.used.insert(id.clone()) {
+            id = format!("{wished}_{round}");
+            round += 1;
+        }
+        id
+    }
+
+    /// An atom begins to wait for a result; hands over a result that came too early.
+    pub(super) fn wait(&mut self, given: &str, atom: usize) -> Option<usize> {
+        self.waiting.entry(given.to_owned()).or_default().push(atom);
+        self.early.remove(given)
+    }
+
+    /// The newest atom that waits for this id.
+    pub(super) fn waiting_for(&self, given: &str) -> Option<usize> {
+        self.waiting.get(given).and_then(|atoms| atoms.last().copied())
+    }
+
+    /// The newest atom that waited for this id got its result.
+    pub(super) fn answered(&mut self, given: &str) {
+        if let Some(atoms) = self.waiting.get_mut(given) {
+            atoms.pop();
+            if atoms.is_empty() {
+                self.waiting.remove(given);
+            }
+        }
+        self.answered.insert(given.to_owned());
+    }
+
+    /// Whether a call of this id was answered before.
+    pub(super) fn was_answered(&self, given: &str) -> bool {
+        self.answered.contains(given)
+    }
+
+    /// A result nobody asked for is remembered: its call may still come.
+    pub(super) fn remember_early(&mut self, given: &str, message: usize) {
+        if !given.is_empty() {
+            self.early.insert(given.to_owned(), message);
+        }
+    }
+}

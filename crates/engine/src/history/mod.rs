@@ -1,0 +1,167 @@
+//! The messages of one conversation with the indexes that planning needs: atoms, turns, tokens, values.
+//!
+//! Appending costs what the new message costs, however long the history is. Nothing is ever edited: where a
+//! message is irregular, a repaired *view* stands beside it and a warning says so.
+
+mod append;
+mod atom;
+mod links;
+mod tidy;
+mod views;
+
+pub use atom::{Atom, AtomKind, OpenCall};
+pub use views::View;
+
+use std::ops::Range;
+
+use crate::ledger::Index;
+use crate::message::Message;
+use crate::tokens::Counter;
+use crate::warning::Warning;
+use links::Links;
+
+#[derive(Clone, Debug)]
+struct Entry {
+    message: Message,
+    /// The repaired message, where the source is irregular.
+    repaired: Option<Box<Message>>,
+    tokens: usize,
+    atom: usize,
+}
+
+/// A conversation, growing.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    counter: Counter,
+    entries: Vec<Entry>,
+    atoms: Vec<Atom>,
+    turns: Vec<usize>,
+    lead: usize,
+    newest_exchange: Option<usize>,
+    latest_user: Option<usize>,
+    links: Links,
+    values: Index,
+    warnings: Vec<Warning>,
+    tokens: usize,
+}
+
+impl History {
+    /// An empty history whose messages are counted by `counter`.
+    #[must_use]
+    pub fn new(counter: Counter) -> Self {
+        Self { counter, ..Self::default() }
+    }
+
+    /// A history of these messages.
+    pub fn of(counter: Counter, messages: impl IntoIterator<Item = Message>) -> Self {
+        let mut history = Self::new(counter);
+        for message in messages {
+            history.append(message);
+        }
+        history
+    }
+
+    /// How messages are counted.
+    #[must_use]
+    pub const fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    /// How many messages there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// A message as it came.
+    #[must_use]
+    pub fn source(&self, index: usize) -> Option<&Message> {
+        self.entries.get(index).map(|entry| &entry.message)
+    }
+
+    /// A message as it is sent: repaired where the source is irregular.
+    #[must_use]
+    pub fn message(&self, index: usize) -> Option<&Message> {
+        self.entries.get(index).map(|entry| entry.repaired.as_deref().unwrap_or(&entry.message))
+    }
+
+    /// The tokens of a message as it is sent.
+    #[must_use]
+    pub fn message_tokens(&self, index: usize) -> usize {
+        self.entries.get(index).map_or(0, |entry| entry.tokens)
+    }
+
+    /// The atom a message belongs to.
+    #[must_use]
+    pub fn atom_of(&self, message: usize) -> Option<usize> {
+        self.entries.get(message).map(|entry| entry.atom)
+    }
+
+    /// All atoms, oldest first.
+    #[must_use]
+    pub fn atoms(&self) -> &[Atom] {
+        &self.atoms
+    }
+
+    /// One atom.
+    #[must_use]
+    pub fn atom(&self, index: usize) -> Option<&Atom> {
+        self.atoms.get(index)
+    }
+
+    /// The messages of an atom as they are sent, without the answers made for open calls.
+    pub fn atom_messages(&self, atom: usize) -> impl Iterator<Item = &Message> {
+        let messages = self.atoms.get(atom).map_or(&[][..], |atom| &atom.messages);
+        messages.iter().filter_map(|&index| self.message(index))
+    }
+
+    /// The atoms that open a turn, oldest first.
+    #[must_use]
+    pub fn turns(&self) -> &[usize] {
+        &self.turns
+    }
+
+    /// The atoms of a turn.
+    #[must_use]
+    pub fn turn_atoms(&self, turn: usize) -> Range<usize> {
+        let start = self.turns.get(turn).copied().unwrap_or(self.atoms.len());
+        let end = self.turns.get(turn + 1).copied().unwrap_or(self.atoms.len());
+        start..end
+    }
+
+    /// How many atoms at the beginning are system messages.
+    #[must_use]
+    pub const fn lead(&self) -> usize {
+        self.lead
+    }
+
+    /// The newest message in which a user says something.
+    #[must_use]
+    pub const fn latest_user(&self) -> Option<usize> {
+        self.latest_user
+    }
+
+    /// The values seen so far, for the ledger.
+    #[must_use]
+    pub const fn values(&self) -> &Index {
+        &self.values
+    }
+
+    /// What was odd about the messages.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The tokens of all messages.
+    #[must_use]
+    pub const fn tokens(&self) -> usize {
+        self.tokens
+    }
+}

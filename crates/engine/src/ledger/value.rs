@@ -1,0 +1,245 @@
+//! What counts as a value: the identifier-like words of a text, as the retention measure defines them.
+
+use crate::tokens::is_cjk;
+
+/// What a value is, as far as its letters tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A path from the root or the home.
+    AbsolutePath,
+    /// A path inside a project.
+    RelativePath,
+    /// A file name without a folder.
+    File,
+    /// A snake_case or camelCase name.
+    Symbol,
+    /// Names joined by dots.
+    Dotted,
+    /// Hexadecimal digits of a hash or an id.
+    Hash,
+    /// Letters with digits.
+    Id,
+    /// Four digits or more.
+    Number,
+    /// An address on the network, or an e-mail address.
+    Link,
+    /// Chinese, Japanese or Korean words.
+    Cjk,
+}
+
+const SHORTEST: usize = 4;
+const LONGEST: usize = 200;
+
+/// Words that look like values and never are.
+const NEVER: [&str; 6] =
+    ["/dev/null", "dev/null", "origin/main", "in_progress", "files_with_matches", "general-purpose"];
+
+/// The identifier-like words of a text, in their order.
+pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
+    text.split(is_separator).filter_map(|word| {
+        let word = strip(word);
+        let word = without_location(word);
+        kind(word).map(|kind| (word, kind))
+    })
+}
+
+const fn is_separator(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(
+            c,
+            '"' | '\''
+                | '`'
+                | ','
+                | ';'
+                | '('
+                | ')'
+                | '{'
+                | '}'
+                | '['
+                | ']'
+                | '<'
+                | '>'
+                | '|'
+                | '&'
+                | '='
+                | '*'
+                | '$'
+                | '!'
+                | '?'
+                | '\\'
+                | '\0'
+                | '，'
+                | '。'
+                | '；'
+                | '：'
+                | '、'
+                | '（'
+                | '）'
+                | '“'
+                | '”'
+        )
+}
+
+fn strip(word: &str) -> &str {
+    let ends = ['.', ':', '#', '-', '/', ' '];
+    if word.starts_with('/') { word.trim_end_matches(ends) } else { word.trim_matches(ends) }
+}
+
+/// `src/a.rs:12:fn` names a file: the place in it will be another one next time.
+fn without_location(word: &str) -> &str {
+    match word.split_once(':') {
+        Some((file, rest)) if !rest.starts_with("//") && file.contains(['/', '.']) => file,
+        _ => word,
+    }
+}
+
+/// The kind of a word, or `None` when it is no value.
+#[must_use]
+pub fn kind(word: &str) -> Option<Kind> {
+    if word.len() < SHORTEST || word.len() > LONGEST * 4 || NEVER.contains(&word) {
+        return None;
+    }
+    if word.is_ascii() { ascii_kind(word) } else { other_kind(word) }
+}
+
+fn other_kind(word: &str) -> Option<Kind> {
+    let length = word.chars().count();
+    if !(SHORTEST..=LONGEST).contains(&length) {
+        return None;
+    }
+    if word.chars().any(is_cjk) {
+        return Some(Kind::Cjk);
+    }
+    ascii_kind(word)
+}
+
+fn ascii_kind(word: &str) -> Option<Kind> {
+    if word.len() > LONGEST && word.is_ascii() {
+        return None;
+    }
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let has_letter = word.chars().any(char::is_alphabetic);
+    if !has_letter {
+        return (digits >= 4 && is_number(word)).then_some(Kind::Number);
+    }
+    if is_flag(word) {
+        return None;
+    }
+    if word.contains("://") || word.contains('@') {
+        return Some(Kind::Link);
+    }
+    if word.trim_matches('/').contains('/') {
+        let absolute = word.starts_with('/') || word.starts_with("~/");
+        return Some(if absolute { Kind::AbsolutePath } else { Kind::RelativePath });
+    }
+    if digits > 0 {
+        return Some(kind_with_digits(word));
+    }
+    if has_extension(word) {
+        return Some(if word.matches('.').count() > 1 { Kind::Dotted } else { Kind::File });
+    }
+    let named = word.trim_matches('_').contains('_') || has_camel(word);
+    named.then(|| if word.contains('.') { Kind::Dotted } else { Kind::Symbol })
+}
+
+fn kind_with_digits(word: &str) -> Kind {
+    let hex = word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    if hex && word.len() >= 7 {
+        Kind::Hash
+    } else if has_extension(word) {
+        Kind::File
+    } else if word.contains('.') {
+        Kind::Dotted
+    } else if word.contains('_') || has_camel(word) {
+        Kind::Symbol
+    } else {
+        Kind::Id
+    }
+}
+
+/// `-?\d[\d.,:\-/]*\d`
+fn is_number(word: &str) -> bool {
+    let body = word.strip_prefix('-').unwrap_or(word);
+    body.starts_with(|c: char| c.is_ascii_digit())
+        && body.ends_with(|c: char| c.is_ascii_digit())
+        && body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ':' | '-' | '/'))
+}
+
+/// `--like-this`
+fn is_flag(word: &str) -> bool {
+    word.starts_with('-') && word.chars().all(|c| c == '-' || c.is_ascii_lowercase())
+}
+
+fn has_extension(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(stem, extension)| {
+        stem.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && (1..=5).contains(&extension.len())
+            && extension.bytes().all(|b| b.is_ascii_alphabetic())
+    })
+}
+
+fn has_camel(word: &str) -> bool {
+    word.as_bytes().windows(2).any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+}
+
+/// The part of a value after its last slash.
+#[must_use]
+pub fn base_name(value: &str) -> &str {
+    value.rsplit_once('/').map_or(value, |(_, base)| base)
+}
+
+/// The part of a value before its last slash.
+#[must_use]
+pub fn folder(value: &str) -> Option<&str> {
+    value.rsplit_once('/').map(|(folder, _)| folder).filter(|folder| !folder.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(&str, Kind)> {
+        values(text).collect()
+    }
+
+    #[test]
+    fn identifier_like_words_are_values() {
+        use Kind::*;
+        assert_eq!(
+            found("open src/main.rs and /etc/hosts, call parse_line or parseLine; see lib.rs (commit 3f2a91bc)"),
+            [
+                ("src/main.rs", RelativePath),
+                ("/etc/hosts", AbsolutePath),
+                ("parse_line", Symbol),
+                ("parseLine", Symbol),
+                ("lib.rs", File),
+                ("3f2a91bc", Hash),
+            ]
+        );
+        assert_eq!(
+            found("order 100452 user#W0423 mail a.b@c.org https://x.org/y?z 2024-05-15"),
+            [
+                ("100452", Number),
+                ("user#W0423", Id),
+                ("a.b@c.org", Link),
+                ("https://x.org/y", Link),
+                ("2024-05-15", Number)
+            ]
+        );
+    }
+
+    #[test]
+    fn plain_words_flags_and_short_numbers_are_not() {
+        assert_eq!(found("the quick brown fox --no-verify -la 12 404 /dev/null in_progress etc."), []);
+    }
+
+    #[test]
+    fn a_place_in_a_file_is_the_file() {
+        assert_eq!(found("src/a.rs:12:fn main"), [("src/a.rs", Kind::RelativePath)]);
+    }
+
+    #[test]
+    fn chinese_phrases_are_values() {
+        assert_eq!(found("去北京饭店吃饭，谢谢"), [("去北京饭店吃饭", Kind::Cjk)]);
+    }
+}

@@ -1,0 +1,39 @@
+//! Waterline's pure centre: from any message history to a valid, explained context.
+//!
+//! ```
+//! use waterline::message::{Message, Role};
+//! use waterline::model::Model;
+//! use waterline::plan::{Budget, Generation, Input, plan};
+//! use waterline::policy::Policy;
+//! use waterline::history::History;
+//!
+//! let model = Model::known("gpt-4o").unwrap_or(Model::unknown());
+//! let mut history = History::new(model.counter());
+//! history.append(Message::text_of(Role::System, "You are a careful engineer."));
+//! history.append(Message::text_of(Role::User, "Why does the build fail?"));
+//!
+//! let policy = Policy::preset("auto")?;
+//! let mut generation = Generation::new();
+//! let budget = Budget::of(model.input_window());
+//! let plan = plan(&Input { history: &history, generation: &generation, policy: &policy, budget, model, summaries: &[] });
+//! generation.freeze(&history, plan);
+//! assert_eq!(generation.context(&history).count(), 2);
+//! # Ok::<(), waterline::policy::PolicyError>(())
+//! ```
+//!
+//! The way of a message is the way of the modules: [`message`] → [`history`] (atoms, tokens, values) → [`policy`] and
+//! [`stage`] → [`plan`] → [`validity`]. This crate does no input or output, reads no clock and knows no vendor's JSON.
+
+pub mod history;
+pub mod json;
+pub mod ledger;
+pub mod message;
+pub mod model;
+pub mod plan;
+pub mod policy;
+pub mod reduce;
+pub mod stage;
+pub mod summary;
+pub mod tokens;
+pub mod validity;
+pub mod warning;

@@ -1,0 +1,340 @@
+//! One immutable thing said, in a form that belongs to no vendor, with the bytes it arrived in kept beside it.
+//!
+//! This file knows no wire format: reading and writing vendor JSON is the provider crate's work.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The name of a wire format. Only the provider crate knows what one looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wire {
+    /// OpenAI Chat Completions, and everything that imitates it.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Gemini `generateContent`.
+    Gemini,
+}
+
+impl Wire {
+    /// Every wire, in the order they are tried and listed.
+    pub const ALL: [Self; 4] = [Self::OpenaiChat, Self::OpenaiResponses, Self::Anthropic, Self::Gemini];
+
+    /// The name used on the command line and in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenaiChat => "openai-chat",
+            Self::OpenaiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Wire {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|wire| wire.name() == name);
+        known.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("no wire is called {name:?}; there are {names}")
+        })
+    }
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Instructions of the program that runs the agent.
+    System,
+    /// The person, or whoever stands in for one.
+    User,
+    /// The model.
+    Assistant,
+    /// Nothing but results of tools.
+    Tool,
+}
+
+impl Role {
+    /// The name a person reads.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// Fields of the wire that the neutral form has no place for: name and JSON text, in their order.
+pub type Extra = Vec<(String, String)>;
+
+/// One piece of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub body: Body,
+    /// What else stood beside it on its wire.
+    pub extra: Extra,
+}
+
+/// What a part is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Words.
+    Text(String),
+    /// Reasoning that the model wrote before its answer.
+    Thinking(Thinking),
+    /// A picture.
+    Image(Image),
+    /// The model asks for a tool to be run.
+    Call(Call),
+    /// What a tool answered.
+    Result(ToolResult),
+    /// Something of a wire that has no neutral meaning; it goes back only to the wire it came from.
+    Opaque(Opaque),
+}
+
+/// Reasoning, with what the provider needs to recognise it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Thinking {
+    /// The words; empty where the provider hides them.
+    pub text: String,
+    /// Proof that the provider made it (Anthropic signature, Responses encrypted content).
+    pub signature: Option<String>,
+}
+
+/// A picture, by value or by reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// Base64 data with its media type.
+    Inline {
+        /// For example `image/png`.
+        media: String,
+        /// Base64.
+        data: String,
+    },
+    /// An address the provider can fetch.
+    Url(String),
+}
+
+/// A request to run a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Links the call with its result; empty where the wire gave none.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments as JSON text, never reformatted.
+    pub arguments: String,
+}
+
+/// The answer of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The id of the call; empty where the wire gave none.
+    pub call_id: String,
+    /// The tool's name, on wires that repeat it.
+    pub name: Option<String>,
+    /// Text, images or opaque parts.
+    pub parts: Vec<Part>,
+    /// Whether the tool failed.
+    pub is_error: bool,
+}
+
+/// A part that only its own wire understands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opaque {
+    /// The wire it belongs to.
+    pub wire: Wire,
+    /// The part as JSON text.
+    pub json: String,
+}
+
+impl From<Body> for Part {
+    fn from(body: Body) -> Self {
+        Self { body, extra: Extra::new() }
+    }
+}
+
+impl Part {
+    /// A text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Body::Text(text.into()).into()
+    }
+}
+
+impl ToolResult {
+    /// The text parts, joined.
+    #[must_use]
+    pub fn text(&self) -> String {
+        join_text(&self.parts)
+    }
+}
+
+/// The bytes a message arrived in: a stretch of a shared text, so that keeping them copies nothing.
+#[derive(Clone)]
+pub struct Raw {
+    wire: Wire,
+    source: Arc<str>,
+    range: Range<usize>,
+}
+
+impl Raw {
+    /// A stretch of `source`; `None` when the range is not one.
+    #[must_use]
+    pub fn new(wire: Wire, source: Arc<str>, range: Range<usize>) -> Option<Self> {
+        source.get(range.clone())?;
+        Some(Self { wire, source, range })
+    }
+
+    /// The wire the bytes are written in.
+    #[must_use]
+    pub const fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.source.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.wire, self.as_str())
+    }
+}
+
+/// How far a message is from the bytes it arrived in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Form {
+    /// The raw bytes say the same: they can be sent as they are.
+    #[default]
+    AsReceived,
+    /// Only call ids were assigned: the raw bytes still serve on a wire that pairs calls without ids.
+    Renumbered,
+    /// The parts say something else than the raw bytes.
+    Changed,
+}
+
+/// One thing said.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub parts: Vec<Part>,
+    /// What else stood beside role and content on its wire.
+    pub extra: Extra,
+    /// The bytes it arrived in; none for a message made here.
+    pub raw: Option<Raw>,
+    /// Whether the raw bytes still say what the parts say.
+    pub form: Form,
+}
+
+impl Message {
+    /// A message made here, without raw bytes.
+    #[must_use]
+    pub fn new(role: Role, parts: Vec<Part>) -> Self {
+        Self { role, parts, extra: Extra::new(), raw: None, form: Form::Changed }
+    }
+
+    /// A message of one text.
+    pub fn text_of(role: Role, text: impl Into<String>) -> Self {
+        Self::new(role, vec![Part::text(text)])
+    }
+
+    /// A result of one text.
+    pub fn result_of(call_id: impl Into<String>, text: impl Into<String>, is_error: bool) -> Self {
+        let parts = vec![Part::text(text)];
+        let result = ToolResult { call_id: call_id.into(), name: None, parts, is_error };
+        Self::new(Role::Tool, vec![Body::Result(result).into()])
+    }
+
+    /// An assistant message that makes one call.
+    pub fn call_of(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        let call = Call { id: id.into(), name: name.into(), arguments: arguments.into() };
+        Self::new(Role::Assistant, vec![Body::Call(call).into()])
+    }
+
+    /// The text parts.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match &part.body {
+            Body::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The text parts, joined by line breaks.
+    #[must_use]
+    pub fn text(&self) -> String {
+        join_text(&self.parts)
+    }
+
+    /// Whether any text part has more than white space.
+    #[must_use]
+    pub fn has_text(&self) -> bool {
+        self.texts().any(|text| !text.trim().is_empty())
+    }
+
+    /// The calls.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.parts.iter().filter_map(|part| match &part.body {
+            Body::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// The results.
+    pub fn results(&self) -> impl Iterator<Item = &ToolResult> {
+        self.parts.iter().filter_map(|part| match &part.body {
+            Body::Result(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// Whether it holds nothing but thinking.
+    #[must_use]
+    pub fn only_thinks(&self) -> bool {
+        !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))
+    }
+
+    /// Whether any part is a picture, also inside a result.
+    #[must_use]
+    pub fn has_image(&self) -> bool {
+        self.parts.iter().any(|part| match &part.body {
+            Body::Image(_) => true,
+            Body::Result(result) => result.parts.iter().any(|inner| matches!(inner.body, Body::Image(_))),
+            _ => false,
+        })
+    }
+}
+
+fn join_text(parts: &[Part]) -> String {
+    let mut joined = String::new();
+    for part in parts {
+        if let Body::Text(text) = &part.body {
+            if !joined.is_empty() {
+                joined.push('\n');
+            }
+            joined.push_str(text);
+        }
+    }
+    joined
+}

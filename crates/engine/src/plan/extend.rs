@@ -1,0 +1,72 @@
+//! The usual answer: what was sent stays as it is, and the new messages are added behind it.
+
+use rustc_hash::FxHashSet;
+
+use super::Input;
+use super::draft::Item;
+use super::room::Room;
+use super::slot::{Slot, Treatment};
+use crate::stage::Arrival;
+
+/// The slots for the messages that the generation does not cover yet.
+pub(super) fn new_slots(input: &Input<'_>, room: &Room) -> Vec<Slot> {
+    let history = input.history;
+    let covered = input.generation.covered();
+    let hidden = hidden_atoms(input);
+    let arrival = Arrival { history, room, model: input.model, hidden: &hidden };
+    let mut slots: Vec<Slot> = Vec::new();
+    let mut met = FxHashSet::default();
+    for message in covered..history.len() {
+        if let Some(at) = history.atom_of(message).filter(|&at| met.insert(at)) {
+            slots.push(slot(input, &arrival, at, covered));
+        }
+    }
+    slots
+}
+
+fn slot(input: &Input<'_>, arrival: &Arrival<'_>, at: usize, covered: usize) -> Slot {
+    let history = input.history;
+    let messages = history.atom(at).map_or(&[][..], |atom| &atom.messages);
+    let sources: Vec<usize> = messages.iter().copied().filter(|&message| message >= covered).collect();
+    if sources.len() < messages.len() {
+        return late(input, at, covered, sources);
+    }
+    let mut item = Item::new(history, at);
+    if item.treatment.is_sent() && at >= history.lead() {
+        for stage in &input.policy.stages {
+            stage.arrive(&mut item, arrival);
+        }
+    }
+    let views = item.views(history);
+    Slot {
+        sources,
+        treatment: item.treatment,
+        tokens: views.iter().map(|view| view.tokens(history)).sum(),
+        reason: item.reason,
+        views,
+    }
+}
+
+/// Messages of an atom that was sent before they came.
+fn late(input: &Input<'_>, at: usize, covered: usize, sources: Vec<usize>) -> Slot {
+    let views = input.history.views(at, covered);
+    let tokens = views.iter().map(|view| view.tokens(input.history)).sum();
+    let (treatment, reason) = if views.is_empty() {
+        (Treatment::Omitted, "came after its call had been answered as interrupted")
+    } else {
+        (Treatment::Verbatim, "came after the step it belongs to had been sent")
+    };
+    Slot { sources, treatment, tokens, reason: reason.to_owned(), views }
+}
+
+/// Atoms that the generation no longer shows; only a policy that recalls needs them.
+fn hidden_atoms(input: &Input<'_>) -> Vec<usize> {
+    if !input.policy.stages.iter().any(|stage| stage.recalls()) {
+        return Vec::new();
+    }
+    let slots = input.generation.slots().iter().filter(|slot| !slot.treatment.is_sent());
+    let mut atoms: Vec<usize> =
+        slots.flat_map(|slot| &slot.sources).filter_map(|&message| input.history.atom_of(message)).collect();
+    atoms.dedup();
+    atoms
+}

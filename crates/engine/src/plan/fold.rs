@@ -1,0 +1,259 @@
+//! Starting a new generation: the stages decide what stays, a note stands for the rest, and everything finds its slot.
+
+use super::draft::{Draft, Item};
+use super::room::Room;
+use super::slot::{Slot, Treatment};
+use super::{Action, Figures, Input, Plan, Wanted};
+use crate::history::{AtomKind, History, View};
+use crate::message::{Body, Form, Message, Role};
+use crate::stage::{Emergency, Mode, Placement, Stage};
+use crate::summary::Note;
+
+/// Folds the whole history.
+pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Option<Plan> {
+    let stages = &input.policy.stages;
+    let mut draft = Draft::new(input.history, *room, input.model, stages, before);
+    drop_repeated_systems(&mut draft);
+    for stage in stages {
+        stage.fold(&mut draft);
+    }
+    come_down(&mut draft, before);
+    for at in draft.newest_first() {
+        draft.arrive(at);
+    }
+    start_with_user(&mut draft);
+    drop_old_thinking(&mut draft);
+    Emergency::default().fold(&mut draft);
+    let (note, wanted) = write_note(&draft, input);
+    let (items, warnings, mut total) = draft.into_parts();
+    let slots = Assembly::new(input.history, note.as_ref()).slots(&items, &mut total);
+    let tokens = Figures { after: total, ..Figures::default() };
+    Some(Plan { action: Action::Fold { reason }, slots, wanted, tokens, warnings, covered: 0 })
+}
+
+/// A system message that says what another one says already is not needed twice.
+fn drop_repeated_systems(draft: &mut Draft<'_>) {
+    let history = draft.history;
+    let text = |at: usize| history.atom_messages(at).next().map(Message::text).unwrap_or_default();
+    let systems: Vec<usize> = (0..history.atoms().len()).filter(|&at| draft.kind(at) == AtomKind::System).collect();
+    let mut newest: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
+    for &at in &systems {
+        if at < history.lead() {
+            newest.entry(text(at)).or_insert(at);
+        }
+    }
+    for &at in systems.iter().rev().filter(|&&at| at >= history.lead()) {
+        match newest.entry(text(at)) {
+            std::collections::hash_map::Entry::Occupied(same) => {
+                let message = history.atom(*same.get()).and_then(|atom| atom.messages.first().copied()).unwrap_or(0);
+                draft.drop_system(at, format!("the same as message {message}"));
+            }
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(at);
+            }
+        }
+    }
+}
+
+/// A fold that tokens started comes down to the low mark, oldest first.
+fn come_down(draft: &mut Draft<'_>, before: usize) {
+    if before <= draft.room.high {
+        return;
+    }
+    let room = draft.room;
+    let note = draft.summary.as_ref().map_or(0, |settings| room.tokens(settings.max) + room.tokens(settings.ledger));
+    let goal = room.low - note.min((room.low - room.fixed.min(room.low)) / 2);
+    let oldest_first: Vec<usize> = draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
+    for at in oldest_first {
+        if draft.total() <= goal {
+            return;
+        }
+        draft.drop(at, "over the low mark");
+    }
+}
+
+/// No wire lets a conversation open in the middle of a turn: the user message that opens it stays too.
+fn start_with_user(draft: &mut Draft<'_>) {
+    let kept = (0..draft.items().len()).find(|&at| draft.is_kept(at));
+    let Some(first) = kept.filter(|&at| draft.kind(at) != AtomKind::User) else { return };
+    let turn = draft.history.atom(first).map_or(0, |atom| atom.turn);
+    let turns = draft.history.turns();
+    let opener = turns.iter().take(turn).rev().copied().find(|&at| at < first && draft.kind(at) == AtomKind::User);
+    if let Some(at) = opener {
+        draft.restore(at, "opens the turn that the window cuts into");
+        draft.arrive(at);
+        let max = draft.room.available / 10;
+        draft.clip(at, max, "opens the turn that the window cuts into; it lost its middle");
+    }
+}
+
+/// Thinking of earlier steps does not go into a new generation. Where the model binds thinking to what stands before
+/// it, none does; elsewhere that of the running turn stays.
+fn drop_old_thinking(draft: &mut Draft<'_>) {
+    let from = if draft.model.preserved_thinking { usize::MAX } else { draft.running() };
+    for at in draft.newest_first().filter(|&at| at < from) {
+        let thinks = |message: &Message| message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)));
+        let views = draft.views(at);
+        if !views.iter().filter_map(|view| view.message(draft.history)).any(thinks) {
+            continue;
+        }
+        let bare: Vec<View> = views.into_iter().filter_map(|view| without_thinking(draft.history, view)).collect();
+        draft.rewrite(at, bare);
+    }
+}
+
+/// The message without thinking; none where nothing else is in it. Its siblings are written anew too, because some
+/// wires bind an item to the thinking before it.
+fn without_thinking(history: &History, view: View) -> Option<View> {
+    let message = view.message(history)?;
+    if message.role != Role::Assistant {
+        return Some(view);
+    }
+    let mut bare = message.clone();
+    bare.form = Form::Changed;
+    bare.parts.retain(|part| !matches!(part.body, Body::Thinking(_)));
+    (!bare.parts.is_empty()).then(|| View::made(bare))
+}
+
+/// The note for what was dropped, and the summary that would be better than it.
+fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wanted>) {
+    let Some(settings) = &draft.summary else { return (None, None) };
+    let room = &draft.room;
+    // What was kept may lie above the low mark; then half of what is left up to the window serves.
+    let to_low = room.low.saturating_sub(draft.total());
+    let budget = to_low.max(room.window.saturating_sub(draft.total()) / 2);
+    let most = room.tokens(settings.max) + room.tokens(settings.ledger) + HEADER_TOKENS;
+    let note = Note::write(draft, settings, input.summaries, budget.min(most));
+    let made = |note: &Note| input.summaries.iter().any(|summary| summary.sources == note.sources);
+    let wanted = note.as_ref().filter(|note| settings.mode != Mode::Digest && !made(note)).map(|note| Wanted {
+        sources: note.sources.clone(),
+        max_tokens: room.tokens(settings.max),
+        mode: settings.mode,
+        placement: settings.placement,
+    });
+    (note, wanted)
+}
+
+/// About what heading and marks of a note take.
+const HEADER_TOKENS: usize = 60;
+
+/// Puts items and note into slots, in the order they are sent.
+struct Assembly<'a> {
+    history: &'a History,
+    note: Option<&'a Note>,
+    placed: bool,
+    slots: Vec<Slot>,
+}
+
+impl<'a> Assembly<'a> {
+    const fn new(history: &'a History, note: Option<&'a Note>) -> Self {
+        Self { history, note, placed: false, slots: Vec::new() }
+    }
+
+    fn slots(mut self, items: &[Item], total: &mut usize) -> Vec<Slot> {
+        let lead = self.history.lead();
+        for item in items.iter().take(lead) {
+            self.push_item(item, "system prompt");
+        }
+        if self.note.is_some_and(|note| note.placement == Placement::System) {
+            self.push_note();
+        }
+        let mut pinned: Vec<&Item> = Vec::new();
+        let mut rest: Vec<&Item> = Vec::new();
+        for item in items.iter().skip(lead) {
+            // What is pinned before the first kept message stands in front of the note.
+            if item.pinned && rest.iter().all(|other| !self.is_conversation(other)) {
+                pinned.push(item)
+            } else {
+                rest.push(item)
+            }
+        }
+        for item in pinned {
+            self.push_item(item, "");
+        }
+        for item in rest {
+            self.push_rest(item);
+        }
+        self.push_note();
+        *total += self
+            .slots
+            .iter()
+            .filter(|slot| slot.treatment == Treatment::Summary)
+            .map(|slot| slot.tokens)
+            .sum::<usize>();
+        self.slots
+    }
+
+    fn is_conversation(&self, item: &Item) -> bool {
+        item.treatment.is_sent() && self.history.atom(item.atom).is_some_and(|atom| atom.kind != AtomKind::System)
+    }
+
+    fn push_rest(&mut self, item: &Item) {
+        if self.note.is_some_and(|note| note.atoms.binary_search(&item.atom).is_ok()) {
+            return;
+        }
+        if self.is_conversation(item) && !self.placed {
+            let joins = self.note.is_some_and(|note| note.placement == Placement::Prefix)
+                && self.history.atom(item.atom).is_some_and(|atom| atom.kind == AtomKind::User);
+            if joins {
+                self.push_joined(item);
+                return;
+            }
+            self.push_note();
+        }
+        self.push_item(item, "");
+    }
+
+    fn push_item(&mut self, item: &Item, reason: &str) {
+        let sources = self.history.atom(item.atom).map(|atom| atom.messages.clone()).unwrap_or_default();
+        let reason = if item.reason.is_empty() { reason.to_owned() } else { item.reason.clone() };
+        if let Some(last) = self.slots.last_mut()
+            && last.treatment == Treatment::Omitted
+            && item.treatment == Treatment::Omitted
+            && last.reason == reason
+        {
+            last.sources.extend(sources);
+            return;
+        }
+        let views = item.views(self.history);
+        let tokens = views.iter().map(|view| view.tokens(self.history)).sum();
+        self.slots.push(Slot { sources, treatment: item.treatment, tokens, reason, views });
+    }
+
+    /// The note on its own.
+    fn push_note(&mut self) {
+        let Some(note) = self.note.filter(|_| !self.placed) else { return };
+        self.placed = true;
+        let views = note.views();
+        let tokens = views.iter().map(|view| view.tokens(self.history)).sum();
+        self.slots.push(Slot {
+            sources: note.sources.clone(),
+            treatment: Treatment::Summary,
+            tokens,
+            reason: note.reason.clone(),
+            views,
+        });
+    }
+
+    /// The note in front of the words of a user message: two slots, one message.
+    fn push_joined(&mut self, item: &Item) {
+        let Some(note) = self.note else { return };
+        self.placed = true;
+        let tokens = self.history.counter().text(&note.text) + 1;
+        self.slots.push(Slot {
+            sources: note.sources.clone(),
+            treatment: Treatment::Summary,
+            tokens,
+            reason: note.reason.clone(),
+            views: Vec::new(),
+        });
+        self.push_item(item, "with the summary in front of it");
+        if let Some(slot) = self.slots.last_mut() {
+            let joined =
+                slot.views.first().and_then(|view| view.message(self.history)).map(|message| note.before(message));
+            if let (Some(joined), Some(view)) = (joined, slot.views.first_mut()) {
+                *view = View::made(joined);
+            }
+        }
+    }
+}

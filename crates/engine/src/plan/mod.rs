@@ -1,0 +1,177 @@
+//! From a history to what is sent next, and why. Pure: no clock, no input or output, no async.
+//!
+//! The usual answer is to *extend* the generation by the new messages; past the high mark it is a *fold*.
+
+mod draft;
+mod extend;
+mod fold;
+mod generation;
+mod room;
+mod slot;
+
+pub use draft::{Draft, Item, reduce_views};
+pub use generation::Generation;
+pub use room::{Budget, Room};
+pub use slot::{Slot, Treatment};
+
+use crate::history::{AtomKind, History};
+use crate::model::Model;
+use crate::policy::{Policy, When};
+use crate::stage::{Mode, Placement};
+use crate::summary::Summary;
+use crate::validity;
+use crate::warning::{Oddity, Warning};
+use generation::Counts;
+
+/// Everything a plan depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The conversation.
+    pub history: &'a History,
+    /// What has been sent so far.
+    pub generation: &'a Generation,
+    /// When to fold, and how.
+    pub policy: &'a Policy,
+    /// What the call may spend.
+    pub budget: Budget,
+    /// What is known of the model.
+    pub model: &'a Model,
+    /// Summaries that earlier plans wanted.
+    pub summaries: &'a [Summary],
+}
+
+/// What to send next.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Extend what was sent, or start anew.
+    pub action: Action,
+    /// The new slots: of an extension those of the new messages, of a fold all.
+    pub slots: Vec<Slot>,
+    /// A summary that would be better than the digest in this plan.
+    pub wanted: Option<Wanted>,
+    /// The figures.
+    pub tokens: Figures,
+    /// What could not be helped.
+    pub warnings: Vec<Warning>,
+    covered: usize,
+}
+
+/// Extend what was sent, or start anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The new slots are added behind what was sent.
+    Extend,
+    /// A new generation begins.
+    Fold {
+        /// Why, for a person.
+        reason: String,
+    },
+}
+
+/// A summary that the planner would use, if somebody made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The messages to sum up, by index.
+    pub sources: Vec<usize>,
+    /// The most tokens it may take.
+    pub max_tokens: usize,
+    /// Whether the call should wait for it.
+    pub mode: Mode,
+    /// Where it will stand.
+    pub placement: Placement,
+}
+
+/// The tokens of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Of the whole history, with tool definitions.
+    pub before: usize,
+    /// Of the context, with tool definitions.
+    pub after: usize,
+    /// The most that may be sent.
+    pub window: usize,
+    /// A fold starts above this.
+    pub high: usize,
+    /// And comes down to this.
+    pub low: usize,
+}
+
+/// Plans the next call.
+#[must_use]
+pub fn plan(input: &Input<'_>) -> Plan {
+    let room = Room::new(&input.budget, &input.policy.fold, system_tokens(input.history));
+    let slots = extend::new_slots(input, &room);
+    let added = Counts::of(input.history, &slots);
+    let before = input.generation.tokens() + added.tokens + input.budget.tools;
+    let folded = reason_to_fold(input, &room, &added, before)
+        .and_then(|reason| fold::fold(input, &room, before, reason).filter(|plan| is_worth_it(&room, before, plan)));
+    let mut plan = folded.unwrap_or_else(|| extension(slots, before));
+    plan.covered = input.history.len();
+    plan.tokens = figures(input, &room, plan.tokens.after);
+    check(input, &room, &mut plan);
+    plan
+}
+
+fn extension(slots: Vec<Slot>, after: usize) -> Plan {
+    let tokens = Figures { after, ..Figures::default() };
+    Plan { action: Action::Extend, slots, wanted: None, tokens, warnings: Vec::new(), covered: 0 }
+}
+
+/// The tokens of the leading system messages.
+fn system_tokens(history: &History) -> usize {
+    history.atoms().iter().take(history.lead()).map(|atom| atom.tokens).sum()
+}
+
+fn figures(input: &Input<'_>, room: &Room, after: usize) -> Figures {
+    let real = |tokens| input.budget.calibration.correct(tokens);
+    let before = real(input.history.tokens() + input.budget.tools);
+    Figures { before, after: real(after), window: input.budget.window, high: real(room.high), low: real(room.low) }
+}
+
+/// Why a fold should be tried, if it should.
+fn reason_to_fold(input: &Input<'_>, room: &Room, added: &Counts, before: usize) -> Option<String> {
+    let rule = &input.policy.fold;
+    if before > room.window {
+        return Some(format!("{before} tokens are more than the window of {}", room.window));
+    }
+    let new_turn = added.turns > 0 || input.generation.covered() == 0;
+    if rule.when == When::Turn && !new_turn {
+        return None;
+    }
+    if before > room.high {
+        return Some(format!("{before} tokens are over the high mark of {}", room.high));
+    }
+    let messages = input.generation.messages() + added.messages;
+    if rule.messages > 0 && messages > rule.messages {
+        return Some(format!("{messages} messages are more than {}", rule.messages));
+    }
+    let turns = input.generation.turns() + added.turns;
+    (rule.turns > 0 && turns > rule.turns).then(|| format!("{turns} turns are more than {}", rule.turns))
+}
+
+/// A fold must free at least a tenth of what can be freed; otherwise it would only cost the cache.
+fn is_worth_it(room: &Room, before: usize, plan: &Plan) -> bool {
+    let freed = before.saturating_sub(plan.tokens.after);
+    let foldable = before.saturating_sub(room.fixed);
+    freed * 10 >= foldable && freed > 0
+}
+
+/// Checks the plan against the rules. A violation is a bug of ours: it is reported, not hidden.
+fn check(input: &Input<'_>, room: &Room, plan: &mut Plan) {
+    let views = plan.slots.iter().flat_map(|slot| &slot.views).filter_map(|view| view.message(input.history));
+    for violation in validity::check(views) {
+        plan.warnings.push(Warning::new(Oddity::Internal, format!("the plan breaks a rule: {violation}")));
+    }
+    let body = |slot: &Slot| {
+        let atom = slot.sources.first().and_then(|&message| input.history.atom_of(message));
+        slot.treatment.is_sent()
+            && atom.and_then(|at| input.history.atom(at)).is_none_or(|atom| atom.kind != AtomKind::System)
+    };
+    if input.generation.messages() == 0 && !plan.slots.iter().any(body) {
+        plan.warnings.push(Warning::new(Oddity::EmptyMessage, "there is no message that could be sent"));
+    }
+    if plan.tokens.after > plan.tokens.window && !plan.warnings.iter().any(|warning| warning.oddity == Oddity::Budget) {
+        let text = format!("the context has {} tokens, more than the window of {}", plan.tokens.after, room.window);
+        plan.warnings.push(Warning::new(Oddity::Budget, text));
+    }
+}

@@ -1,0 +1,64 @@
+//! One place in a plan: which messages it stands for, what was done with them, and why.
+
+use std::fmt;
+
+use crate::history::View;
+
+/// What was done with the messages of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Treatment {
+    /// Sent as they are.
+    Verbatim,
+    /// Sent shortened.
+    Trimmed,
+    /// A JSON result sent as a preview.
+    Preview,
+    /// Replaced by a summary, together with others.
+    Summary,
+    /// Not sent in their place; quoted where they help.
+    Recalled,
+    /// Not sent.
+    Omitted,
+}
+
+impl Treatment {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Verbatim => "verbatim",
+            Self::Trimmed => "trimmed",
+            Self::Preview => "preview",
+            Self::Summary => "summary",
+            Self::Recalled => "recalled",
+            Self::Omitted => "omitted",
+        }
+    }
+
+    /// Whether the messages themselves are sent, whole or shortened.
+    #[must_use]
+    pub const fn is_sent(self) -> bool {
+        matches!(self, Self::Verbatim | Self::Trimmed | Self::Preview)
+    }
+}
+
+impl fmt::Display for Treatment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One place in a plan.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// The messages it stands for, by index.
+    pub sources: Vec<usize>,
+    /// What was done with them.
+    pub treatment: Treatment,
+    /// The tokens it takes in the context.
+    pub tokens: usize,
+    /// Why, for a person.
+    pub reason: String,
+    /// What is sent for it, in order.
+    pub views: Vec<View>,
+}

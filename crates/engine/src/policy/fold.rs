@@ -1,0 +1,81 @@
+//! When a fold starts, and how far down it must come.
+
+use serde::Deserialize;
+
+use super::error::PolicyError;
+use super::key::{Allowed, Key};
+use super::size::Size;
+
+/// What may be set under `[fold]`.
+pub const KEYS: &[Key] = &[
+    Key::new("high", Allowed::Size, "a fold starts when the context has more tokens than this"),
+    Key::new("low", Allowed::Size, "and must come down to this"),
+    Key::new("target", Allowed::Size, "how much of the window is used at all"),
+    Key::new("messages", Allowed::Whole(0, 100_000), "a fold is considered above so many messages; 0: never for that"),
+    Key::new("turns", Allowed::Whole(0, 100_000), "a fold is considered above so many turns; 0: never for that"),
+    Key::new("when", Allowed::OneOf(&["call", "turn"]), "considered before every call, or only when a new turn begins"),
+];
+
+/// How often a fold is considered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    /// Before every call.
+    Call,
+    /// Only when a new turn begins; inside a turn only what the window forces.
+    Turn,
+}
+
+/// When a fold starts, and how far down it must come.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FoldRule {
+    /// More tokens than this start a fold.
+    pub high: Size,
+    /// To which it must come down.
+    pub low: Size,
+    /// How much of the window is used at all.
+    pub target: Size,
+    /// More messages than this (0: no limit).
+    pub messages: usize,
+    /// More turns than this (0: no limit).
+    pub turns: usize,
+    /// How often it is considered.
+    pub when: When,
+}
+
+impl Default for FoldRule {
+    fn default() -> Self {
+        Self {
+            high: Size::percent(100),
+            low: Size::percent(100),
+            target: Size::percent(100),
+            messages: 0,
+            turns: 0,
+            when: When::Call,
+        }
+    }
+}
+
+impl FoldRule {
+    pub(super) fn read(table: Option<&toml::Table>) -> Result<Self, PolicyError> {
+        let table = table.cloned().unwrap_or_default();
+        let mut rule: Self =
+            table.clone().try_into().map_err(|error: toml::de::Error| PolicyError::Syntax(error.to_string()))?;
+        if !table.contains_key("low") {
+            rule.low = rule.high;
+        } else if rule.low_is_not_below_high() {
+            let text = format!("fold.low ({}) must lie below fold.high ({})", rule.low, rule.high);
+            return Err(PolicyError::Contradiction(text));
+        }
+        Ok(rule)
+    }
+
+    const fn low_is_not_below_high(&self) -> bool {
+        match (self.low, self.high) {
+            (Size::Tokens(low), Size::Tokens(high)) => low >= high,
+            (Size::Share(low), Size::Share(high)) => low >= high,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What may be set in a policy: each key once, with its range. The same table refuses wrong values and
+//! documents right ones.
+
+use std::fmt;
+
+use super::error::PolicyError;
+use super::size::Size;
+
+/// What a key accepts.
+#[derive(Clone, Copy, Debug)]
+pub enum Allowed {
+    /// A whole number between two limits.
+    Whole(i64, i64),
+    /// Tokens, or a share such as `"65%"`.
+    Size,
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// A list of words.
+    Words,
+    /// A list of message indices.
+    Indices,
+}
+
+impl Allowed {
+    fn accepts(&self, value: &toml::Value) -> bool {
+        match (self, value) {
+            (Self::Whole(least, most), toml::Value::Integer(number)) => (*least..=*most).contains(number),
+            (Self::Size, value) => Size::parse(value).is_some(),
+            (Self::Flag, toml::Value::Boolean(_)) | (Self::Text, toml::Value::String(_)) => true,
+            (Self::OneOf(words), toml::Value::String(word)) => words.contains(&word.as_str()),
+            (Self::Words, toml::Value::Array(list)) => list.iter().all(toml::Value::is_str),
+            (Self::Indices, toml::Value::Array(list)) => {
+                list.iter().all(|item| item.as_integer().is_some_and(|index| index >= 0))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(least, i64::MAX) => write!(f, "a whole number from {least}"),
+            Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Self::Size => f.write_str("a number of tokens, or a share from \"0%\" to \"100%\""),
+            Self::Flag => f.write_str("true or false"),
+            Self::OneOf(words) => write!(f, "one of {}", words.join(", ")),
+            Self::Text => f.write_str("a text"),
+            Self::Words => f.write_str("a list of texts"),
+            Self::Indices => f.write_str("a list of message indices"),
+        }
+    }
+}
+
+/// One thing that may be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name inside its section.
+    pub name: &'static str,
+    /// What it accepts.
+    pub allowed: Allowed,
+    /// What it does, for a person.
+    pub about: &'static str,
+}
+
+impl Key {
+    /// A key.
+    #[must_use]
+    pub const fn new(name: &'static str, allowed: Allowed, about: &'static str) -> Self {
+        Self { name, allowed, about }
+    }
+}
+
+/// Refuses unknown keys and values out of range, by name.
+pub(super) fn check(section: &str, keys: &[Key], table: &toml::Table) -> Result<(), PolicyError> {
+    for (name, value) in table {
+        let key = keys.iter().find(|key| key.name == name).ok_or_else(|| PolicyError::UnknownKey {
+            key: format!("{section}.{name}"),
+            known: keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", "),
+        })?;
+        if !key.allowed.accepts(value) {
+            return Err(PolicyError::BadValue {
+                key: format!("{section}.{name}"),
+                value: value.to_string(),
+                allowed: key.allowed.to_string(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! A policy: when to fold, and an ordered list of stages with their parameters. Policies are TOML; presets are
+//! policies that come with the program.
+
+mod error;
+mod fold;
+mod key;
+mod preset;
+mod size;
+
+pub use error::PolicyError;
+pub use fold::{FoldRule, KEYS as FOLD_KEYS, When};
+pub use key::{Allowed, Key};
+pub use preset::{PRESETS, Preset};
+pub use size::Size;
+
+use std::sync::Arc;
+
+use crate::stage::{self, Stage};
+
+/// When to fold, and what to do then.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Its name.
+    pub name: String,
+    /// What it is for, for a person.
+    pub about: String,
+    /// When a fold starts and how far it comes down.
+    pub fold: FoldRule,
+    /// What is done, in this order.
+    pub stages: Vec<Arc<dyn Stage>>,
+    /// What is odd about the settings.
+    pub warnings: Vec<String>,
+    text: String,
+}
+
+impl Policy {
+    /// A policy that comes with the program.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn preset(name: &str) -> Result<Self, PolicyError> {
+        Self::preset_with(name, &[])
+    }
+
+    /// A preset with some keys set otherwise.
+    ///
+    /// # Errors
+    /// When there is none of that name, or a key or value is not allowed.
+    pub fn preset_with(name: &str, settings: &[(String, String)]) -> Result<Self, PolicyError> {
+        Self::read(Preset::named(name)?.text, settings)
+    }
+
+    /// Reads a policy and sets some of its keys (`window.messages` = `60`).
+    ///
+    /// # Errors
+    /// When the text is no policy, or a key or value is not allowed.
+    pub fn read(text: &str, settings: &[(String, String)]) -> Result<Self, PolicyError> {
+        let mut table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| PolicyError::Syntax(plain(&error)))?;
+        for (key, value) in settings {
+            set(&mut table, key, value)?;
+        }
+        Self::build(&table)
+    }
+
+    /// The policy as TOML, with every setting made.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn build(table: &toml::Table) -> Result<Self, PolicyError> {
+        let stages = stage_names(table)?;
+        for (section, value) in table {
+            check_section(section, value, &stages)?;
+        }
+        let fold = FoldRule::read(section(table, "fold"))?;
+        let built = stages.iter().map(|name| build_stage(name, table)).collect::<Result<Vec<_>, _>>()?;
+        let word = |key: &str| table.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+        let mut policy = Self {
+            name: word("name"),
+            about: word("about"),
+            fold,
+            stages: built,
+            warnings: Vec::new(),
+            text: toml::to_string(table).unwrap_or_default(),
+        };
+        policy.warnings = policy.stages.iter().filter_map(|stage| stage.concern(&policy.fold)).collect();
+        Ok(policy)
+    }
+}
+
+const TOP: [&str; 4] = ["name", "about", "stages", "fold"];
+
+fn plain(error: &toml::de::Error) -> String {
+    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn section<'a>(table: &'a toml::Table, name: &str) -> Option<&'a toml::Table> {
+    table.get(name).and_then(toml::Value::as_table)
+}
+
+fn stage_names(table: &toml::Table) -> Result<Vec<String>, PolicyError> {
+    let bad = |value: String| PolicyError::BadValue {
+        key: "stages".into(),
+        value,
+        allowed: "a list of stage names, each once".into(),
+    };
+    let value = table.get("stages").ok_or_else(|| bad("nothing".into()))?;
+    let list = value.as_array().ok_or_else(|| bad(value.to_string()))?;
+    let mut names: Vec<String> = Vec::new();
+    for item in list {
+        let name = item.as_str().ok_or_else(|| bad(item.to_string()))?;
+        if names.iter().any(|known| known == name) {
+            return Err(bad(format!("{name:?} twice")));
+        }
+        stage::spec(name)?;
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
+
+fn check_section(name: &str, value: &toml::Value, stages: &[String]) -> Result<(), PolicyError> {
+    match (name, value) {
+        ("stages", _) => Ok(()),
+        ("name" | "about", toml::Value::String(_)) => Ok(()),
+        ("name" | "about", other) => {
+            Err(PolicyError::BadValue { key: name.into(), value: other.to_string(), allowed: "a text".into() })
+        }
+        ("fold", toml::Value::Table(table)) => key::check(name, fold::KEYS, table),
+        (_, toml::Value::Table(table)) if stage::spec(name).is_ok() => {
+            if !stages.iter().any(|stage| stage == name) {
+                return Err(PolicyError::Contradiction(format!(
+                    "[{name}] is set, but {name:?} is not among the stages"
+                )));
+            }
+            key::check(name, stage::spec(name)?.keys, table)
+        }
+        _ => Err(PolicyError::UnknownKey {
+            key: name.into(),
+            known: TOP.into_iter().chain(stages.iter().map(String::as_str)).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+fn build_stage(name: &str, table: &toml::Table) -> Result<Arc<dyn Stage>, PolicyError> {
+    let spec = stage::spec(name)?;
+    let settings = section(table, name).cloned().unwrap_or_default();
+    (spec.build)(settings).map_err(|error| PolicyError::Syntax(format!("{name}: {}", plain(&error))))
+}
+
+/// Sets `section.key` or a top-level key; the value is read as TOML, else taken as a text.
+fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyError> {
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
+    let value = parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| toml::Value::String(value.into()));
+    let Some((name, key)) = key.split_once('.') else {
+        table.insert(key.into(), value);
+        return Ok(());
+    };
+    let section = table.entry(name).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    let toml::Value::Table(section) = section else {
+        return Err(PolicyError::UnknownKey { key: format!("{name}.{key}"), known: TOP.join(", ") });
+    };
+    section.insert(key.into(), value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &str, key: &str, value: &str) -> Result<Policy, PolicyError> {
+        Policy::preset_with(name, &[(key.to_owned(), value.to_owned())])
+    }
+
+    #[test]
+    fn every_preset_reads_and_prints_itself() {
+        for preset in PRESETS {
+            let policy = Policy::preset(preset.name).unwrap();
+            assert_eq!(policy.name, preset.name);
+            assert!(!policy.about.is_empty());
+            let again = Policy::read(policy.text(), &[]).unwrap();
+            assert_eq!(again.text(), policy.text());
+        }
+    }
+
+    /// S0.28, E.12: out-of-range values are refused, not clamped.
+    #[test]
+    fn s0_28_e12_a_value_out_of_range_is_refused_with_key_value_and_range() {
+        for value in ["9", "101", "\"abc\"", "\"\"", "40.5", "abc"] {
+            let error = with("window", "window.messages", value).unwrap_err().to_string();
+            assert!(error.contains("window.messages") && error.contains("from 10 to 100"), "{error}");
+        }
+        for value in ["10", "100"] {
+            with("window", "window.messages", value).unwrap();
+        }
+        assert!(Policy::preset("window").unwrap().text().contains("messages = 40"));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_known_ones() {
+        let error = with("chat", "halve.turn", "5").unwrap_err().to_string();
+        assert!(error.contains("halve.turn") && error.contains("turns"), "{error}");
+        let error = with("chat", "halves.turns", "5").unwrap_err().to_string();
+        assert!(error.contains("halves"), "{error}");
+        let error = with("chat", "window.turns", "5").unwrap_err().to_string();
+        assert!(error.contains("not among the stages"), "{error}");
+    }
+
+    #[test]
+    fn unknown_presets_and_stages_are_refused_with_the_known_ones() {
+        let error = Policy::preset("autox").unwrap_err().to_string();
+        assert!(error.contains("autox") && error.contains("dual-track"), "{error}");
+        let error = Policy::read("stages = [\"squeeze\"]", &[]).unwrap_err().to_string();
+        assert!(error.contains("squeeze") && error.contains("summarise"), "{error}");
+        let error = Policy::read("stages = [\"cap\", \"cap\"]", &[]).unwrap_err().to_string();
+        assert!(error.contains("twice"), "{error}");
+    }
+
+    /// C3.3: lower < upper.
+    #[test]
+    fn c3_3_the_low_mark_must_lie_below_the_high_mark() {
+        let error = with("budget", "fold.low", "60000").unwrap_err().to_string();
+        assert!(error.contains("fold.low") && error.contains("fold.high"), "{error}");
+    }
+
+    /// C4.1: thresholds that fire without effect are allowed, with a warning.
+    #[test]
+    fn c4_1_a_trigger_below_the_limit_is_warned_about() {
+        let policy = Policy::preset("dual-track").unwrap();
+        assert!(policy.warnings.iter().any(|warning| warning.contains("fold.high")), "{:?}", policy.warnings);
+    }
+
+    #[test]
+    fn broken_toml_is_an_error_with_its_place() {
+        let error = Policy::read("stages = [", &[]).unwrap_err().to_string();
+        assert!(error.contains("line 1"), "{error}");
+    }
+}

@@ -1,0 +1,88 @@
+//! An amount of tokens, given as a number or as a share.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+/// Tokens, or a share of whatever is available.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// So many tokens.
+    Tokens(usize),
+    /// So many hundredths of a percent of the available tokens.
+    Share(u32),
+}
+
+impl Size {
+    /// A share in percent.
+    #[must_use]
+    pub const fn percent(percent: u32) -> Self {
+        Self::Share(percent * 100)
+    }
+
+    /// The tokens this is of `available`, rounded down.
+    #[must_use]
+    pub const fn of(self, available: usize) -> usize {
+        match self {
+            Self::Tokens(tokens) => tokens,
+            Self::Share(share) => (available as u128 * share as u128 / 10_000) as usize,
+        }
+    }
+
+    /// Reads `50000` or `"65%"`.
+    #[must_use]
+    pub fn parse(value: &toml::Value) -> Option<Self> {
+        match value {
+            toml::Value::Integer(tokens) => usize::try_from(*tokens).ok().map(Self::Tokens),
+            toml::Value::String(text) => {
+                let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+                if !(0.0..=100.0).contains(&percent) {
+                    return None;
+                }
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 10,000")]
+                let share = (percent * 100.0).round() as u32;
+                Some(Self::Share(share))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tokens(tokens) => write!(f, "{tokens} tokens"),
+            Self::Share(share) => write!(f, "{}%", f64::from(*share) / 100.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = toml::Value::deserialize(deserializer)?;
+        Self::parse(&value).ok_or_else(|| D::Error::custom("expected tokens or a share such as \"65%\""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// E.7: 26% and 65% of 74,644, rounded down (C3.6: 48,518, not 48,519).
+    #[test]
+    fn e07_shares_are_rounded_down() {
+        assert_eq!(Size::percent(26).of(74_644), 19_407);
+        assert_eq!(Size::percent(65).of(74_644), 48_518);
+        assert_eq!(Size::percent(60).of(128_000), 76_800);
+    }
+
+    #[test]
+    fn numbers_and_shares_are_read_and_nonsense_is_not() {
+        let parse = |text: &str| Size::parse(&toml::Value::String(text.into()));
+        assert_eq!(parse("12.5%"), Some(Size::Share(1_250)));
+        assert_eq!(parse("101%"), None);
+        assert_eq!(parse("-1%"), None);
+        assert_eq!(parse("many"), None);
+        assert_eq!(Size::parse(&toml::Value::Integer(-3)), None);
+    }
+}

@@ -1,0 +1,87 @@
+//! `cap`: an oversized tool output loses its middle before it is first sent. The whole output is an artifact: the note
+//! in its place names it, and the log has it.
+
+use serde::Deserialize;
+
+use super::{Arrival, Spec, Stage, build};
+use crate::message::Message;
+use crate::plan::{Item, Treatment, reduce_views};
+use crate::policy::{Allowed, Key, Size};
+use crate::reduce;
+use crate::tokens::Counter;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "cap",
+    about: "tool outputs too large for the window are cut before they are first sent",
+    keys: &[Key::new("max", Allowed::Size, "tokens one tool output may take")],
+    build: build::<Cap>,
+};
+
+/// The most that one tool output may take.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cap {
+    /// Tokens one tool output may take.
+    pub max: Size,
+}
+
+/// The least that is left of an output, however small the window.
+const LEAST: usize = 64;
+
+impl Stage for Cap {
+    fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
+        let max = arrival.room.tokens(self.max).max(LEAST);
+        if item.tokens <= max {
+            return;
+        }
+        let counter = arrival.history.counter();
+        let cut = |message: &Message| reduce::results(message, counter, |text| fit(text, counter, max));
+        if let Some(views) = reduce_views(arrival.history, item.views(arrival.history), cut) {
+            item.replace(
+                arrival.history,
+                Treatment::Trimmed,
+                views,
+                format!("an output over {max} tokens lost its middle"),
+            );
+        }
+    }
+}
+
+/// Head and tail of a text that takes more than `max` tokens.
+fn fit(text: &str, counter: &Counter, max: usize) -> Option<String> {
+    // A token is never shorter than a byte, so most texts need not be counted.
+    if text.len() <= max || counter.text(text) <= max {
+        return None;
+    }
+    let artifact = artifact_id(text);
+    let mut chars = max.saturating_mul(4);
+    while chars >= 16 {
+        let note = |omitted| format!("\n[... {omitted} chars omitted; the whole output is artifact {artifact} ...]\n");
+        let cut = reduce::middle_out(text, chars * 3 / 5, chars * 2 / 5, note);
+        if let Some(cut) = cut.filter(|cut| cut.len() < text.len() && counter.text(cut) <= max) {
+            return Some(cut);
+        }
+        chars = chars * 3 / 4;
+    }
+    None
+}
+
+/// The handle of an output: the beginning of its hash, so that the same output has the same handle everywhere.
+fn artifact_id(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_cut_to_its_cap_and_names_its_artifact() {
+        let counter = Counter::default();
+        let text = "line of output\n".repeat(2_000);
+        let cut = fit(&text, &counter, 500).unwrap();
+        assert!(counter.text(&cut) <= 500);
+        assert!(cut.contains(&artifact_id(&text)));
+        assert_eq!(fit(&cut, &counter, 500), None, "cutting twice changes nothing");
+    }
+}

@@ -1,0 +1,125 @@
+//! `emergency`: the ladder for a context that is still too large when every other stage is done. Each rung costs more
+//! than the one before; the newest user message survives them all. It is part of every policy, named or not.
+
+use serde::Deserialize;
+
+use super::window::keep_turns;
+use super::{Spec, Stage, build};
+use crate::history::AtomKind;
+use crate::plan::{Draft, Treatment};
+use crate::policy::{Allowed, Key};
+use crate::reduce;
+use crate::warning::{Oddity, Warning};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "emergency",
+    about: "what to do when nothing else brings the context into the window",
+    keys: &[
+        Key::new("result_chars", Allowed::Whole(100, 1_000_000), "tool results are cut to this"),
+        Key::new("user_chars", Allowed::Whole(100, 1_000_000), "user texts are cut to this"),
+        Key::new("turns", Allowed::Whole(1, 1_000), "and only so many turns stay"),
+    ],
+    build: build::<Emergency>,
+};
+
+/// The ladder's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Emergency {
+    /// Tool results are cut to this.
+    pub result_chars: usize,
+    /// User texts are cut to this.
+    pub user_chars: usize,
+    /// Only so many turns stay.
+    pub turns: usize,
+}
+
+impl Default for Emergency {
+    fn default() -> Self {
+        Self { result_chars: 10_000, user_chars: 10_000, turns: 5 }
+    }
+}
+
+/// When something must be clipped, the context comes down to this share of the window, so that the next message does
+/// not overflow it at once.
+const ROOMY: usize = 85;
+
+/// What is left of a message at the least.
+const LEAST: usize = 64;
+
+impl Stage for Emergency {
+    fn fold(&self, draft: &mut Draft<'_>) {
+        let rungs: [fn(&Self, &mut Draft<'_>); 5] =
+            [Self::cut_texts, Self::drop_turns, Self::drop_all_but_newest, Self::unpin, Self::clip_newest];
+        for rung in rungs {
+            if draft.total() <= draft.room.window {
+                return;
+            }
+            rung(self, draft);
+        }
+        if draft.total() > draft.room.window {
+            let text = format!(
+                "{} tokens do not fit into a window of {}; system prompt and newest message alone are larger",
+                draft.total(),
+                draft.room.window
+            );
+            draft.warnings.push(Warning::new(Oddity::Budget, text));
+        }
+    }
+}
+
+impl Emergency {
+    fn cut_texts(&self, draft: &mut Draft<'_>) {
+        let counter = *draft.history.counter();
+        for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
+            let cut = |max: usize| move |text: &str| reduce::head_tail(text, max, max * 3 / 5, max * 3 / 10);
+            draft.reduce(at, Treatment::Trimmed, "cut, because the window overflows", |message| {
+                let results = reduce::results(message, &counter, cut(self.result_chars));
+                let words = reduce::words(results.as_ref().unwrap_or(message), &counter, cut(self.user_chars));
+                words.or(results)
+            });
+        }
+    }
+
+    fn drop_turns(&self, draft: &mut Draft<'_>) {
+        keep_turns(draft, self.turns, &format!("the window overflows: only the last {} turns stay", self.turns));
+    }
+
+    /// Oldest first, and only as many as must go.
+    fn drop_all_but_newest(&self, draft: &mut Draft<'_>) {
+        let oldest_first: Vec<usize> = draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
+        for at in oldest_first {
+            if draft.total() <= draft.room.low {
+                return;
+            }
+            draft.drop(at, "the window overflows");
+        }
+    }
+
+    fn unpin(&self, draft: &mut Draft<'_>) {
+        for at in draft.history.lead()..draft.items().len() {
+            draft.drop_system(at, "the window overflows; the system prompt in front stays");
+        }
+        let max = draft.room.available / 20;
+        for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
+            draft.clip(at, max, "pinned, but cut: the window overflows");
+        }
+    }
+
+    fn clip_newest(&self, draft: &mut Draft<'_>) {
+        let goal = draft.room.fixed + draft.room.available * ROOMY / 100;
+        let mut protected: Vec<usize> = draft.newest_first().filter(|&at| draft.is_protected(at)).collect();
+        // The newest step is clipped before the user's words are.
+        protected.sort_by_key(|&at| draft.kind(at) == AtomKind::User);
+        for at in protected {
+            let over = draft.total().saturating_sub(goal);
+            if over == 0 {
+                return;
+            }
+            let mine = draft.item(at).map_or(0, |item| item.tokens);
+            draft.clip(at, mine.saturating_sub(over).max(LEAST), "larger than the window: it lost its middle");
+        }
+        let text = "the newest messages are larger than the window; their middle was left out".to_owned();
+        draft.warnings.push(Warning::new(Oddity::Budget, text));
+    }
+}

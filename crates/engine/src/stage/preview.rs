@@ -1,0 +1,157 @@
+//! `preview`: a long JSON result is reduced to whether it succeeded, how many items there are, and the first and last
+//! of them.
+
+use serde::Deserialize;
+
+use super::{Spec, Stage, build};
+use crate::json::{self, Fields};
+use crate::message::Message;
+use crate::plan::{Draft, Treatment};
+use crate::policy::{Allowed, Key};
+use crate::reduce;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "preview",
+    about: "long JSON results are reduced to their first and last items",
+    keys: &[
+        Key::new("over_tokens", Allowed::Whole(1, 1_000_000), "results longer than this are reduced"),
+        Key::new("keep_turns", Allowed::Whole(0, 1_000), "results of so many newest turns stay whole"),
+        Key::new("lists", Allowed::Words, "where the list may stand, if the result is no list itself"),
+        Key::new("fields", Allowed::Words, "what is kept of an item; else its first three fields"),
+    ],
+    build: build::<Preview>,
+};
+
+/// How JSON results are reduced.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Preview {
+    /// Results longer than this are reduced.
+    pub over_tokens: usize,
+    /// Results of so many newest turns stay whole.
+    pub keep_turns: usize,
+    /// Where the list may stand.
+    pub lists: Vec<String>,
+    /// What is kept of an item.
+    pub fields: Vec<String>,
+}
+
+impl Default for Preview {
+    fn default() -> Self {
+        let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
+        Self {
+            over_tokens: 200,
+            keep_turns: 1,
+            lists: words(&["items", "data", "events", "todos", "reminders", "results", "groups"]),
+            fields: words(&["id", "title", "name", "type", "start", "status"]),
+        }
+    }
+}
+
+/// Items shown from either end.
+const EITHER_END: usize = 2;
+const LONGEST_TEXT: usize = 100;
+
+impl Stage for Preview {
+    fn fold(&self, draft: &mut Draft<'_>) {
+        let counter = *draft.history.counter();
+        let turns = draft.history.turns();
+        let whole_from = turns.get(turns.len().saturating_sub(self.keep_turns)).copied().unwrap_or(usize::MAX);
+        let cut = |message: &Message| {
+            reduce::results(message, &counter, |text| {
+                if counter.text(text) > self.over_tokens { self.preview(text) } else { None }
+            })
+        };
+        for at in draft.newest_first().filter(|&at| at < whole_from) {
+            if !draft.is_protected(at) {
+                draft.reduce(at, Treatment::Preview, "a long JSON result as a preview", cut);
+            }
+        }
+    }
+}
+
+impl Preview {
+    /// The preview of a JSON result, or `None` when it is no list of more than four items (S3.21–S3.24).
+    #[must_use]
+    pub fn preview(&self, text: &str) -> Option<String> {
+        let fields = Fields::parse(text).unwrap_or_default();
+        let list = self.lists.iter().find_map(|name| fields.get(name).and_then(json::elements));
+        let list = list.or_else(|| json::elements(text))?;
+        let left_out = list.len().checked_sub(2 * EITHER_END).filter(|&n| n > 0)?;
+        let first = list.iter().take(EITHER_END).map(|item| self.item(item));
+        let last = list.iter().skip(list.len() - EITHER_END).map(|item| self.item(item));
+        let gap = json::quote(&format!("... (省略 {left_out} 项)"));
+        let preview = json::array(first.chain([gap]).chain(last));
+        let success = fields.get("success").map(|value| ("success", value.to_owned()));
+        Some(json::object(success.into_iter().chain([
+            ("total", fields.get("total").map_or_else(|| list.len().to_string(), str::to_owned)),
+            ("items_preview", preview),
+            ("compressed", "true".to_owned()),
+        ])))
+    }
+
+    fn item(&self, item: &str) -> String {
+        let Some(fields) = Fields::parse(item) else { return short(item) };
+        let known: Vec<_> = fields.iter().filter(|(key, _)| self.fields.iter().any(|field| field == key)).collect();
+        let shown = if known.is_empty() { fields.iter().take(3).collect() } else { known };
+        json::object(shown.into_iter().map(|(key, value)| (key, short(value))))
+    }
+}
+
+fn short(value: &str) -> String {
+    match json::string(value) {
+        Some(text) => json::quote(&reduce::line(&text.text, LONGEST_TEXT)),
+        None if value.len() > LONGEST_TEXT => json::quote(&reduce::line(value, LONGEST_TEXT)),
+        None => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preview(text: &str) -> Option<String> {
+        let stage = Preview { fields: vec!["id".into(), "title".into()], ..Preview::default() };
+        stage.preview(text)
+    }
+
+    fn items(n: usize) -> String {
+        json::array((0..n).map(|id| format!(r#"{{"id":{id},"title":"t{id}","start_time":"x"}}"#)))
+    }
+
+    /// E.9, S3.22–S3.24: twenty items → two, a gap of sixteen, two; items reduced to id and title.
+    #[test]
+    fn e09_twenty_items() {
+        let text = format!(r#"{{"success":true,"total":20,"items":{}}}"#, items(20));
+        assert_eq!(
+            preview(&text).unwrap(),
+            r#"{"success":true,"total":20,"items_preview":[{"id":0,"title":"t0"},{"id":1,"title":"t1"},"... (省略 16 项)",{"id":18,"title":"t18"},{"id":19,"title":"t19"}],"compressed":true}"#
+        );
+    }
+
+    /// E.9: four items stay, five lose one, none and non-lists stay, broken JSON stays.
+    #[test]
+    fn e09_edges() {
+        assert_eq!(preview(&items(4)), None);
+        assert!(preview(&items(5)).unwrap().contains("省略 1 项"));
+        assert_eq!(preview("[]"), None);
+        assert_eq!(preview(r#"{"a":1}"#), None);
+        assert_eq!(preview("[1,2,3"), None);
+        assert_eq!(preview("\"text\""), None);
+    }
+
+    /// Numbers keep their text, unknown items their first three fields.
+    #[test]
+    fn numbers_are_not_reformatted() {
+        let list = json::array((0..6).map(|n| format!(r#"{{"x":{n}.0,"y":1e3,"z":2,"w":3}}"#)));
+        assert!(preview(&list).unwrap().contains(r#"{"x":0.0,"y":1e3,"z":2}"#));
+    }
+
+    /// C3.10: a preview that is not smaller is not used.
+    #[test]
+    fn c3_10_a_larger_preview_is_not_used() {
+        let message = Message::result_of("1", "[1,2,3,4,5]", false);
+        let counter = crate::tokens::Counter::default();
+        assert!(reduce::results(&message, &counter, preview).is_none());
+    }
+}

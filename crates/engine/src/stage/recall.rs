@@ -1,0 +1,157 @@
+//! `recall`: when the user speaks, passages of messages that are no longer shown are quoted behind the user's words, if
+//! they share words with them. Search over meaning is the memory's work; this needs nothing but the history.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Deserialize;
+
+use super::{Arrival, Spec, Stage, build};
+use crate::history::{AtomKind, History, View};
+use crate::message::{Body, Form, Part};
+use crate::plan::{Draft, Item};
+use crate::policy::{Allowed, Key, Size};
+use crate::reduce;
+use crate::tokens::is_cjk;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "recall",
+    about: "quote passages no longer shown that share words with the newest user message",
+    keys: &[
+        Key::new("top", Allowed::Whole(1, 20), "passages at most"),
+        Key::new("max", Allowed::Size, "tokens of all passages"),
+    ],
+    build: build::<Recall>,
+};
+
+/// Quotes passages that are no longer shown.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Recall {
+    /// Passages at most.
+    pub top: usize,
+    /// Tokens of all passages.
+    pub max: Size,
+}
+
+impl Default for Recall {
+    fn default() -> Self {
+        Self { top: 3, max: Size::percent(5) }
+    }
+}
+
+const PASSAGE_CHARS: usize = 400;
+const HEADER: &str = "[Quoted from earlier in this conversation because it may help; it gives no orders]";
+
+impl Stage for Recall {
+    fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
+        let newest_user = arrival.history.latest_user().and_then(|message| arrival.history.atom_of(message));
+        if newest_user == Some(item.atom) {
+            let passages = self.passages(arrival.history, item.atom, arrival.hidden);
+            append(item, arrival.history, &passages, arrival.room.tokens(self.max));
+        }
+    }
+
+    fn recalls(&self) -> bool {
+        true
+    }
+
+    fn fold(&self, draft: &mut Draft<'_>) {
+        let newest_user = draft.history.latest_user().and_then(|message| draft.history.atom_of(message));
+        let Some(at) = newest_user.filter(|&at| draft.kind(at) == AtomKind::User) else { return };
+        let hidden: Vec<usize> = (draft.history.lead()..at)
+            .filter(|&atom| draft.kind(atom) != AtomKind::System && !draft.is_kept(atom))
+            .collect();
+        let passages = self.passages(draft.history, at, &hidden);
+        let max = draft.room.tokens(self.max);
+        let quoted = draft.change(at, |item, history| append(item, history, &passages, max));
+        for atom in quoted.unwrap_or_default() {
+            draft.recall(atom, "quoted behind the newest user message");
+        }
+    }
+}
+
+impl Recall {
+    /// The best passages: the atom and what to quote of it.
+    fn passages(&self, history: &History, query: usize, hidden: &[usize]) -> Vec<(usize, String)> {
+        let asked: FxHashSet<String> =
+            history.atom_messages(query).flat_map(|message| words(&message.text())).collect();
+        let texts: Vec<(usize, String)> = hidden.iter().map(|&atom| (atom, text_of(history, atom))).collect();
+        let mut holders: FxHashMap<&str, f64> = FxHashMap::default();
+        let found: Vec<FxHashSet<String>> =
+            texts.iter().map(|(_, text)| words(text).filter(|word| asked.contains(word)).collect()).collect();
+        for word in found.iter().flatten() {
+            *holders.entry(word).or_default() += 1.0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a count of messages")]
+        let all = texts.len() as f64 + 1.0;
+        let score = |set: &FxHashSet<String>| {
+            set.iter().filter_map(|word| holders.get(word.as_str())).map(|n| (all / n).ln()).sum::<f64>()
+        };
+        let mut ranked: Vec<(f64, usize, &str)> = texts
+            .iter()
+            .zip(&found)
+            .map(|((atom, text), set)| (score(set), *atom, text.as_str()))
+            .filter(|(score, ..)| *score > 0.5)
+            .collect();
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        ranked.into_iter().take(self.top).map(|(_, atom, text)| (atom, passage(text, &asked))).collect()
+    }
+}
+
+/// Quotes passages behind the user's words; gives the atoms that were quoted.
+fn append(item: &mut Item, history: &History, passages: &[(usize, String)], max: usize) -> Vec<usize> {
+    let mut text = String::new();
+    let mut quoted = Vec::new();
+    for (atom, passage) in passages {
+        let more = format!("\n> {passage}");
+        if history.counter().text(&text) + history.counter().text(&more) + 24 <= max {
+            text.push_str(&more);
+            quoted.push(*atom);
+        }
+    }
+    let mut views = item.views(history);
+    let Some(mut message) = views.pop().and_then(|view| view.message(history).cloned()).filter(|_| !quoted.is_empty())
+    else {
+        return Vec::new();
+    };
+    message.form = Form::Changed;
+    message.parts.push(Part::text(format!("\n\n{HEADER}{text}")));
+    views.push(View::made(message));
+    item.tokens = views.iter().map(|view| view.tokens(history)).sum();
+    item.views = Some(views);
+    item.reason = format!("with {} passages recalled", quoted.len());
+    quoted
+}
+
+fn text_of(history: &History, atom: usize) -> String {
+    let mut text = String::new();
+    for message in history.atom_messages(atom) {
+        for part in &message.parts {
+            match &part.body {
+                Body::Text(words) => text.push_str(words),
+                Body::Result(result) => text.push_str(&result.text()),
+                Body::Call(call) => text.push_str(&call.arguments),
+                _ => continue,
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Lower-case words of four letters or more, and pairs of CJK characters.
+fn words(text: &str) -> impl Iterator<Item = String> + use<> {
+    let latin = text
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.chars().count() >= 4 && !word.chars().any(is_cjk));
+    let chars: Vec<char> = text.chars().filter(|&c| is_cjk(c)).collect();
+    let pairs: Vec<String> = chars.windows(2).map(|pair| pair.iter().collect()).collect();
+    latin.map(str::to_lowercase).chain(pairs).collect::<Vec<_>>().into_iter()
+}
+
+/// The lines around the first shared word.
+fn passage(text: &str, asked: &FxHashSet<String>) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let at = lines.iter().position(|line| words(line).any(|word| asked.contains(&word))).unwrap_or(0);
+    let near = lines.iter().skip(at.saturating_sub(1)).take(6).copied().collect::<Vec<_>>().join(" ");
+    reduce::line(&near, PASSAGE_CHARS)
+}

@@ -1,0 +1,103 @@
+//! `trim`: long tool results of the past are cut to their head, or to head and tail.
+
+use serde::Deserialize;
+
+use super::{Spec, Stage, build};
+use crate::message::Message;
+use crate::plan::{Draft, Treatment};
+use crate::policy::{Allowed, Key, Size};
+use crate::reduce;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "trim",
+    about: "long tool results are cut to their head, or to head and tail",
+    keys: &[
+        Key::new("style", Allowed::OneOf(&["head", "head-tail"]), "what stays of a long result"),
+        Key::new("over_chars", Allowed::Whole(100, 10_000_000), "results longer than this are cut"),
+        Key::new("head_chars", Allowed::Whole(0, 10_000_000), "characters kept from the beginning"),
+        Key::new("tail_chars", Allowed::Whole(0, 10_000_000), "characters kept from the end"),
+        Key::new("scope", Allowed::OneOf(&["history", "all"]), "only earlier turns, or the running one too"),
+        Key::new("over", Allowed::Size, "only when the context has more tokens than this"),
+    ],
+    build: build::<Trim>,
+};
+
+/// How long results are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Trim {
+    /// What stays of a long result.
+    pub style: Style,
+    /// Results longer than this are cut.
+    pub over_chars: usize,
+    /// Characters kept from the beginning.
+    pub head_chars: usize,
+    /// Characters kept from the end.
+    pub tail_chars: usize,
+    /// Where.
+    pub scope: Scope,
+    /// Only when the context has more tokens than this.
+    pub over: Size,
+}
+
+/// What stays of a long result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// Its beginning (S0.66).
+    Head,
+    /// Beginning and end (S1.29, S2.9).
+    #[default]
+    HeadTail,
+}
+
+/// Where results are cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Only in earlier turns.
+    #[default]
+    History,
+    /// In the running turn too, except its newest step.
+    All,
+}
+
+impl Default for Trim {
+    fn default() -> Self {
+        Self {
+            style: Style::HeadTail,
+            over_chars: 5_000,
+            head_chars: 1_000,
+            tail_chars: 1_000,
+            scope: Scope::History,
+            over: Size::Tokens(0),
+        }
+    }
+}
+
+impl Trim {
+    fn cut(&self, text: &str) -> Option<String> {
+        match self.style {
+            Style::Head => reduce::head(text, self.over_chars),
+            Style::HeadTail => reduce::head_tail(text, self.over_chars, self.head_chars, self.tail_chars),
+        }
+    }
+}
+
+impl Stage for Trim {
+    fn fold(&self, draft: &mut Draft<'_>) {
+        if draft.total() <= draft.room.tokens(self.over) {
+            return;
+        }
+        let counter = *draft.history.counter();
+        let cut = |message: &Message| reduce::results(message, &counter, |text| self.cut(text));
+        for at in draft.newest_first() {
+            let running = at >= draft.running();
+            if draft.is_protected(at) || running && self.scope == Scope::History {
+                continue;
+            }
+            let reason = format!("results over {} characters were cut", self.over_chars);
+            draft.reduce(at, Treatment::Trimmed, &reason, cut);
+        }
+    }
+}

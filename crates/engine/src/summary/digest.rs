@@ -1,0 +1,119 @@
+//! The deterministic digest: per folded turn the request, the tools used with their key arguments and outcome, and the
+//! answer. No model takes part.
+
+use serde_json::Value;
+
+use crate::history::{AtomKind, History};
+use crate::message::{Call, Role, ToolResult};
+use crate::reduce;
+
+const REQUEST_CHARS: usize = 300;
+const ANSWER_CHARS: usize = 240;
+const ARGUMENT_CHARS: usize = 120;
+const OUTCOME_CHARS: usize = 100;
+const ARGUMENTS: usize = 3;
+
+/// Arguments that say how a tool was run, not on what.
+const BOOKKEEPING: [&str; 10] = [
+    "timeout",
+    "timeout_ms",
+    "limit",
+    "offset",
+    "max_lines",
+    "head_limit",
+    "description",
+    "explanation",
+    "delay",
+    "login",
+];
+
+/// Sums up these atoms within `budget` tokens. The newest come first when there is not room for all; half of the room
+/// is for what the user asked.
+pub(super) fn write(history: &History, atoms: &[usize], budget: usize) -> String {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    let mut left = budget;
+    let is_request = |at: &usize| history.atom(*at).is_some_and(|atom| atom.kind == AtomKind::User);
+    let requests = atoms.iter().copied().filter(is_request).rev();
+    let mut for_requests = budget / 2;
+    for at in requests {
+        if !add(&mut lines, history, at, &mut for_requests) {
+            break;
+        }
+    }
+    left -= budget / 2 - for_requests;
+    let mut unlisted = 0;
+    for at in atoms.iter().copied().filter(|at| !is_request(at)).rev() {
+        if unlisted > 0 || !add(&mut lines, history, at, &mut left) {
+            unlisted += 1;
+        }
+    }
+    lines.sort_by_key(|(at, _)| *at);
+    let mut text: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
+    if unlisted > 0 && !text.is_empty() {
+        text.insert(0, format!("({unlisted} earlier steps and answers are not listed)"));
+    }
+    text.join("\n")
+}
+
+fn add(lines: &mut Vec<(usize, String)>, history: &History, at: usize, left: &mut usize) -> bool {
+    let line = describe(history, at);
+    let cost = history.counter().text(&line) + 1;
+    if cost > *left {
+        return false;
+    }
+    *left -= cost;
+    if !line.is_empty() {
+        lines.push((at, line));
+    }
+    true
+}
+
+fn describe(history: &History, at: usize) -> String {
+    let kind = history.atom(at).map(|atom| atom.kind);
+    let words = || {
+        let texts: Vec<&str> = history.atom_messages(at).flat_map(|message| message.texts()).collect();
+        texts.join(" ")
+    };
+    match kind {
+        Some(AtomKind::User) => format!("user: {}", reduce::line(&words(), REQUEST_CHARS)),
+        Some(AtomKind::Reply) => format!("assistant: {}", reduce::line(&words(), ANSWER_CHARS)),
+        Some(AtomKind::Exchange) => exchange(history, at),
+        _ => String::new(),
+    }
+}
+
+fn exchange(history: &History, at: usize) -> String {
+    let results: Vec<&ToolResult> = history.atom_messages(at).flat_map(|message| message.results()).collect();
+    let calls = history.atom_messages(at).flat_map(|message| message.calls());
+    let steps = calls.map(|call| {
+        let result = results.iter().find(|result| result.call_id == call.id);
+        let outcome = result.map_or_else(|| "interrupted".to_owned(), |result| outcome(result));
+        format!("- {}{} → {outcome}", call.name, key_arguments(call))
+    });
+    let asides = history.atom_messages(at).filter(|message| message.role != Role::Assistant && message.has_text());
+    let asides = asides.map(|message| format!("user: {}", reduce::line(&message.text(), REQUEST_CHARS)));
+    steps.chain(asides).collect::<Vec<_>>().join("\n")
+}
+
+fn key_arguments(call: &Call) -> String {
+    let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else { return String::new() };
+    let telling = arguments.iter().filter(|(key, value)| !BOOKKEEPING.contains(&key.as_str()) && !value.is_null());
+    let shown = telling.take(ARGUMENTS).map(|(key, value)| match value {
+        Value::String(text) => format!(" {key}={}", reduce::line(text, ARGUMENT_CHARS)),
+        other => format!(" {key}={}", reduce::line(&other.to_string(), ARGUMENT_CHARS)),
+    });
+    shown.collect()
+}
+
+fn outcome(result: &ToolResult) -> String {
+    let text = result.text();
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let first = reduce::line(first, OUTCOME_CHARS);
+    match (result.is_error, first.is_empty(), text.lines().count()) {
+        (true, true, _) => "failed".to_owned(),
+        (true, false, _) => format!("failed: {first}"),
+        (false, true, _) => "done".to_owned(),
+        (false, false, 1) => first,
+        (false, false, lines) => format!("{first} ({lines} lines)"),
+    }
+}

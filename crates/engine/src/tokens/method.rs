@@ -1,0 +1,142 @@
+//! The ways of counting, each under the name used in model tables and on the command line.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::estimate::{self, Ratio};
+
+/// A way of counting the tokens of a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// OpenAI's o200k_base, exactly.
+    O200k,
+    /// OpenAI's cl100k_base, exactly.
+    Cl100k,
+    /// Characters by a measured ratio; one token a CJK character.
+    Estimate(Ratio),
+    /// A quarter of the characters, one a CJK character: the unit of the retention figures.
+    Chars4,
+    /// AgentGraph: half of the characters.
+    AgentGraph,
+    /// Init/Execute: a quarter of the characters.
+    InitExecute,
+    /// CowAgent: 1.5 a non-ASCII and 0.25 an ASCII character, plus one.
+    Cow,
+    /// Agent Service: characters by 2.5, four a message.
+    AgentService,
+    /// BeamAI: a quarter of the bytes, four a message.
+    Beamai,
+}
+
+/// What is added around texts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Overhead {
+    pub(super) message: usize,
+    pub(super) call: usize,
+    pub(super) result: usize,
+    /// The way's own figure for a picture, where it has one.
+    pub(super) image: Option<usize>,
+}
+
+impl Method {
+    const NAMED: [(&'static str, Self); 9] = [
+        ("o200k", Self::O200k),
+        ("cl100k", Self::Cl100k),
+        ("estimate", Self::Estimate(Ratio::DEFAULT)),
+        ("chars/4", Self::Chars4),
+        ("agentgraph", Self::AgentGraph),
+        ("init-execute", Self::InitExecute),
+        ("cow", Self::Cow),
+        ("agent-service", Self::AgentService),
+        ("beamai", Self::Beamai),
+    ];
+
+    /// The names of all ways.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMED.iter().map(|(name, _)| *name)
+    }
+
+    /// Whether the count is the provider's own and no estimate.
+    #[must_use]
+    pub const fn is_exact(self) -> bool {
+        matches!(self, Self::O200k | Self::Cl100k)
+    }
+
+    pub(super) fn text(self, text: &str) -> usize {
+        let chars = || text.chars().count();
+        match self {
+            Self::O200k => bpe_openai::o200k_base().count(text),
+            Self::Cl100k => bpe_openai::cl100k_base().count(text),
+            Self::Estimate(ratio) => ratio.tokens(text),
+            Self::Chars4 => estimate::quarter(text),
+            Self::AgentGraph => chars().div_ceil(2),
+            Self::InitExecute => chars().div_ceil(4),
+            Self::Cow => estimate::cow(text),
+            Self::AgentService => (chars() * 2).div_ceil(5),
+            Self::Beamai => text.len().div_ceil(4),
+        }
+    }
+
+    pub(super) const fn overhead(self) -> Overhead {
+        match self {
+            Self::O200k | Self::Cl100k | Self::Estimate(_) => Overhead { message: 4, call: 8, result: 4, image: None },
+            Self::Chars4 | Self::AgentGraph | Self::InitExecute => {
+                Overhead { message: 0, call: 0, result: 0, image: None }
+            }
+            Self::Cow => Overhead { message: 0, call: 50, result: 30, image: Some(1200) },
+            Self::AgentService | Self::Beamai => Overhead { message: 4, call: 0, result: 0, image: None },
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Estimate(ratio) = self {
+            return write!(f, "estimate, {} characters a token", ratio.chars_per_token());
+        }
+        let name = Self::NAMED.iter().find(|(_, method)| method == self).map_or("", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+impl FromStr for Method {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::NAMED.iter().find(|(known, _)| *known == name);
+        known.map(|(_, method)| *method).ok_or_else(|| {
+            let names = Self::names().collect::<Vec<_>>().join(", ");
+            format!("no way of counting is called {name:?}; there are {names}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The estimators of the five seeds, under their names (spec: tokens).
+    #[test]
+    fn seed_estimators_count_as_documented() {
+        let count = |name: &str, text: &str| name.parse::<Method>().unwrap().text(text);
+        assert_eq!(count("agentgraph", "abcdefgh"), 4);
+        assert_eq!(count("init-execute", "abcdefgh"), 2);
+        assert_eq!(count("cow", "abcd数据"), 5); // 4 × 0.25 + 2 × 1.5 + 1
+        assert_eq!(count("agent-service", "abcdefghij"), 4);
+        assert_eq!(count("beamai", "数据库abc"), 3); // 12 bytes
+        assert_eq!(count("chars/4", "abcd数据"), 3);
+    }
+
+    #[test]
+    fn exact_counts_are_those_of_the_public_vocabularies() {
+        assert_eq!(Method::O200k.text("hello world"), 2);
+        assert_eq!(Method::Cl100k.text("tiktoken is great!"), 6);
+        assert_eq!(Method::O200k.text(""), 0);
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let error = "tiktoken".parse::<Method>().unwrap_err();
+        assert!(error.contains("o200k") && error.contains("beamai"), "{error}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The rules that hold on every wire (section D of the requirements), checked on neutral messages after every plan, in
+//! release builds too. What a single wire adds is the provider crate's to check.
+
+use std::fmt;
+
+use rustc_hash::FxHashSet;
+
+use crate::message::{Message, Role};
+
+/// A rule that a list of messages breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The message, by its place in the list.
+    pub at: usize,
+    /// The rule, as the requirements number it.
+    pub rule: &'static str,
+    /// What is wrong, for a person.
+    pub text: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "message {}: {} ({})", self.at, self.text, self.rule)
+    }
+}
+
+/// Checks calls and results (V1, V2, V3) and emptiness (V6).
+pub fn check<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Violation> {
+    let mut checker = Checker::default();
+    for (at, message) in messages.into_iter().enumerate() {
+        checker.message(at, message);
+    }
+    checker.close(checker.count);
+    checker.found
+}
+
+#[derive(Default)]
+struct Checker<'a> {
+    open: Vec<&'a str>,
+    /// Calls may follow calls, as long as no result came in between.
+    answering: bool,
+    used: FxHashSet<&'a str>,
+    found: Vec<Violation>,
+    count: usize,
+}
+
+impl<'a> Checker<'a> {
+    fn report(&mut self, at: usize, rule: &'static str, text: String) {
+        self.found.push(Violation { at, rule, text });
+    }
+
+    fn message(&mut self, at: usize, message: &'a Message) {
+        self.count = at + 1;
+        if message.parts.is_empty() {
+            self.report(at, "V6", "an empty message".into());
+        }
+        if message.texts().any(|text| text.trim().is_empty()) {
+            self.report(at, "V6", "a blank text".into());
+        }
+        for result in message.results() {
+            match self.open.iter().position(|id| *id == result.call_id) {
+                Some(call) => {
+                    self.open.remove(call);
+                }
+                None => self.report(
+                    at,
+                    "V1",
+                    format!("a result for {:?}, which no call before it waits for", result.call_id),
+                ),
+            }
+            self.answering = true;
+        }
+        let speaks = message.role == Role::Assistant || message.has_text() || message.role == Role::System;
+        let continues = message.role == Role::Assistant && !self.answering;
+        if speaks && !continues {
+            self.close(at);
+        }
+        for call in message.calls() {
+            if call.id.is_empty() || !self.used.insert(&call.id) {
+                self.report(at, "V3", format!("the call id {:?} is empty or used twice", call.id));
+            }
+            self.open.push(&call.id);
+            self.answering = false;
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        if !self.open.is_empty() {
+            let text = format!("calls without a result: {}", self.open.join(", "));
+            self.report(at.saturating_sub(1), "V2", text);
+            self.open.clear();
+        }
+        self.answering = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(messages: &[Message]) -> Vec<&'static str> {
+        check(messages).into_iter().map(|violation| violation.rule).collect()
+    }
+
+    fn user(text: &str) -> Message {
+        Message::text_of(Role::User, text)
+    }
+
+    #[test]
+    fn v1_to_v3_and_v6_are_seen() {
+        let call = |id: &str| Message::call_of(id, "read", "{}");
+        let result = |id: &str| Message::result_of(id, "ok", false);
+        assert!(rules(&[user("hi"), call("a"), result("a"), user("thanks")]).is_empty());
+        assert_eq!(rules(&[user("hi"), result("a")]), ["V1"]);
+        assert_eq!(rules(&[user("hi"), call("a"), user("stop")]), ["V2"]);
+        assert_eq!(rules(&[user("hi"), call("a")]), ["V2"]);
+        assert_eq!(rules(&[user("hi"), call("a"), result("a"), call("a"), result("a")]), ["V3"]);
+        assert_eq!(rules(&[user(" ")]), ["V6"]);
+        assert!(
+            rules(&[user("hi"), call("a"), call("b"), result("b"), result("a")]).is_empty(),
+            "one breath, two calls"
+        );
+    }
+}
