@@ -1,1 +1,53 @@
-fn main() {}
+//! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one file a command.
+
+mod command;
+mod input;
+mod settings;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Keeps an LLM agent's conversation for ever, and sends the model only what it needs.
+#[derive(Debug, Parser)]
+#[command(name = "waterline", version, about, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show what would be sent for a conversation's next call, and why
+    Plan(command::plan::Arguments),
+    /// List, show and check policies
+    Policy(command::policy::Arguments),
+    /// Count the tokens of a conversation
+    Tokens(command::tokens::Arguments),
+    /// Check anyone's message list against the rules of a wire
+    Check(command::check::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.command {
+        Command::Plan(arguments) => command::plan::run(arguments),
+        Command::Policy(arguments) => command::policy::run(arguments),
+        Command::Tokens(arguments) => command::tokens::run(arguments),
+        Command::Check(arguments) => command::check::run(arguments),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("waterline: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whoever read our output has seen enough: that is no error.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

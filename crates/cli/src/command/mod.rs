@@ -1,0 +1,6 @@
+//! One file a command.
+
+pub mod check;
+pub mod plan;
+pub mod policy;
+pub mod tokens;

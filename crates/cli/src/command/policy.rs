@@ -1,0 +1,85 @@
+//! `waterline policy`: list, show and check policies.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use waterline::policy::{FOLD_KEYS, Key, PRESETS, Policy, Preset};
+use waterline::stage::STAGES;
+
+use crate::input::output;
+use crate::settings;
+
+/// List, show and check policies
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// The policies that come with the program
+    List,
+    /// Print a policy as TOML: a preset with its comments, or with keys set otherwise
+    Show {
+        /// A preset's name or a TOML file
+        name: String,
+        /// Set a key: `--set window.messages=60`
+        #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
+        set: Vec<(String, String)>,
+    },
+    /// Check a policy file: exit status 0 if it can be used
+    Check {
+        /// A TOML file or a preset's name
+        file: String,
+        /// Set a key: `--set window.messages=60`
+        #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
+        set: Vec<(String, String)>,
+    },
+    /// Everything that can be set, with its range
+    Keys,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let mut out = output();
+    match &arguments.command {
+        Command::List => {
+            for preset in PRESETS {
+                let policy = Policy::preset(preset.name)?;
+                writeln!(out, "{:<11} {}", policy.name, policy.about)?;
+            }
+        }
+        Command::Show { name, set } => {
+            let policy = settings::policy(name, set)?;
+            match Preset::named(name) {
+                Ok(preset) if set.is_empty() => write!(out, "{}", preset.text)?,
+                _ => write!(out, "{}", policy.text())?,
+            }
+        }
+        Command::Check { file, set } => {
+            let policy = settings::policy(file, set)?;
+            for warning in &policy.warnings {
+                writeln!(out, "warning: {warning}")?;
+            }
+            let name = if policy.name.is_empty() { file } else { &policy.name };
+            writeln!(out, "{name}: {} stages, ok", policy.stages.len())?;
+        }
+        Command::Keys => {
+            keys(&mut out, "fold", "when a fold starts, and how far it comes down", FOLD_KEYS)?;
+            for stage in STAGES {
+                keys(&mut out, stage.name, stage.about, stage.keys)?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn keys(out: &mut impl Write, section: &str, about: &str, keys: &[Key]) -> Result<()> {
+    writeln!(out, "[{section}]  {about}")?;
+    for key in keys {
+        writeln!(out, "  {:<22} {} ({})", format!("{section}.{}", key.name), key.about, key.allowed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Settings that several commands share: sizes, models, policies, and the environment variables of the seeds.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use waterline::model::Model;
+use waterline::policy::{Policy, Preset};
+use waterline::warning::{Oddity, Warning};
+
+/// The window of AgentGraph's users, who set it in the environment.
+const MAX_MESSAGE_HISTORY: &str = "MAX_MESSAGE_HISTORY";
+
+/// Reads `8000`, `8k`, `1.5m`.
+pub fn size(text: &str) -> Result<usize, String> {
+    let refused = || format!("{text:?} is no number of tokens; write it as 8000, 8k or 1m");
+    let lower = text.trim().to_ascii_lowercase().replace([',', '_'], "");
+    let (digits, factor) = match lower.strip_suffix(['k', 'm']) {
+        Some(digits) if lower.ends_with('k') => (digits, 1_000.0),
+        Some(digits) => (digits, 1_000_000.0),
+        None => (lower.as_str(), 1.0),
+    };
+    let number: f64 = digits.parse().map_err(|_| refused())?;
+    let tokens = (number * factor).round();
+    if !(1.0..=1e9).contains(&tokens) {
+        return Err(refused());
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 1e9")]
+    Ok(tokens as usize)
+}
+
+/// Reads `key=value`.
+pub fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not of the form key=value"))?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// The policy of that name or in that file, with some keys set otherwise.
+pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy> {
+    let looks_like_file = name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR);
+    if looks_like_file || Preset::named(name).is_err() && Path::new(name).is_file() {
+        let text = std::fs::read_to_string(name).with_context(|| format!("cannot read the policy {name}"))?;
+        return Policy::read(&text, settings).with_context(|| name.to_owned());
+    }
+    let mut all = from_environment(name)?;
+    all.extend_from_slice(settings);
+    Ok(Policy::preset_with(name, &all)?)
+}
+
+/// What the environment sets for a preset; the command line wins over it.
+fn from_environment(preset: &str) -> Result<Vec<(String, String)>> {
+    match std::env::var(MAX_MESSAGE_HISTORY) {
+        Ok(value) if preset == "window" => {
+            let setting = ("window.messages".to_owned(), value.clone());
+            let shown = if value.is_empty() { "empty" } else { value.as_str() };
+            let refused = |error| anyhow!("{MAX_MESSAGE_HISTORY} is {shown}: {error}");
+            Policy::preset_with(preset, std::slice::from_ref(&setting)).map_err(refused)?;
+            Ok(vec![setting, ("fold.messages".to_owned(), value)])
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The table's entry for a model; a warning where there is none.
+pub fn model(name: Option<&str>) -> (&'static Model, Option<Warning>) {
+    if let Some(known) = name.and_then(Model::known) {
+        return (known, None);
+    }
+    let model = Model::unknown();
+    let who = name.map_or_else(|| "no model is named".to_owned(), |name| format!("the model {name:?} is unknown"));
+    let text = format!("{who}: a window of {} tokens and careful estimates are assumed", model.input_window());
+    (model, Some(Warning::new(Oddity::UnknownModel, text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_nonsense_is_refused() {
+        assert_eq!(size("8000"), Ok(8_000));
+        assert_eq!(size("8k"), Ok(8_000));
+        assert_eq!(size("1.5M"), Ok(1_500_000));
+        assert_eq!(size("200_000"), Ok(200_000));
+        for text in ["", "k", "-1", "0", "many", "1e99", "NaN"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `waterline plan --json`: one object a conversation. The shape is documented in docs/plan-json.md and stable.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use waterline::json::one_line;
+use waterline::plan::{Action, Slot};
+
+use crate::command::plan::Report;
+
+pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
+    let Report { rendered, plan, .. } = report;
+    write!(out, "{{\"id\":{},\"wire\":{}", json!(report.id), json!(report.wire.name()))?;
+    write!(out, ",\"policy\":{},\"model\":{}", json!(report.policy.name), json!(report.model_name))?;
+    let reason = match &plan.action {
+        Action::Fold { reason } => json!(reason),
+        Action::Extend => Value::Null,
+    };
+    write!(out, ",\"fold\":{reason}")?;
+    if let Some(system) = &rendered.system {
+        write!(out, ",\"system\":{}", one_line(system.as_str()))?;
+    }
+    write!(out, ",\"messages\":[")?;
+    // Written one by one: a context may be as large as its source, and is not copied for this.
+    for (at, message) in rendered.messages.iter().enumerate() {
+        let comma = if at > 0 { "," } else { "" };
+        write!(out, "{comma}{}", one_line(message.as_str()))?;
+    }
+    let tokens = json!({
+        "before": plan.tokens.before, "after": plan.tokens.after, "window": plan.tokens.window,
+        "high": plan.tokens.high, "low": plan.tokens.low,
+    });
+    let slots: Vec<Value> = plan.slots.iter().map(|slot| self::slot(slot, report.outside)).collect();
+    let warnings: Vec<String> = report.warnings.iter().map(|warning| report.say(warning)).collect();
+    writeln!(out, "],\"tokens\":{tokens},\"slots\":{},\"warnings\":{}}}", json!(slots), json!(warnings))?;
+    Ok(())
+}
+
+fn slot(slot: &Slot, outside: usize) -> Value {
+    let sources: Vec<usize> = slot.sources.iter().filter_map(|&source| source.checked_sub(outside)).collect();
+    json!({"sources": sources, "treatment": slot.treatment.name(), "tokens": slot.tokens, "reason": slot.reason})
+}

@@ -1,0 +1,30 @@
+//! How a plan is shown: for programs as JSON, for people as a table.
+
+mod json;
+mod table;
+
+pub use json::json;
+pub use table::{line, table};
+
+/// A number with its thousands apart.
+pub fn number(n: usize) -> String {
+    let digits = n.to_string();
+    let mut apart = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            apart.push(',');
+        }
+        apart.push(digit);
+    }
+    apart
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(super::number(0), "0");
+        assert_eq!(super::number(999), "999");
+        assert_eq!(super::number(1_234_567), "1,234,567");
+    }
+}

@@ -1,0 +1,64 @@
+//! Anthropic Messages.
+
+mod check;
+mod parse;
+mod render;
+
+use waterline::json::{self, Fields};
+use waterline::message::Message;
+use waterline::validity::Violation;
+
+use super::Format;
+use super::conversation::Tool;
+use super::read::{Reader, Refusal};
+use super::rendered::Rendered;
+
+pub(super) struct Anthropic;
+
+impl Format for Anthropic {
+    fn list_field(&self) -> &'static str {
+        "messages"
+    }
+
+    fn system_fields(&self) -> &'static [&'static str] {
+        &["system"]
+    }
+
+    fn message(&self, json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
+        parse::message(json, reader)
+    }
+
+    fn system(&self, json: &str, reader: &mut Reader) -> Option<Message> {
+        parse::system(json, reader)
+    }
+
+    fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
+        let word = |name: &str| entry.get(name).and_then(json::string).map(|loose| loose.text);
+        let schema = entry.get("input_schema").map(str::to_owned);
+        vec![Tool {
+            name: word("name").unwrap_or_default(),
+            description: word("description"),
+            schema,
+            json: json::object(entry.iter()),
+        }]
+    }
+
+    fn write_tools(&self, tools: &[Tool]) -> String {
+        json::array(tools.iter().map(|tool| {
+            let fields = [
+                Some(("name", json::quote(&tool.name))),
+                tool.description.as_ref().map(|text| ("description", json::quote(text))),
+                Some(("input_schema", tool.schema.clone().unwrap_or_else(|| r#"{"type":"object"}"#.to_owned()))),
+            ];
+            json::object(fields.into_iter().flatten())
+        }))
+    }
+
+    fn render(&self, messages: &[&Message]) -> Rendered {
+        render::render(messages)
+    }
+
+    fn check(&self, messages: &[&str]) -> Vec<Violation> {
+        check::check(messages)
+    }
+}

@@ -1,0 +1,109 @@
+//! Anthropic messages to neutral ones.
+
+use waterline::json::{self, Fields};
+use waterline::message::{Body, Call, Image, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::warning::Oddity;
+
+use crate::wire::read::{Reader, Refusal, kind, object};
+
+pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
+    let mut fields = object(json)?;
+    let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has no role"))?;
+    let parts = content(fields.take("content"), reader);
+    let only_results = !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
+    let role = match name.as_str() {
+        "user" if only_results => Role::Tool,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        other => return Err(Refusal::new(format!("the role {other:?} is unknown"))),
+    };
+    Ok(reader.message(role, parts, fields))
+}
+
+pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
+    let parts = content(Some(json), reader);
+    (!parts.is_empty()).then(|| reader.message(Role::System, parts, Fields::default()))
+}
+
+fn content(content: Option<&str>, reader: &mut Reader) -> Vec<Part> {
+    let Some(content) = content else {
+        reader.note(Oddity::NullContent, "there is no content");
+        return Vec::new();
+    };
+    if let Some(loose) = json::string(content) {
+        let text = reader.text(loose);
+        return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
+    }
+    match json::elements(content) {
+        Some(blocks) => blocks.into_iter().filter_map(|block| self::block(block, reader)).collect(),
+        None => {
+            reader.note(Oddity::NullContent, "content is neither text nor a list of blocks");
+            Vec::new()
+        }
+    }
+}
+
+fn block(json: &str, reader: &mut Reader) -> Option<Part> {
+    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::Anthropic, json: json.to_owned() }).into());
+    let Some(mut fields) = Fields::parse(json) else {
+        reader.note(Oddity::NullContent, "a block that is no object was left out");
+        return None;
+    };
+    let kind = kind(&fields);
+    let body = match kind.as_str() {
+        "text" => {
+            let text = reader.take(&mut fields, "text").unwrap_or_default();
+            if text.is_empty() {
+                reader.note(Oddity::BlankText, "an empty text block was left out");
+                return None;
+            }
+            Body::Text(text)
+        }
+        "thinking" => {
+            let text = reader.take(&mut fields, "thinking").unwrap_or_default();
+            Body::Thinking(Thinking { text, signature: reader.take(&mut fields, "signature") })
+        }
+        // The data stays among the other fields: it is what tells such a block from plain thinking.
+        "redacted_thinking" => Body::Thinking(Thinking::default()),
+        "image" => match image(&fields) {
+            Some(image) => {
+                fields.take("source");
+                Body::Image(image)
+            }
+            None => return opaque(),
+        },
+        "tool_use" => call(&mut fields, reader),
+        "tool_result" => result(&mut fields, reader),
+        _ => return opaque(),
+    };
+    fields.take("type");
+    Some(Part { body, extra: fields.into_rest() })
+}
+
+fn image(fields: &Fields<'_>) -> Option<Image> {
+    let source = fields.get("source").and_then(Fields::parse)?;
+    let word = |name: &str| source.get(name).and_then(json::string).map(|loose| loose.text);
+    match word("type")?.as_str() {
+        "base64" => Some(Image::Inline { media: word("media_type")?, data: word("data")? }),
+        "url" => Some(Image::Url(word("url")?)),
+        _ => None,
+    }
+}
+
+fn call(fields: &mut Fields<'_>, reader: &mut Reader) -> Body {
+    let id = reader.take(fields, "id").unwrap_or_default();
+    let name = reader.take(fields, "name").unwrap_or_default();
+    let arguments = fields.take("input").unwrap_or("{}").to_owned();
+    Body::Call(Call { id, name, arguments })
+}
+
+fn result(fields: &mut Fields<'_>, reader: &mut Reader) -> Body {
+    let call_id = reader.take(fields, "tool_use_id").unwrap_or_default();
+    let is_error = fields.take("is_error") == Some("true");
+    let parts = match fields.take("content").filter(|content| !json::is_null(content)) {
+        Some(inner) => content(Some(inner), reader),
+        None => Vec::new(),
+    };
+    Body::Result(ToolResult { call_id, name: None, parts, is_error })
+}

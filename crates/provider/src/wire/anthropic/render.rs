@@ -1,0 +1,213 @@
+//! Neutral messages to Anthropic's: a user first, then in turns, all results of a step in one message, before any
+//! words.
+
+use waterline::json;
+use waterline::message::{Body, Call, Form, Image, Message, Part, Role, ToolResult, Wire};
+
+use crate::wire::rendered::{Json, Rendered};
+
+/// Stands where a conversation begins with the assistant, which this wire does not allow.
+const OPENING: &str = "(the conversation begins with the assistant)";
+
+pub(super) fn render(messages: &[&Message]) -> Rendered {
+    let lead = messages.iter().take_while(|message| message.role == Role::System).count();
+    let (systems, body) = messages.split_at(lead);
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for message in body {
+        let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+        match groups.last_mut().filter(|group| group.role == role) {
+            Some(group) => group.messages.push(message),
+            None => groups.push(Group { role, messages: vec![message] }),
+        }
+    }
+    let mut written: Vec<Json> = Vec::new();
+    let mut last_role = "";
+    for group in &groups {
+        let Some(json) = group.write() else { continue };
+        if written.is_empty() && group.role == "assistant" {
+            written.push(Json::Made(message("user", vec![text_block(OPENING)])));
+        }
+        // A group with nothing to say on this wire leaves two of the same role side by side.
+        if last_role == group.role
+            && let Some(previous) = written.pop()
+        {
+            written.push(Json::Made(joined(group.role, &previous, &json)));
+        } else {
+            written.push(json);
+        }
+        last_role = group.role;
+    }
+    Rendered { system: system(systems), messages: written }
+}
+
+/// Messages of one role that stand side by side.
+struct Group<'a> {
+    role: &'static str,
+    messages: Vec<&'a Message>,
+}
+
+impl Group<'_> {
+    fn write(&self) -> Option<Json> {
+        if let [only] = self.messages.as_slice()
+            && let Some(raw) = as_received(only)
+        {
+            return Some(raw);
+        }
+        let blocks = self.messages.iter().flat_map(|message| blocks(message));
+        let (results, rest): (Vec<_>, Vec<_>) = blocks.partition(|(is_result, _)| *is_result);
+        let blocks: Vec<String> = results.into_iter().chain(rest).map(|(_, json)| json).collect();
+        (!blocks.is_empty()).then(|| {
+            let extra = match self.messages.as_slice() {
+                [only] if is_ours(only) => only.extra.as_slice(),
+                _ => &[],
+            };
+            let fields = [("role".to_owned(), json::quote(self.role)), ("content".to_owned(), json::array(blocks))];
+            Json::Made(json::object(fields.into_iter().chain(extra.iter().cloned())))
+        })
+    }
+}
+
+fn as_received(message: &Message) -> Option<Json> {
+    let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::Anthropic)?;
+    // A system message in the middle is sent as a marked user text.
+    (message.role != Role::System).then(|| Json::Raw(raw.clone()))
+}
+
+fn is_ours(message: &Message) -> bool {
+    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::Anthropic)
+}
+
+fn message(role: &str, blocks: Vec<String>) -> String {
+    json::object([("role", json::quote(role)), ("content", json::array(blocks))])
+}
+
+/// One message of two, whose contents are a text or a list.
+fn joined(role: &str, first: &Json, second: &Json) -> String {
+    let blocks = |json: &Json| -> Vec<String> {
+        let Some(fields) = json::Fields::parse(json.as_str()) else { return Vec::new() };
+        let content = fields.get("content").unwrap_or("[]");
+        match json::string(content) {
+            Some(text) => vec![text_block(&text.text)],
+            None => json::elements(content).unwrap_or_default().into_iter().map(str::to_owned).collect(),
+        }
+    };
+    message(role, blocks(first).into_iter().chain(blocks(second)).collect())
+}
+
+fn system(systems: &[&Message]) -> Option<Json> {
+    if let [only] = systems
+        && only.form == Form::AsReceived
+        && let Some(raw) = only.raw.as_ref().filter(|raw| raw.wire() == Wire::Anthropic)
+    {
+        return Some(Json::Raw(raw.clone()));
+    }
+    let blocks: Vec<String> = systems.iter().flat_map(|message| blocks_of_text(message)).collect();
+    (!blocks.is_empty()).then(|| Json::Made(json::array(blocks)))
+}
+
+fn blocks_of_text(message: &Message) -> Vec<String> {
+    message.texts().filter(|text| !text.trim().is_empty()).map(text_block).collect()
+}
+
+fn text_block(text: &str) -> String {
+    json::object([("type", json::quote("text")), ("text", json::quote(text))])
+}
+
+/// The blocks of a message, each with whether it is a result.
+fn blocks(message: &Message) -> Vec<(bool, String)> {
+    if message.role == Role::System {
+        let marked = format!("<system-message>\n{}\n</system-message>", message.text());
+        return vec![(false, text_block(&marked))];
+    }
+    let ours = is_ours(message);
+    let written = message.parts.iter().filter_map(|part| {
+        let fields = block(part, ours)?;
+        let extra = part.extra.iter().filter(|_| ours).cloned();
+        let json = match fields {
+            Block::Fields(fields) => {
+                json::object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).chain(extra))
+            }
+            Block::Whole(json) => json,
+        };
+        Some((matches!(part.body, Body::Result(_)), json))
+    });
+    written.collect()
+}
+
+enum Block {
+    Fields(Vec<(&'static str, String)>),
+    Whole(String),
+}
+
+fn block(part: &Part, ours: bool) -> Option<Block> {
+    let kind = |name: &str| ("type", json::quote(name));
+    let fields = match &part.body {
+        Body::Text(text) if text.trim().is_empty() => return None,
+        Body::Text(text) => vec![kind("text"), ("text", json::quote(text))],
+        // Thinking is valid only where it was made: elsewhere, or unsigned, it would be refused.
+        Body::Thinking(_) if !ours => return None,
+        Body::Thinking(_) if part.extra.iter().any(|(key, _)| key == "data") => vec![kind("redacted_thinking")],
+        Body::Thinking(thinking) => {
+            let signature = thinking.signature.as_ref()?;
+            vec![kind("thinking"), ("thinking", json::quote(&thinking.text)), ("signature", json::quote(signature))]
+        }
+        Body::Image(image) => vec![kind("image"), ("source", source(image))],
+        Body::Call(call) => self::call(call),
+        Body::Result(result) => self::result(result, ours),
+        Body::Opaque(opaque) if opaque.wire == Wire::Anthropic => return Some(Block::Whole(opaque.json.clone())),
+        Body::Opaque(_) => return None,
+    };
+    Some(Block::Fields(fields))
+}
+
+fn call(call: &Call) -> Vec<(&'static str, String)> {
+    let input = if json::is_object(&call.arguments) { call.arguments.clone() } else { "{}".to_owned() };
+    vec![
+        ("type", json::quote("tool_use")),
+        ("id", json::quote(&safe_id(&call.id))),
+        ("name", json::quote(&call.name)),
+        ("input", input),
+    ]
+}
+
+fn result(result: &ToolResult, ours: bool) -> Vec<(&'static str, String)> {
+    let mut fields =
+        vec![("type", json::quote("tool_result")), ("tool_use_id", json::quote(&safe_id(&result.call_id)))];
+    let inner = result.parts.iter().filter_map(|part| match block(part, ours)? {
+        Block::Fields(fields) => Some(json::object(fields)),
+        Block::Whole(json) => Some(json),
+    });
+    let inner: Vec<String> = inner.collect();
+    match result.parts.as_slice() {
+        [Part { body: Body::Text(text), .. }] if !text.trim().is_empty() => fields.push(("content", json::quote(text))),
+        _ if !inner.is_empty() => fields.push(("content", json::array(inner))),
+        _ => {}
+    }
+    if result.is_error {
+        fields.push(("is_error", "true".to_owned()));
+    }
+    fields
+}
+
+fn source(image: &Image) -> String {
+    match image {
+        Image::Inline { media, data } => json::object([
+            ("type", json::quote("base64")),
+            ("media_type", json::quote(media)),
+            ("data", json::quote(data)),
+        ]),
+        Image::Url(url) => json::object([("type", json::quote("url")), ("url", json::quote(url))]),
+    }
+}
+
+/// Ids of other wires may hold characters that this one refuses.
+fn safe_id(id: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if id.chars().all(fits) {
+        return id.to_owned();
+    }
+    // The sum keeps ids apart that differ only in what was replaced.
+    let sum = id.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    let plain: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+    format!("{plain}_{sum:08x}")
+}

@@ -1,0 +1,202 @@
+//! A whole conversation: a list of messages, or a request body around one.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use waterline::json::{self, Fields};
+use waterline::message::{Message, Raw, Wire};
+use waterline::warning::Warning;
+
+use super::error::ParseError;
+use super::read::Reader;
+use super::rendered::Rendered;
+use super::{Format, detect, format};
+
+/// A tool definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it does, as the model reads it.
+    pub description: Option<String>,
+    /// The JSON schema of its arguments, as JSON text.
+    pub schema: Option<String>,
+    /// The definition as it came.
+    pub json: String,
+}
+
+/// A conversation as it was read.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// The wire it is written in.
+    pub wire: Wire,
+    /// Its id, if it has one.
+    pub id: Option<String>,
+    /// The model it was addressed to, if it says so.
+    pub model: Option<String>,
+    /// The messages, those from outside the list first.
+    pub messages: Vec<Message>,
+    /// How many of them stood outside the list: a system prompt beside it.
+    pub outside: usize,
+    /// The tool definitions.
+    pub tools: Vec<Tool>,
+    /// What was odd, by the index of the message.
+    pub warnings: Vec<Warning>,
+    /// The fields of the body, in their order; none for a bare list.
+    fields: Vec<(String, Raw)>,
+}
+
+/// Reads a conversation: a JSON list of messages, or an object that holds one. The wire is told from the content
+/// unless given.
+///
+/// # Errors
+/// When the text is not JSON or holds no conversation, with line and column.
+pub fn parse(text: &Arc<str>, wire: Option<Wire>) -> Result<Conversation, ParseError> {
+    let value: &RawValue = serde_json::from_str(text)?;
+    let source = Source { text };
+    match value.get().as_bytes().first() {
+        Some(b'[') => source.bare_list(value.get(), wire),
+        Some(b'{') => source.body(value.get(), wire),
+        _ => Err(source.error(value.get(), "not a conversation: expected a list of messages or a request body")),
+    }
+}
+
+struct Source<'a> {
+    text: &'a Arc<str>,
+}
+
+impl Source<'_> {
+    /// Where a piece of the text begins.
+    fn offset(&self, piece: &str) -> usize {
+        (piece.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
+    }
+
+    fn error(&self, piece: &str, text: impl Into<String>) -> ParseError {
+        ParseError::at(self.text, self.offset(piece), text)
+    }
+
+    fn raw(&self, wire: Wire, piece: &str) -> Option<Raw> {
+        let start = self.offset(piece);
+        Raw::new(wire, Arc::clone(self.text), start..start + piece.len())
+    }
+
+    fn bare_list(&self, list: &str, wire: Option<Wire>) -> Result<Conversation, ParseError> {
+        let elements =
+            json::elements(list).ok_or_else(|| self.error(list, "not a conversation: expected a list of messages"))?;
+        let wire = wire.unwrap_or_else(|| detect::list(&elements));
+        let mut conversation = Conversation::empty(wire);
+        self.read_list(&mut conversation, &elements)?;
+        Ok(conversation)
+    }
+
+    fn body(&self, body: &str, wire: Option<Wire>) -> Result<Conversation, ParseError> {
+        let fields: Fields<'_> = serde_json::from_str(body)?;
+        let wire = wire.or_else(|| detect::body(&fields)).ok_or_else(|| {
+            self.error(body, "not a conversation: no field \"messages\", \"input\" or \"contents\" in it")
+        })?;
+        let format = format(wire);
+        let name = format.list_field();
+        let list =
+            fields.get(name).ok_or_else(|| self.error(body, format!("not a conversation: no field {name:?} in it")))?;
+        let mut conversation = Conversation::empty(wire);
+        let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text);
+        conversation.id = word("id").or_else(|| word("session_id"));
+        conversation.model = word("model");
+        self.read_system(&mut conversation, format, &fields);
+        let tools = fields.get("tools").and_then(json::elements).unwrap_or_default();
+        conversation.tools =
+            tools.into_iter().filter_map(Fields::parse).flat_map(|entry| format.tools(&entry)).collect();
+        let elements = match json::elements(list) {
+            Some(elements) => elements,
+            // The Responses wire takes a plain text for a list of one message.
+            None if wire == Wire::OpenaiResponses && json::string(list).is_some() => vec![list],
+            None => return Err(self.error(list, format!("not a conversation: {name:?} is no list of messages"))),
+        };
+        self.read_list(&mut conversation, &elements)?;
+        let raw = fields.iter().filter_map(|(key, value)| Some((key.to_owned(), self.raw(wire, value)?)));
+        conversation.fields = raw.collect();
+        Ok(conversation)
+    }
+
+    fn read_system(&self, conversation: &mut Conversation, format: &dyn Format, fields: &Fields<'_>) {
+        let found = format.system_fields().iter().find_map(|name| fields.get(name));
+        let Some(value) = found.filter(|value| !json::is_null(value)) else { return };
+        let mut reader = Reader::default();
+        if let Some(mut message) = format.system(value, &mut reader) {
+            message.raw = self.raw(conversation.wire, value);
+            conversation.push(message, reader);
+            conversation.outside = 1;
+        }
+    }
+
+    fn read_list(&self, conversation: &mut Conversation, elements: &[&str]) -> Result<(), ParseError> {
+        conversation.messages.reserve_exact(elements.len());
+        let format = format(conversation.wire);
+        for (at, element) in elements.iter().enumerate() {
+            let mut reader = Reader::default();
+            let mut message = format
+                .message(element, &mut reader)
+                .map_err(|refusal| self.error(element, format!("not a conversation: message {at}: {}", refusal.0)))?;
+            message.raw = self.raw(conversation.wire, element);
+            conversation.push(message, reader);
+        }
+        Ok(())
+    }
+}
+
+impl Conversation {
+    const fn empty(wire: Wire) -> Self {
+        Self {
+            wire,
+            id: None,
+            model: None,
+            messages: Vec::new(),
+            outside: 0,
+            tools: Vec::new(),
+            warnings: Vec::new(),
+            fields: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, message: Message, reader: Reader) {
+        let at = self.messages.len();
+        self.warnings.extend(reader.oddities.into_iter().map(|(oddity, text)| Warning::at(at, oddity, text)));
+        self.messages.push(message);
+    }
+
+    /// The messages of the list as JSON text.
+    pub fn list(&self) -> impl Iterator<Item = &str> {
+        self.messages.iter().skip(self.outside).filter_map(|message| message.raw.as_ref()).map(Raw::as_str)
+    }
+
+    /// The request body with another context in it. On its own wire every other field goes out as it came; on another
+    /// one, model and tools are carried over.
+    #[must_use]
+    pub fn body_with(&self, wire: Wire, context: &Rendered) -> String {
+        let target = format(wire);
+        let list = json::array(context.texts());
+        if wire != self.wire || self.fields.is_empty() {
+            let model = self.model.as_ref().map(|model| ("model", json::quote(model)));
+            let tools = (!self.tools.is_empty()).then(|| ("tools", target.write_tools(&self.tools)));
+            let system = context.system.as_ref().zip(target.system_fields().first());
+            let system = system.map(|(json, name)| (*name, json.as_str().to_owned()));
+            return json::object(model.into_iter().chain(system).chain([(target.list_field(), list)]).chain(tools));
+        }
+        let is_system = |name: &str| target.system_fields().contains(&name);
+        let mut system = context.system.as_ref().map(|json| json.as_str().to_owned());
+        let mut fields: Vec<(&str, String)> = Vec::new();
+        for (name, raw) in &self.fields {
+            if name == target.list_field() {
+                fields.push((name, list.clone()));
+            } else if is_system(name) {
+                fields.extend(system.take().map(|system| (name.as_str(), system)));
+            } else {
+                fields.push((name, raw.as_str().to_owned()));
+            }
+        }
+        if let Some((system, name)) = system.zip(target.system_fields().first()) {
+            fields.push((name, system));
+        }
+        json::object(fields)
+    }
+}

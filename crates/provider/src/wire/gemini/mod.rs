@@ -1,0 +1,66 @@
+//! Gemini `generateContent`.
+
+mod check;
+mod parse;
+mod render;
+
+use waterline::json::{self, Fields};
+use waterline::message::Message;
+use waterline::validity::Violation;
+
+use super::Format;
+use super::conversation::Tool;
+use super::read::{Reader, Refusal};
+use super::rendered::Rendered;
+
+pub(super) struct Gemini;
+
+impl Format for Gemini {
+    fn list_field(&self) -> &'static str {
+        "contents"
+    }
+
+    fn system_fields(&self) -> &'static [&'static str] {
+        &["systemInstruction", "system_instruction"]
+    }
+
+    fn message(&self, json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
+        parse::content(json, reader)
+    }
+
+    fn system(&self, json: &str, reader: &mut Reader) -> Option<Message> {
+        parse::system(json, reader)
+    }
+
+    fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
+        let declared = entry.get("functionDeclarations").or_else(|| entry.get("function_declarations"));
+        let list = declared.and_then(json::elements).unwrap_or_default();
+        let tools = list.into_iter().filter_map(|json| {
+            let fields = Fields::parse(json)?;
+            let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text);
+            let schema = fields.get("parameters").or_else(|| fields.get("parametersJsonSchema")).map(str::to_owned);
+            Some(Tool { name: word("name")?, description: word("description"), schema, json: json.to_owned() })
+        });
+        tools.collect()
+    }
+
+    fn write_tools(&self, tools: &[Tool]) -> String {
+        let declared = json::array(tools.iter().map(|tool| {
+            let fields = [
+                Some(("name", json::quote(&tool.name))),
+                tool.description.as_ref().map(|text| ("description", json::quote(text))),
+                tool.schema.clone().map(|schema| ("parametersJsonSchema", schema)),
+            ];
+            json::object(fields.into_iter().flatten())
+        }));
+        json::array([json::object([("functionDeclarations", declared)])])
+    }
+
+    fn render(&self, messages: &[&Message]) -> Rendered {
+        render::render(messages)
+    }
+
+    fn check(&self, messages: &[&str]) -> Vec<Violation> {
+        check::check(messages)
+    }
+}

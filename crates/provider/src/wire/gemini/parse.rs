@@ -1,0 +1,104 @@
+//! Gemini contents to neutral messages.
+
+use waterline::json::{self, Fields};
+use waterline::message::{Body, Call, Image, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::warning::Oddity;
+
+use crate::wire::read::{Reader, Refusal, object};
+
+pub(super) fn content(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
+    let mut fields = object(json)?;
+    let name = reader.take(&mut fields, "role").unwrap_or_else(|| "user".to_owned());
+    let parts = parts(fields.take("parts"), reader);
+    let only_results = !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
+    let role = match name.as_str() {
+        "user" | "function" | "tool" if only_results => Role::Tool,
+        "user" | "function" | "tool" => Role::User,
+        "model" | "assistant" => Role::Assistant,
+        "system" => Role::System,
+        other => return Err(Refusal::new(format!("the role {other:?} is unknown"))),
+    };
+    Ok(reader.message(role, parts, fields))
+}
+
+pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
+    if let Some(text) = json::string(json) {
+        let text = reader.text(text);
+        return Some(reader.message(Role::System, vec![Part::text(text)], Fields::default()));
+    }
+    let mut fields = Fields::parse(json)?;
+    let parts = parts(fields.take("parts"), reader);
+    (!parts.is_empty()).then(|| reader.message(Role::System, parts, fields))
+}
+
+fn parts(parts: Option<&str>, reader: &mut Reader) -> Vec<Part> {
+    match parts.and_then(json::elements) {
+        Some(list) => list.into_iter().filter_map(|part| self::part(part, reader)).collect(),
+        None => {
+            reader.note(Oddity::NullContent, "there are no parts");
+            Vec::new()
+        }
+    }
+}
+
+fn part(json: &str, reader: &mut Reader) -> Option<Part> {
+    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::Gemini, json: json.to_owned() }).into());
+    let Some(mut fields) = Fields::parse(json) else { return opaque() };
+    let body = if let Some(call) = fields.get("functionCall").and_then(Fields::parse) {
+        fields.take("functionCall");
+        self::call(call, reader)
+    } else if let Some(response) = fields.get("functionResponse").and_then(Fields::parse) {
+        fields.take("functionResponse");
+        result(response, reader)
+    } else if let Some(data) = fields.get("inlineData").and_then(Fields::parse) {
+        match image(&data) {
+            Some(image) => {
+                fields.take("inlineData");
+                Body::Image(image)
+            }
+            None => return opaque(),
+        }
+    } else if fields.get("text").is_some_and(|text| json::string(text).is_some()) {
+        let text = reader.take(&mut fields, "text").unwrap_or_default();
+        if fields.get("thought") == Some("true") {
+            Body::Thinking(Thinking { text, signature: None })
+        } else if text.is_empty() && fields.is_empty() {
+            reader.note(Oddity::BlankText, "an empty text was left out");
+            return None;
+        } else {
+            Body::Text(text)
+        }
+    } else {
+        return opaque();
+    };
+    Some(Part { body, extra: fields.into_rest() })
+}
+
+fn image(data: &Fields<'_>) -> Option<Image> {
+    let word = |name: &str| data.get(name).and_then(json::string).map(|loose| loose.text);
+    let media = word("mimeType").filter(|media| media.starts_with("image/"))?;
+    Some(Image::Inline { media, data: word("data")? })
+}
+
+fn call(mut call: Fields<'_>, reader: &mut Reader) -> Body {
+    let id = reader.take(&mut call, "id").unwrap_or_default();
+    let name = reader.take(&mut call, "name").unwrap_or_default();
+    let arguments = call.take("args").filter(|args| !json::is_null(args)).unwrap_or("{}").to_owned();
+    Body::Call(Call { id, name, arguments })
+}
+
+fn result(mut response: Fields<'_>, reader: &mut Reader) -> Body {
+    let call_id = reader.take(&mut response, "id").unwrap_or_default();
+    let name = reader.take(&mut response, "name");
+    let answer = response.take("response").unwrap_or("{}");
+    let fields = Fields::parse(answer).unwrap_or_default();
+    let is_error = fields.get("error").is_some();
+    let plain =
+        ["output", "result", "content", "error"].into_iter().find_map(|key| fields.get(key).and_then(json::string));
+    let text = match plain.filter(|_| fields.len() == 1) {
+        Some(loose) => reader.text(loose),
+        None => answer.to_owned(),
+    };
+    let parts = if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
+    Body::Result(ToolResult { call_id, name, parts, is_error })
+}

@@ -1,0 +1,150 @@
+//! Neutral messages to Gemini contents: a user first, then in turns, as many responses as calls and in their order.
+
+use waterline::json;
+use waterline::message::{Body, Form, Image, Message, Part, Role, ToolResult, Wire};
+
+use crate::wire::rendered::{Json, Rendered};
+
+/// Stands where a conversation begins with the model, which this wire does not allow.
+const OPENING: &str = "(the conversation begins with the model)";
+
+pub(super) fn render(messages: &[&Message]) -> Rendered {
+    let lead = messages.iter().take_while(|message| message.role == Role::System).count();
+    let (systems, body) = messages.split_at(lead);
+    let mut writer = Writer::default();
+    for message in body {
+        writer.message(message);
+    }
+    writer.flush();
+    Rendered { system: system(systems), messages: writer.out }
+}
+
+#[derive(Default)]
+struct Writer<'a> {
+    out: Vec<Json>,
+    role: &'static str,
+    group: Vec<&'a Message>,
+    /// The calls of the last model turn: id and name.
+    calls: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Writer<'a> {
+    fn message(&mut self, message: &'a Message) {
+        let role = if message.role == Role::Assistant { "model" } else { "user" };
+        if role != self.role {
+            self.flush();
+        }
+        self.role = role;
+        self.group.push(message);
+    }
+
+    fn flush(&mut self) {
+        let group = std::mem::take(&mut self.group);
+        if self.role == "model" {
+            self.calls = group
+                .iter()
+                .flat_map(|message| message.calls())
+                .map(|call| (call.id.as_str(), call.name.as_str()))
+                .collect();
+        }
+        let Some(written) = self.write(&group) else { return };
+        if self.out.is_empty() && self.role == "model" {
+            self.out.push(Json::Made(content("user", vec![text(OPENING)])));
+        }
+        self.out.push(written);
+    }
+
+    fn write(&self, group: &[&Message]) -> Option<Json> {
+        if let [only] = group
+            && let Some(raw) = as_received(only)
+        {
+            return Some(raw);
+        }
+        let mut results: Vec<(usize, String)> = Vec::new();
+        let mut rest: Vec<String> = Vec::new();
+        for message in group {
+            let ours = is_ours(message);
+            for part in &message.parts {
+                match &part.body {
+                    Body::Result(result) => results.push(self.result(result)),
+                    _ if message.role == Role::System => rest.extend(system_words(part)),
+                    _ => rest.extend(self::part(part, ours)),
+                }
+            }
+        }
+        results.sort_by_key(|(order, _)| *order);
+        let parts: Vec<String> = results.into_iter().map(|(_, json)| json).chain(rest).collect();
+        (!parts.is_empty()).then(|| Json::Made(content(self.role, parts)))
+    }
+
+    fn result(&self, result: &ToolResult) -> (usize, String) {
+        let order = self.calls.iter().position(|(id, _)| *id == result.call_id);
+        let name = order
+            .and_then(|at| self.calls.get(at))
+            .map(|(_, name)| *name)
+            .or(result.name.as_deref())
+            .unwrap_or_default();
+        let key = if result.is_error { "error" } else { "output" };
+        let response = json::object([(key, json::quote(&result.text()))]);
+        let response = json::object([("name", json::quote(name)), ("response", response)]);
+        (order.unwrap_or(usize::MAX), json::object([("functionResponse", response)]))
+    }
+}
+
+/// Ids may have been given to calls that came without; this wire needs none, so the bytes still serve.
+fn as_received(message: &Message) -> Option<Json> {
+    let raw = message.raw.as_ref().filter(|raw| message.form != Form::Changed && raw.wire() == Wire::Gemini)?;
+    (message.role != Role::System).then(|| Json::Raw(raw.clone()))
+}
+
+fn is_ours(message: &Message) -> bool {
+    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::Gemini)
+}
+
+fn content(role: &str, parts: Vec<String>) -> String {
+    json::object([("role", json::quote(role)), ("parts", json::array(parts))])
+}
+
+fn text(text: &str) -> String {
+    json::object([("text", json::quote(text))])
+}
+
+fn system(systems: &[&Message]) -> Option<Json> {
+    if let [only] = systems
+        && only.form == Form::AsReceived
+        && let Some(raw) = only.raw.as_ref().filter(|raw| raw.wire() == Wire::Gemini)
+    {
+        return Some(Json::Raw(raw.clone()));
+    }
+    let parts: Vec<String> =
+        systems.iter().flat_map(|message| message.texts()).filter(|t| !t.trim().is_empty()).map(text).collect();
+    (!parts.is_empty()).then(|| Json::Made(json::object([("parts", json::array(parts))])))
+}
+
+fn system_words(part: &Part) -> Option<String> {
+    match &part.body {
+        Body::Text(words) => Some(text(&format!("<system-message>\n{words}\n</system-message>"))),
+        _ => None,
+    }
+}
+
+fn part(part: &Part, ours: bool) -> Option<String> {
+    let fields = match &part.body {
+        Body::Text(words) if words.trim().is_empty() => return None,
+        Body::Text(words) => vec![("text", json::quote(words))],
+        Body::Image(Image::Inline { media, data }) => {
+            let data = json::object([("mimeType", json::quote(media)), ("data", json::quote(data))]);
+            vec![("inlineData", data)]
+        }
+        Body::Image(Image::Url(url)) => vec![("fileData", json::object([("fileUri", json::quote(url))]))],
+        Body::Call(call) => {
+            let args = if json::is_object(&call.arguments) { call.arguments.clone() } else { "{}".to_owned() };
+            vec![("functionCall", json::object([("name", json::quote(&call.name)), ("args", args)]))]
+        }
+        Body::Thinking(thinking) if ours => vec![("text", json::quote(&thinking.text))],
+        Body::Opaque(opaque) if opaque.wire == Wire::Gemini => return Some(opaque.json.clone()),
+        Body::Thinking(_) | Body::Opaque(_) | Body::Result(_) => return None,
+    };
+    let extra = part.extra.iter().filter(|_| ours).cloned();
+    Some(json::object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).chain(extra)))
+}

@@ -1,0 +1,75 @@
+//! OpenAI Chat Completions, and everything that imitates it.
+
+mod check;
+mod parse;
+mod render;
+
+use waterline::json::{self, Fields};
+use waterline::message::{Message, Role};
+use waterline::validity::Violation;
+
+use super::Format;
+use super::conversation::Tool;
+use super::read::{Reader, Refusal};
+use super::rendered::Rendered;
+
+pub(super) struct OpenaiChat;
+
+impl Format for OpenaiChat {
+    fn list_field(&self) -> &'static str {
+        "messages"
+    }
+
+    fn system_fields(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn message(&self, json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
+        parse::message(json, reader)
+    }
+
+    fn system(&self, _json: &str, _reader: &mut Reader) -> Option<Message> {
+        None
+    }
+
+    fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
+        let Some(function) = entry.get("function").and_then(Fields::parse) else { return Vec::new() };
+        let word = |name: &str| function.get(name).and_then(json::string).map(|loose| loose.text);
+        let json = json::object(entry.iter());
+        let schema = function.get("parameters").map(str::to_owned);
+        vec![Tool { name: word("name").unwrap_or_default(), description: word("description"), schema, json }]
+    }
+
+    fn write_tools(&self, tools: &[Tool]) -> String {
+        json::array(tools.iter().map(|tool| {
+            let function = [
+                Some(("name", json::quote(&tool.name))),
+                tool.description.as_ref().map(|text| ("description", json::quote(text))),
+                tool.schema.clone().map(|schema| ("parameters", schema)),
+            ];
+            json::object([
+                ("type", json::quote("function")),
+                ("function", json::object(function.into_iter().flatten())),
+            ])
+        }))
+    }
+
+    fn render(&self, messages: &[&Message]) -> Rendered {
+        render::render(messages)
+    }
+
+    fn check(&self, messages: &[&str]) -> Vec<Violation> {
+        check::check(messages)
+    }
+}
+
+/// The role a name stands for.
+fn role(name: &str) -> Option<Role> {
+    match name {
+        "system" | "developer" => Some(Role::System),
+        "user" => Some(Role::User),
+        "assistant" => Some(Role::Assistant),
+        "tool" | "function" => Some(Role::Tool),
+        _ => None,
+    }
+}

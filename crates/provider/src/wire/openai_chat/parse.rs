@@ -1,0 +1,114 @@
+//! Chat messages to neutral ones.
+
+use waterline::json::{self, Fields};
+use waterline::message::{Body, Call, Image, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::warning::Oddity;
+
+use crate::wire::read::{Reader, Refusal, kind, object};
+
+pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
+    let mut fields = object(json)?;
+    let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has no role"))?;
+    let role = super::role(&name).ok_or_else(|| Refusal::new(format!("the role {name:?} is unknown")))?;
+    let mut parts = content(&mut fields, role, reader);
+    if role == Role::Tool {
+        return Ok(result(fields, parts, reader));
+    }
+    if let Some(text) = reader.take(&mut fields, "reasoning_content").filter(|text| !text.is_empty()) {
+        parts.insert(0, Body::Thinking(Thinking { text, signature: None }).into());
+    }
+    if let Some(calls) = fields.get("tool_calls").and_then(json::elements) {
+        fields.take("tool_calls");
+        parts.extend(calls.into_iter().filter_map(|call| self::call(call, reader)));
+    }
+    Ok(reader.message(role, parts, fields))
+}
+
+fn content(fields: &mut Fields<'_>, role: Role, reader: &mut Reader) -> Vec<Part> {
+    let Some(content) = fields.take("content") else { return Vec::new() };
+    if let Some(loose) = json::string(content) {
+        let text = reader.text(loose);
+        return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
+    }
+    if let Some(list) = json::elements(content) {
+        return list.into_iter().filter_map(|part| self::part(part, reader)).collect();
+    }
+    if json::is_null(content) {
+        // Null beside calls is what the API itself writes.
+        if role != Role::Assistant || fields.get("tool_calls").is_none() {
+            reader.note(Oddity::NullContent, "content is null");
+        }
+        return Vec::new();
+    }
+    reader.note(Oddity::NullContent, "content is neither text nor a list; sent as text");
+    vec![Part::text(content)]
+}
+
+fn part(json: &str, reader: &mut Reader) -> Option<Part> {
+    let opaque = || Body::Opaque(Opaque { wire: Wire::OpenaiChat, json: json.to_owned() }).into();
+    let Some(mut fields) = Fields::parse(json) else {
+        // Some clients put bare strings into the list.
+        return json::string(json).map(|loose| Part::text(reader.text(loose)));
+    };
+    match kind(&fields).as_str() {
+        "text" => {
+            let text = reader.take(&mut fields, "text").unwrap_or_default();
+            fields.take("type");
+            if text.is_empty() {
+                reader.note(Oddity::BlankText, "an empty text part was left out");
+                return None;
+            }
+            Some(Part { body: Body::Text(text), extra: fields.into_rest() })
+        }
+        "image_url" => {
+            let url = fields.get("image_url").and_then(Fields::parse).and_then(|mut inner| inner.take_string("url"));
+            Some(url.map_or_else(opaque, |url| Body::Image(image(&url.text)).into()))
+        }
+        _ => Some(opaque()),
+    }
+}
+
+/// A picture from a `data:` address or another one.
+fn image(url: &str) -> Image {
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    match inline {
+        Some((media, data)) => Image::Inline { media: media.to_owned(), data: data.to_owned() },
+        None => Image::Url(url.to_owned()),
+    }
+}
+
+fn call(json: &str, reader: &mut Reader) -> Option<Part> {
+    let mut fields = Fields::parse(json)?;
+    let id = reader.take(&mut fields, "id").unwrap_or_default();
+    let custom = fields.get("custom").and_then(Fields::parse);
+    let mut function = fields.take("function").and_then(Fields::parse).or(custom).unwrap_or_default();
+    let name = reader.take(&mut function, "name").unwrap_or_default();
+    let arguments = match reader.take(&mut function, "arguments") {
+        Some(text) => text,
+        None => written_otherwise(&function, reader),
+    };
+    fields.take("type");
+    Some(Part { body: Body::Call(Call { id, name, arguments }), extra: fields.into_rest() })
+}
+
+/// Arguments that are an object instead of a text, or the free input of a custom tool.
+fn written_otherwise(function: &Fields<'_>, reader: &mut Reader) -> String {
+    if let Some(input) = function.get("input") {
+        return json::object([("input", input)]);
+    }
+    match function.get("arguments") {
+        Some(arguments) => {
+            reader.note(Oddity::BadArguments, "call arguments are not written as a text");
+            arguments.to_owned()
+        }
+        None => String::new(),
+    }
+}
+
+fn result(mut fields: Fields<'_>, parts: Vec<Part>, reader: &mut Reader) -> Message {
+    let call_id = reader.take(&mut fields, "tool_call_id").unwrap_or_default();
+    let name = fields.get("name").and_then(json::string).map(|loose| loose.text);
+    let is_error = fields.get("is_error").is_some_and(|value| value == "true");
+    let result = ToolResult { call_id, name, parts, is_error };
+    reader.message(Role::Tool, vec![Body::Result(result).into()], fields)
+}

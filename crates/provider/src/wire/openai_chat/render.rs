@@ -1,0 +1,194 @@
+//! Neutral messages to chat messages.
+
+use waterline::json;
+use waterline::message::{Body, Call, Form, Image, Message, Part, Role, ToolResult, Wire};
+
+use crate::wire::rendered::{Json, Rendered};
+
+pub(super) fn render(messages: &[&Message]) -> Rendered {
+    let mut writer = Writer::default();
+    for message in messages {
+        writer.message(message);
+    }
+    writer.flush();
+    Rendered { system: None, messages: writer.out }
+}
+
+#[derive(Default)]
+struct Writer {
+    out: Vec<Json>,
+    /// An assistant message whose calls may go on in the next one.
+    held: Option<Message>,
+    /// Pictures from results: a tool message takes text only, so they follow as a user message.
+    pictures: Vec<Part>,
+}
+
+impl Writer {
+    fn message(&mut self, message: &Message) {
+        if message.role == Role::Assistant {
+            self.assistant(message);
+            return;
+        }
+        let has_results = message.results().next().is_some();
+        if has_results {
+            self.flush_held();
+        } else {
+            self.flush();
+        }
+        match as_received(message) {
+            Some(raw) => self.out.push(raw),
+            None => self.write(message),
+        }
+    }
+
+    fn assistant(&mut self, message: &Message) {
+        self.flush_pictures();
+        match &mut self.held {
+            // Calls made in one breath stand in one message here.
+            Some(held) => {
+                held.form = Form::Changed;
+                held.parts.extend(message.parts.iter().cloned());
+            }
+            None => self.held = Some(message.clone()),
+        }
+        if message.calls().next().is_none() && self.held.as_ref().is_some_and(|held| held.calls().next().is_none()) {
+            self.flush_held();
+        }
+    }
+
+    fn flush(&mut self) {
+        self.flush_held();
+        self.flush_pictures();
+    }
+
+    fn flush_held(&mut self) {
+        let Some(held) = self.held.take() else { return };
+        let written = as_received(&held).or_else(|| assistant(&held).map(Json::Made));
+        self.out.extend(written);
+    }
+
+    fn flush_pictures(&mut self) {
+        if !self.pictures.is_empty() {
+            let parts = std::mem::take(&mut self.pictures);
+            self.out.extend(content(&parts).map(|content| Json::Made(plain("user", content))));
+        }
+    }
+
+    fn write(&mut self, message: &Message) {
+        for result in message.results() {
+            self.out.push(Json::Made(tool(message, result)));
+            let pictures = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
+            self.pictures.extend(pictures.cloned());
+        }
+        let rest: Vec<Part> =
+            message.parts.iter().filter(|part| !matches!(part.body, Body::Result(_))).cloned().collect();
+        let Some(content) = content(&rest) else { return };
+        self.flush_pictures();
+        let role = if message.role == Role::System { "system" } else { "user" };
+        let written = if message.results().next().is_none() {
+            with_extra(message, [("role", json::quote(role)), ("content", content)])
+        } else {
+            plain(role, content)
+        };
+        self.out.push(Json::Made(written));
+    }
+}
+
+/// The bytes it came in, if they are of this wire and still say the same.
+fn as_received(message: &Message) -> Option<Json> {
+    let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OpenaiChat)?;
+    Some(Json::Raw(raw.clone()))
+}
+
+fn is_ours(message: &Message) -> bool {
+    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiChat)
+}
+
+fn plain(role: &str, content: String) -> String {
+    json::object([("role", json::quote(role)), ("content", content)])
+}
+
+fn with_extra<'a>(message: &'a Message, fields: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let extra = message.extra.iter().filter(|_| is_ours(message)).map(|(key, value)| (key.as_str(), value.clone()));
+    json::object(fields.into_iter().chain(extra))
+}
+
+fn assistant(message: &Message) -> Option<String> {
+    let words: Vec<Part> = message
+        .parts
+        .iter()
+        .filter(|part| matches!(part.body, Body::Text(_) | Body::Image(_) | Body::Opaque(_)))
+        .cloned()
+        .collect();
+    let content = content(&words);
+    let calls: Vec<&Call> = message.calls().collect();
+    if content.is_none() && calls.is_empty() {
+        return None;
+    }
+    let thinking = message.parts.iter().find_map(|part| match &part.body {
+        Body::Thinking(thinking) if is_ours(message) => Some(("reasoning_content", json::quote(&thinking.text))),
+        _ => None,
+    });
+    let calls = (!calls.is_empty()).then(|| ("tool_calls", json::array(calls.into_iter().map(call))));
+    let content = content.unwrap_or_else(|| "null".to_owned());
+    Some(with_extra(
+        message,
+        [("role", json::quote("assistant")), ("content", content)].into_iter().chain(thinking).chain(calls),
+    ))
+}
+
+fn call(call: &Call) -> String {
+    let function = json::object([("name", json::quote(&call.name)), ("arguments", json::quote(&call.arguments))]);
+    json::object([("id", json::quote(&call.id)), ("type", json::quote("function")), ("function", function)])
+}
+
+fn tool(message: &Message, result: &ToolResult) -> String {
+    let content = json::quote(&result_text(result));
+    let fields = [("role", json::quote("tool")), ("tool_call_id", json::quote(&result.call_id)), ("content", content)];
+    if message.parts.len() == 1 { with_extra(message, fields) } else { json::object(fields) }
+}
+
+fn result_text(result: &ToolResult) -> String {
+    let mut text = result.text();
+    for part in &result.parts {
+        if matches!(part.body, Body::Image(_)) {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str("[a picture follows]");
+        }
+    }
+    text
+}
+
+/// Parts as content: one text where that is enough, a list otherwise, nothing where there is nothing to say.
+fn content(parts: &[Part]) -> Option<String> {
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| if let Body::Text(text) = &part.body { Some(text.as_str()) } else { None })
+        .collect();
+    if texts.len() == parts.len() {
+        let text = texts.join("\n");
+        return (!text.trim().is_empty()).then(|| json::quote(&text));
+    }
+    let list: Vec<String> = parts.iter().filter_map(part).collect();
+    (!list.is_empty()).then(|| json::array(list))
+}
+
+fn part(part: &Part) -> Option<String> {
+    match &part.body {
+        Body::Text(text) if !text.trim().is_empty() => {
+            Some(json::object([("type", json::quote("text")), ("text", json::quote(text))]))
+        }
+        Body::Image(image) => {
+            let url = match image {
+                Image::Inline { media, data } => format!("data:{media};base64,{data}"),
+                Image::Url(url) => url.clone(),
+            };
+            let url = json::object([("url", json::quote(&url))]);
+            Some(json::object([("type", json::quote("image_url")), ("image_url", url)]))
+        }
+        Body::Opaque(opaque) if opaque.wire == Wire::OpenaiChat => Some(opaque.json.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,61 @@
+//! OpenAI Responses.
+
+mod check;
+mod parse;
+mod render;
+
+use waterline::json::{self, Fields};
+use waterline::message::Message;
+use waterline::validity::Violation;
+
+use super::Format;
+use super::conversation::Tool;
+use super::read::{Reader, Refusal};
+use super::rendered::Rendered;
+
+pub(super) struct OpenaiResponses;
+
+impl Format for OpenaiResponses {
+    fn list_field(&self) -> &'static str {
+        "input"
+    }
+
+    fn system_fields(&self) -> &'static [&'static str] {
+        &["instructions"]
+    }
+
+    fn message(&self, json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
+        parse::item(json, reader)
+    }
+
+    fn system(&self, json: &str, reader: &mut Reader) -> Option<Message> {
+        parse::system(json, reader)
+    }
+
+    fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
+        let word = |name: &str| entry.get(name).and_then(json::string).map(|loose| loose.text);
+        let schema = entry.get("parameters").map(str::to_owned);
+        let name = word("name").or_else(|| word("type")).unwrap_or_default();
+        vec![Tool { name, description: word("description"), schema, json: json::object(entry.iter()) }]
+    }
+
+    fn write_tools(&self, tools: &[Tool]) -> String {
+        json::array(tools.iter().map(|tool| {
+            let fields = [
+                Some(("type", json::quote("function"))),
+                Some(("name", json::quote(&tool.name))),
+                tool.description.as_ref().map(|text| ("description", json::quote(text))),
+                tool.schema.clone().map(|schema| ("parameters", schema)),
+            ];
+            json::object(fields.into_iter().flatten())
+        }))
+    }
+
+    fn render(&self, messages: &[&Message]) -> Rendered {
+        render::render(messages)
+    }
+
+    fn check(&self, messages: &[&str]) -> Vec<Violation> {
+        check::check(messages)
+    }
+}

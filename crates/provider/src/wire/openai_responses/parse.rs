@@ -1,0 +1,115 @@
+//! Responses items to neutral messages, one each.
+
+use waterline::json::{self, Fields};
+use waterline::message::{Body, Call, Image, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::warning::Oddity;
+
+use crate::wire::read::{Reader, Refusal, kind, object};
+
+pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
+    if let Some(text) = json::string(json) {
+        let text = reader.text(text);
+        return Ok(reader.message(Role::User, vec![Part::text(text)], Fields::default()));
+    }
+    let mut fields = object(json)?;
+    let kind = kind(&fields);
+    match kind.as_str() {
+        "" | "message" => message(fields, reader),
+        "function_call" | "custom_tool_call" => Ok(call(&kind, fields, reader)),
+        "function_call_output" | "custom_tool_call_output" => Ok(output(fields, reader)),
+        "reasoning" => {
+            fields.take("type");
+            let signature = reader.take(&mut fields, "encrypted_content");
+            let thinking = Thinking { text: summary(&fields, reader), signature };
+            let part = Part { body: Body::Thinking(thinking), extra: fields.into_rest() };
+            Ok(reader.message(Role::Assistant, vec![part], Fields::default()))
+        }
+        _ => {
+            let opaque = Opaque { wire: Wire::OpenaiResponses, json: json.to_owned() };
+            Ok(reader.message(Role::Assistant, vec![Body::Opaque(opaque).into()], Fields::default()))
+        }
+    }
+}
+
+pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
+    let text = reader.text(json::string(json)?);
+    (!text.is_empty()).then(|| reader.message(Role::System, vec![Part::text(text)], Fields::default()))
+}
+
+fn message(mut fields: Fields<'_>, reader: &mut Reader) -> Result<Message, Refusal> {
+    let name =
+        reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has neither a known type nor a role"))?;
+    let role = match name.as_str() {
+        "system" | "developer" => Role::System,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        other => return Err(Refusal::new(format!("the role {other:?} is unknown"))),
+    };
+    fields.take("type");
+    let parts = content(fields.take("content"), reader);
+    Ok(reader.message(role, parts, fields))
+}
+
+fn content(content: Option<&str>, reader: &mut Reader) -> Vec<Part> {
+    let content = content.unwrap_or("null");
+    if let Some(loose) = json::string(content) {
+        let text = reader.text(loose);
+        return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
+    }
+    match json::elements(content) {
+        Some(list) => list.into_iter().filter_map(|part| self::part(part, reader)).collect(),
+        None => {
+            reader.note(Oddity::NullContent, "content is neither text nor a list");
+            Vec::new()
+        }
+    }
+}
+
+fn part(json: &str, reader: &mut Reader) -> Option<Part> {
+    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::OpenaiResponses, json: json.to_owned() }).into());
+    let Some(mut fields) = Fields::parse(json) else { return opaque() };
+    match kind(&fields).as_str() {
+        "input_text" | "output_text" | "text" => {
+            let text = reader.take(&mut fields, "text").unwrap_or_default();
+            if text.is_empty() {
+                reader.note(Oddity::BlankText, "an empty text was left out");
+                return None;
+            }
+            fields.take("type");
+            Some(Part { body: Body::Text(text), extra: fields.into_rest() })
+        }
+        "input_image" => match fields.take_string("image_url") {
+            Some(url) => Some(Body::Image(Image::Url(url.text)).into()),
+            None => opaque(),
+        },
+        _ => opaque(),
+    }
+}
+
+fn call(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
+    let id = reader.take(&mut fields, "call_id").unwrap_or_default();
+    let name = reader.take(&mut fields, "name").unwrap_or_default();
+    let arguments = match kind {
+        "custom_tool_call" => json::object([("input", fields.take("input").unwrap_or("\"\""))]),
+        _ => reader.take(&mut fields, "arguments").unwrap_or_default(),
+    };
+    // The type stays among the other fields: it tells a custom call from a plain one.
+    let part = Part { body: Body::Call(Call { id, name, arguments }), extra: fields.into_rest() };
+    reader.message(Role::Assistant, vec![part], Fields::default())
+}
+
+fn output(mut fields: Fields<'_>, reader: &mut Reader) -> Message {
+    let call_id = reader.take(&mut fields, "call_id").unwrap_or_default();
+    let parts = content(fields.take("output"), reader);
+    let part = Part {
+        body: Body::Result(ToolResult { call_id, name: None, parts, is_error: false }),
+        extra: fields.into_rest(),
+    };
+    reader.message(Role::Tool, vec![part], Fields::default())
+}
+
+fn summary(fields: &Fields<'_>, reader: &mut Reader) -> String {
+    let list = fields.get("summary").and_then(json::elements).unwrap_or_default();
+    let texts = list.into_iter().filter_map(|part| Fields::parse(part)?.take_string("text"));
+    texts.map(|loose| reader.text(loose)).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,64 @@
+//! Reading fields the way real clients write them: wrong types, missing values and broken strings are noted, not
+//! refused.
+
+use waterline::json::{self, Fields, Loose};
+use waterline::message::{Form, Message, Part, Role};
+use waterline::warning::Oddity;
+
+/// Why a value is no message.
+#[derive(Debug)]
+pub(super) struct Refusal(pub(super) String);
+
+impl Refusal {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+/// Notes what was odd while one message is read.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// What was odd; the parts no longer say what the bytes say.
+    pub(super) oddities: Vec<(Oddity, String)>,
+}
+
+impl Reader {
+    pub(super) fn note(&mut self, oddity: Oddity, text: impl Into<String>) {
+        self.oddities.push((oddity, text.into()));
+    }
+
+    /// A string that was read, whatever was wrong with it.
+    pub(super) fn text(&mut self, loose: Loose) -> String {
+        if loose.mended {
+            self.note(Oddity::LoneSurrogate, "half of a UTF-16 pair was replaced");
+        }
+        loose.text
+    }
+
+    /// Takes a string field; anything else but null is noted.
+    pub(super) fn take(&mut self, fields: &mut Fields<'_>, name: &str) -> Option<String> {
+        if let Some(loose) = fields.take_string(name) {
+            return Some(self.text(loose));
+        }
+        if fields.get(name).is_some_and(json::is_null) {
+            fields.take(name);
+        }
+        None
+    }
+
+    /// A message with these parts; what was odd decides whether its bytes can be sent as they are.
+    pub(super) fn message(&self, role: Role, parts: Vec<Part>, extra: Fields<'_>) -> Message {
+        let form = if self.oddities.is_empty() { Form::AsReceived } else { Form::Changed };
+        Message { role, parts, extra: extra.into_rest(), raw: None, form }
+    }
+}
+
+/// The fields of a JSON object, or why there are none.
+pub(super) fn object(json: &str) -> Result<Fields<'_>, Refusal> {
+    Fields::parse(json).ok_or_else(|| Refusal::new("expected a message object"))
+}
+
+/// The `type` of a part, if it has one.
+pub(super) fn kind(fields: &Fields<'_>) -> String {
+    fields.get("type").and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+}
