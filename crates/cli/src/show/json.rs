@@ -14,7 +14,7 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     write!(out, "{{\"id\":{},\"wire\":{}", json!(report.id), json!(report.wire.name()))?;
     write!(out, ",\"policy\":{},\"model\":{}", json!(report.policy.name), json!(report.model_name))?;
     let reason = match &plan.action {
-        Action::Fold { reason } => json!(reason),
+        Action::Fold { reason, .. } => json!(reason),
         Action::Extend => Value::Null,
     };
     write!(out, ",\"fold\":{reason}")?;

@@ -84,7 +84,7 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
     )?;
     match &report.plan.action {
         Action::Extend => writeln!(out, "everything fits: nothing was folded\n")?,
-        Action::Fold { reason } => writeln!(out, "folded, because {reason}\n")?,
+        Action::Fold { reason, .. } => writeln!(out, "folded, because {reason}\n")?,
     }
     Ok(())
 }

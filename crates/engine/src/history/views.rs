@@ -55,8 +55,18 @@ impl History {
         } else {
             atom.messages.iter().map(|&index| View::Source(index)).collect()
         };
+        self.drop_dangling_thought(&mut views);
         views.extend(atom.open.iter().filter(|call| call.message >= from).map(|call| self.answer(call)));
         self.words_last(views)
+    }
+
+    /// Thinking goes with what it led to; where that never came, it is not sent.
+    fn drop_dangling_thought(&self, views: &mut Vec<View>) {
+        let assistant = |view: &View| view.message(self).is_some_and(|message| message.role == Role::Assistant);
+        let thinks = |view: &View| view.message(self).is_some_and(Message::only_thinks);
+        while let Some(last) = views.iter().rposition(assistant).filter(|&at| views.get(at).is_some_and(thinks)) {
+            views.remove(last);
+        }
     }
 
     /// Words that stand between two results are moved behind the last one; no wire takes them in between.

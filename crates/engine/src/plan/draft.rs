@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::Input;
 use super::room::Room;
 use super::slot::Treatment;
 use crate::history::{Atom, AtomKind, History, View};
@@ -43,6 +44,8 @@ pub struct Draft<'a> {
     pub warnings: Vec<Warning>,
     /// How dropped atoms are to be summed up, once a stage asked for it.
     pub summary: Option<Summarise>,
+    /// Whether the context before the fold held a summary: then the next one must hold one too.
+    pub had_summary: bool,
     stages: &'a [Arc<dyn Stage>],
     items: Vec<Item>,
     total: usize,
@@ -111,18 +114,23 @@ const ANSWER_TOKENS: usize = 20;
 impl<'a> Draft<'a> {
     /// A draft in which everything is kept.
     #[must_use]
-    pub fn new(
-        history: &'a History,
-        room: Room,
-        model: &'a Model,
-        stages: &'a [Arc<dyn Stage>],
-        before: usize,
-    ) -> Self {
+    pub(super) fn new(input: &Input<'a>, room: Room, before: usize) -> Self {
+        let history = input.history;
         let items: Vec<Item> = (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
-        let lead = history.lead();
         // The leading system messages are in `room.fixed` already.
-        let total = room.fixed + items.iter().skip(lead).map(|item| item.tokens).sum::<usize>();
-        Self { history, room, model, warnings: Vec::new(), summary: None, stages, items, total, before }
+        let total = room.fixed + items.iter().skip(history.lead()).map(|item| item.tokens).sum::<usize>();
+        Self {
+            history,
+            room,
+            model: input.model,
+            warnings: Vec::new(),
+            summary: None,
+            had_summary: input.generation.has_summary(),
+            stages: &input.policy.stages,
+            items,
+            total,
+            before,
+        }
     }
 
     /// The items, one an atom, oldest first.

@@ -11,24 +11,31 @@ use crate::summary::Note;
 
 /// Folds the whole history.
 pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Option<Plan> {
-    let stages = &input.policy.stages;
-    let mut draft = Draft::new(input.history, *room, input.model, stages, before);
+    let mut draft = Draft::new(input, *room, before);
     drop_repeated_systems(&mut draft);
-    for stage in stages {
+    for stage in &input.policy.stages {
         stage.fold(&mut draft);
     }
     come_down(&mut draft, before);
     for at in draft.newest_first() {
         draft.arrive(at);
     }
-    start_with_user(&mut draft);
     drop_old_thinking(&mut draft);
-    Emergency::default().fold(&mut draft);
+    rescue(&mut draft, input);
     let (note, wanted) = write_note(&draft, input);
-    let (items, warnings, mut total) = draft.into_parts();
+    let (items, mut warnings, mut total) = draft.into_parts();
+    warnings.dedup();
     let slots = Assembly::new(input.history, note.as_ref()).slots(&items, &mut total);
     let tokens = Figures { after: total, ..Figures::default() };
-    Some(Plan { action: Action::Fold { reason }, slots, wanted, tokens, warnings, covered: 0 })
+    Some(Plan {
+        action: Action::Fold { reason, from: before },
+        slots,
+        wanted,
+        tokens,
+        warnings,
+        covered: 0,
+        room: *room,
+    })
 }
 
 /// A system message that says what another one says already is not needed twice.
@@ -72,6 +79,21 @@ fn come_down(draft: &mut Draft<'_>, before: usize) {
     }
 }
 
+/// Brings what is still too large into the window. What the ladder drops may leave the conversation without a user
+/// message in front, and putting one there takes room again; a few rounds settle it.
+fn rescue(draft: &mut Draft<'_>, input: &Input<'_>) {
+    for _ in 0..4 {
+        start_with_user(draft);
+        if draft.total() <= draft.room.window {
+            return;
+        }
+        if !input.policy.stages.iter().any(|stage| stage.rescue(draft)) {
+            Emergency::default().rescue(draft);
+        }
+    }
+    start_with_user(draft);
+}
+
 /// No wire lets a conversation open in the middle of a turn: the user message that opens it stays too.
 fn start_with_user(draft: &mut Draft<'_>) {
     let kept = (0..draft.items().len()).find(|&at| draft.is_kept(at));
@@ -80,8 +102,9 @@ fn start_with_user(draft: &mut Draft<'_>) {
     let turns = draft.history.turns();
     let opener = turns.iter().take(turn).rev().copied().find(|&at| at < first && draft.kind(at) == AtomKind::User);
     if let Some(at) = opener {
-        draft.restore(at, "opens the turn that the window cuts into");
-        draft.arrive(at);
+        let reason = "opens the turn that the window cuts into";
+        draft.restore(at, reason);
+        draft.pin(at, reason);
         let max = draft.room.available / 10;
         draft.clip(at, max, "opens the turn that the window cuts into; it lost its middle");
     }

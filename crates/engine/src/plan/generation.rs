@@ -1,7 +1,8 @@
 //! A frozen projection of the history: a base, followed by whatever was appended since. Inside a generation what was
 //! sent is sent again byte for byte; only a fold starts a new one.
 
-use super::slot::Slot;
+use super::room::Room;
+use super::slot::{Slot, Treatment};
 use super::{Action, Plan};
 use crate::history::{AtomKind, History};
 use crate::message::Message;
@@ -18,6 +19,7 @@ pub struct Generation {
     tokens: usize,
     messages: usize,
     turns: usize,
+    settled: Option<Room>,
 }
 
 impl Generation {
@@ -57,12 +59,24 @@ impl Generation {
         self.turns
     }
 
+    /// Whether what was folded is summed up in it.
+    #[must_use]
+    pub fn has_summary(&self) -> bool {
+        self.slots.iter().any(|slot| slot.treatment == Treatment::Summary)
+    }
+
+    /// Whether a plan was made for just this: nothing new was said since, and there is as much room as then.
+    pub(super) fn is_settled(&self, history: &History, room: &Room) -> bool {
+        self.covered == history.len() && self.settled == Some(*room)
+    }
+
     /// Takes in a plan: its slots are now what was sent. An extension costs what is new.
     pub fn freeze(&mut self, history: &History, plan: Plan) {
-        if let Action::Fold { reason } = plan.action {
+        if let Action::Fold { reason, .. } = plan.action {
             *self = Self { number: self.number + 1, reason, ..Self::default() };
         }
         self.covered = plan.covered;
+        self.settled = Some(plan.room);
         for slot in plan.slots {
             let Counts { tokens, messages, turns } = Counts::of(history, std::slice::from_ref(&slot));
             self.tokens += tokens;

@@ -54,6 +54,7 @@ pub struct Plan {
     /// What could not be helped.
     pub warnings: Vec<Warning>,
     covered: usize,
+    room: Room,
 }
 
 /// Extend what was sent, or start anew.
@@ -65,6 +66,8 @@ pub enum Action {
     Fold {
         /// Why, for a person.
         reason: String,
+        /// The tokens the context would have had otherwise.
+        from: usize,
     },
 }
 
@@ -104,17 +107,18 @@ pub fn plan(input: &Input<'_>) -> Plan {
     let added = Counts::of(input.history, &slots);
     let before = input.generation.tokens() + added.tokens + input.budget.tools;
     let folded = reason_to_fold(input, &room, &added, before)
+        .filter(|_| !input.generation.is_settled(input.history, &room))
         .and_then(|reason| fold::fold(input, &room, before, reason).filter(|plan| is_worth_it(&room, before, plan)));
-    let mut plan = folded.unwrap_or_else(|| extension(slots, before));
+    let mut plan = folded.unwrap_or_else(|| extension(slots, before, room));
     plan.covered = input.history.len();
     plan.tokens = figures(input, &room, plan.tokens.after);
     check(input, &room, &mut plan);
     plan
 }
 
-fn extension(slots: Vec<Slot>, after: usize) -> Plan {
+fn extension(slots: Vec<Slot>, after: usize, room: Room) -> Plan {
     let tokens = Figures { after, ..Figures::default() };
-    Plan { action: Action::Extend, slots, wanted: None, tokens, warnings: Vec::new(), covered: 0 }
+    Plan { action: Action::Extend, slots, wanted: None, tokens, warnings: Vec::new(), covered: 0, room }
 }
 
 /// The tokens of the leading system messages.

@@ -44,16 +44,18 @@ impl Default for Emergency {
 /// not overflow it at once.
 const ROOMY: usize = 85;
 
-/// What is left of a message at the least.
+/// What is left of a step at the least, and of the user's newest words: a window that does not even hold these beside
+/// the system prompt is too small, and no cut makes up for that.
 const LEAST: usize = 64;
+const LEAST_OF_USER: usize = 400;
 
 impl Stage for Emergency {
-    fn fold(&self, draft: &mut Draft<'_>) {
+    fn rescue(&self, draft: &mut Draft<'_>) -> bool {
         let rungs: [fn(&Self, &mut Draft<'_>); 5] =
             [Self::cut_texts, Self::drop_turns, Self::drop_all_but_newest, Self::unpin, Self::clip_newest];
         for rung in rungs {
             if draft.total() <= draft.room.window {
-                return;
+                return true;
             }
             rung(self, draft);
         }
@@ -65,6 +67,7 @@ impl Stage for Emergency {
             );
             draft.warnings.push(Warning::new(Oddity::Budget, text));
         }
+        true
     }
 }
 
@@ -117,7 +120,8 @@ impl Emergency {
                 return;
             }
             let mine = draft.item(at).map_or(0, |item| item.tokens);
-            draft.clip(at, mine.saturating_sub(over).max(LEAST), "larger than the window: it lost its middle");
+            let least = if draft.kind(at) == AtomKind::User { LEAST_OF_USER } else { LEAST };
+            draft.clip(at, mine.saturating_sub(over).max(least), "larger than the window: it lost its middle");
         }
         let text = "the newest messages are larger than the window; their middle was left out".to_owned();
         draft.warnings.push(Warning::new(Oddity::Budget, text));

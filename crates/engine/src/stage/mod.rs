@@ -56,6 +56,11 @@ pub trait Stage: Debug + Send + Sync {
     /// Takes part in a fold.
     fn fold(&self, _draft: &mut Draft<'_>) {}
 
+    /// Brings a draft into the window when all other stages are done; says whether it is made for that.
+    fn rescue(&self, _draft: &mut Draft<'_>) -> bool {
+        false
+    }
+
     /// Whether it needs to know which atoms the context no longer shows.
     fn recalls(&self) -> bool {
         false

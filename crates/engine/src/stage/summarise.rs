@@ -101,7 +101,7 @@ impl Default for Summarise {
 impl Stage for Summarise {
     fn fold(&self, draft: &mut Draft<'_>) {
         let enough = draft.history.len() >= self.min_messages && draft.before() > draft.room.tokens(self.over);
-        if self.on && enough {
+        if self.on && (enough || draft.had_summary) {
             draft.summary = Some(self.clone());
         }
     }

@@ -7,6 +7,7 @@ mod anthropic;
 mod conversation;
 mod detect;
 mod error;
+mod foreign;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
@@ -62,7 +63,9 @@ fn format(wire: Wire) -> &'static dyn Format {
 /// Writes a context for a wire.
 #[must_use]
 pub fn render(wire: Wire, messages: &[&Message]) -> Rendered {
-    format(wire).render(messages)
+    let native: Vec<_> = messages.iter().map(|message| foreign::translate(wire, message)).collect();
+    let native: Vec<&Message> = native.iter().map(AsRef::as_ref).collect();
+    format(wire).render(&native)
 }
 
 /// Checks a list of messages, each as JSON text, against the rules of a wire.

@@ -1,9 +1,10 @@
 //! Neutral messages to Anthropic's: a user first, then in turns, all results of a step in one message, before any
 //! words.
 
-use waterline::json;
+use waterline::json::{self, Fields};
 use waterline::message::{Body, Call, Form, Image, Message, Part, Role, ToolResult, Wire};
 
+use crate::wire::read::kind;
 use crate::wire::rendered::{Json, Rendered};
 
 /// Stands where a conversation begins with the assistant, which this wire does not allow.
@@ -69,8 +70,10 @@ impl Group<'_> {
 
 fn as_received(message: &Message) -> Option<Json> {
     let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::Anthropic)?;
+    let ids = message.calls().map(|call| &call.id).chain(message.results().map(|result| &result.call_id));
+    let safe = ids.into_iter().all(|id| safe_id(id) == *id);
     // A system message in the middle is sent as a marked user text.
-    (message.role != Role::System).then(|| Json::Raw(raw.clone()))
+    (safe && message.role != Role::System).then(|| Json::Raw(raw.clone()))
 }
 
 fn is_ours(message: &Message) -> bool {
@@ -81,17 +84,10 @@ fn message(role: &str, blocks: Vec<String>) -> String {
     json::object([("role", json::quote(role)), ("content", json::array(blocks))])
 }
 
-/// One message of two, whose contents are a text or a list.
+/// One message of two.
 fn joined(role: &str, first: &Json, second: &Json) -> String {
-    let blocks = |json: &Json| -> Vec<String> {
-        let Some(fields) = json::Fields::parse(json.as_str()) else { return Vec::new() };
-        let content = fields.get("content").unwrap_or("[]");
-        match json::string(content) {
-            Some(text) => vec![text_block(&text.text)],
-            None => json::elements(content).unwrap_or_default().into_iter().map(str::to_owned).collect(),
-        }
-    };
-    message(role, blocks(first).into_iter().chain(blocks(second)).collect())
+    let blocks = [first, second].into_iter().flat_map(|json| raw_blocks(json.as_str()));
+    message(role, blocks.map(|(_, block)| block).collect())
 }
 
 fn system(systems: &[&Message]) -> Option<Json> {
@@ -119,6 +115,9 @@ fn blocks(message: &Message) -> Vec<(bool, String)> {
         let marked = format!("<system-message>\n{}\n</system-message>", message.text());
         return vec![(false, text_block(&marked))];
     }
+    if let Some(raw) = as_received(message) {
+        return raw_blocks(raw.as_str());
+    }
     let ours = is_ours(message);
     let written = message.parts.iter().filter_map(|part| {
         let fields = block(part, ours)?;
@@ -132,6 +131,17 @@ fn blocks(message: &Message) -> Vec<(bool, String)> {
         Some((matches!(part.body, Body::Result(_)), json))
     });
     written.collect()
+}
+
+/// The blocks of a message as they came: joined with a neighbour, they must still be the same bytes.
+fn raw_blocks(json: &str) -> Vec<(bool, String)> {
+    let Some(fields) = Fields::parse(json) else { return Vec::new() };
+    let content = fields.get("content").unwrap_or("[]");
+    if let Some(text) = json::string(content) {
+        return vec![(false, text_block(&text.text))];
+    }
+    let is_result = |block: &str| Fields::parse(block).is_some_and(|fields| kind(&fields) == "tool_result");
+    json::elements(content).unwrap_or_default().into_iter().map(|block| (is_result(block), block.to_owned())).collect()
 }
 
 enum Block {

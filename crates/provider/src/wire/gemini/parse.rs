@@ -44,6 +44,10 @@ fn parts(parts: Option<&str>, reader: &mut Reader) -> Vec<Part> {
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
     let opaque = || Some(Body::Opaque(Opaque { wire: Wire::Gemini, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else { return opaque() };
+    if fields.len() == 1 && fields.get("text").is_some_and(json::is_null) {
+        reader.note(Oddity::NullContent, "a text that is null was left out");
+        return None;
+    }
     let body = if let Some(call) = fields.get("functionCall").and_then(Fields::parse) {
         fields.take("functionCall");
         self::call(call, reader)

@@ -63,6 +63,13 @@ impl<'a> Writer<'a> {
         let mut results: Vec<(usize, String)> = Vec::new();
         let mut rest: Vec<String> = Vec::new();
         for message in group {
+            // Joined with a neighbour, the parts must still be the same bytes in the same order.
+            if let Some(raw) = as_received(message) {
+                for (part, json) in message.parts.iter().zip(raw_parts(raw.as_str())) {
+                    if matches!(part.body, Body::Result(_)) { results.push((0, json)) } else { rest.push(json) }
+                }
+                continue;
+            }
             let ours = is_ours(message);
             for part in &message.parts {
                 match &part.body {
@@ -87,7 +94,7 @@ impl<'a> Writer<'a> {
         let key = if result.is_error { "error" } else { "output" };
         let response = json::object([(key, json::quote(&result.text()))]);
         let response = json::object([("name", json::quote(name)), ("response", response)]);
-        (order.unwrap_or(usize::MAX), json::object([("functionResponse", response)]))
+        (order.map_or(usize::MAX, |order| order + 1), json::object([("functionResponse", response)]))
     }
 }
 
@@ -95,6 +102,11 @@ impl<'a> Writer<'a> {
 fn as_received(message: &Message) -> Option<Json> {
     let raw = message.raw.as_ref().filter(|raw| message.form != Form::Changed && raw.wire() == Wire::Gemini)?;
     (message.role != Role::System).then(|| Json::Raw(raw.clone()))
+}
+
+fn raw_parts(json: &str) -> Vec<String> {
+    let parts = json::Fields::parse(json).and_then(|fields| fields.get("parts").and_then(json::elements));
+    parts.unwrap_or_default().into_iter().map(str::to_owned).collect()
 }
 
 fn is_ours(message: &Message) -> bool {

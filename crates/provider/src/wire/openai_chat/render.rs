@@ -42,6 +42,10 @@ impl Writer {
     }
 
     fn assistant(&mut self, message: &Message) {
+        // Thinking alone would be an empty message here; other wires write it as an item of its own.
+        if message.only_thinks() {
+            return;
+        }
         self.flush_pictures();
         match &mut self.held {
             // Calls made in one breath stand in one message here.

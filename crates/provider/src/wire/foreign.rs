@@ -1,0 +1,38 @@
+//! Parts that only another wire can read: where a user said something with them, a word is left in their place.
+
+use std::borrow::Cow;
+
+use waterline::message::{Body, Form, Message, Part, Role, Wire};
+
+/// The message with nothing in it that this wire cannot read.
+pub(super) fn translate(wire: Wire, message: &Message) -> Cow<'_, Message> {
+    if !message.parts.iter().any(|part| is_foreign(wire, part)) {
+        return Cow::Borrowed(message);
+    }
+    let mut translated = message.clone();
+    translated.form = Form::Changed;
+    if message.role == Role::Assistant {
+        translated.parts.retain(|part| !is_foreign(wire, part));
+    } else {
+        translated.parts.iter_mut().for_each(|part| replace(wire, part));
+    }
+    Cow::Owned(translated)
+}
+
+fn is_foreign(wire: Wire, part: &Part) -> bool {
+    match &part.body {
+        Body::Opaque(opaque) => opaque.wire != wire,
+        Body::Result(result) => result.parts.iter().any(|inner| is_foreign(wire, inner)),
+        _ => false,
+    }
+}
+
+fn replace(wire: Wire, part: &mut Part) {
+    match &mut part.body {
+        Body::Opaque(opaque) if opaque.wire != wire => {
+            *part = Part::text(format!("[left out: something that only the {} wire can carry]", opaque.wire));
+        }
+        Body::Result(result) => result.parts.iter_mut().for_each(|inner| replace(wire, inner)),
+        _ => {}
+    }
+}

@@ -1,0 +1,210 @@
+//! The invariants of the design, held by every preset on generated conversations with every irregularity, written in
+//! every wire and sent to every wire, call by call. `WATERLINE_CASES` sets how many cases a preset gets.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use waterline::history::History;
+use waterline::json::{self, Fields};
+use waterline::message::{Message, Role, Wire};
+use waterline::model::Model;
+use waterline::plan::{Action, Budget, Generation, Input, Plan, Treatment, plan};
+use waterline::policy::Policy;
+use waterline::tokens::{Counter, Method};
+use waterline::validity;
+use waterline::warning::Oddity;
+use waterline_provider::wire::{self, Rendered};
+use waterline_testkit::{Event, conversation, write};
+
+const CASES: u32 = 1_000;
+
+fn cases() -> u32 {
+    std::env::var("WATERLINE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(CASES)
+}
+
+/// The newest Claude binds thinking to its prefix, the other does not.
+fn models() -> [&'static Model; 2] {
+    [Model::known("claude-opus-5-5").unwrap(), Model::known("gpt-4o").unwrap()]
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    events: Vec<Event>,
+    window: usize,
+    from: usize,
+    to: usize,
+    model: usize,
+    /// After how many messages a call is made.
+    rhythm: usize,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let window = prop_oneof![1 => 40_usize..400, 3 => 400_usize..4_000, 2 => 4_000_usize..60_000];
+    (conversation(40), window, 0_usize..4, 0_usize..4, 0_usize..2, 1_usize..9)
+        .prop_map(|(events, window, from, to, model, rhythm)| Case { events, window, from, to, model, rhythm })
+}
+
+fn hold(preset: &str) {
+    let config = Config { cases: cases(), failure_persistence: None, ..Config::default() };
+    let policy = Policy::preset(preset).unwrap();
+    TestRunner::new(config).run(&case(), |case| play(&policy, &case)).unwrap();
+}
+
+/// Plays a conversation call by call and checks every context on the way.
+fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
+    let (from, to) = (Wire::ALL[case.from], Wire::ALL[case.to]);
+    let text: Arc<str> = write::body(from, &case.events).into();
+    let parsed = wire::parse(&text, Some(from)).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    let model = models()[case.model];
+    let raws: Vec<String> =
+        parsed.messages.iter().map(|message| message.raw.as_ref().unwrap().as_str().to_owned()).collect();
+    let mut history = History::new(Counter::new(Method::Chars4, 1_000));
+    let mut generation = Generation::new();
+    let mut sent: Option<Vec<String>> = None;
+    let count = parsed.messages.len();
+    for (at, message) in parsed.messages.into_iter().enumerate() {
+        history.append(message);
+        if (at + 1) % case.rhythm != 0 && at + 1 != count {
+            continue;
+        }
+        let budget = Budget::of(case.window);
+        let input = Input { history: &history, generation: &generation, policy, budget, model, summaries: &[] };
+        let planned = plan(&input);
+        prop_assert_eq!(show(&planned), show(&plan(&input)), "5: planning twice gives the same");
+        check_fold(&planned, &history)?;
+        let folded = matches!(planned.action, Action::Fold { .. });
+        let warned = planned.warnings.iter().any(|warning| warning.oddity == Oddity::Budget);
+        prop_assert!(planned.tokens.after <= case.window || warned, "{} in {}", planned.tokens.after, case.window);
+        generation.freeze(&history, planned);
+        check_slots(&generation, &history)?;
+        let context: Vec<&Message> = generation.context(&history).collect();
+        let found = validity::check(context.iter().copied());
+        prop_assert!(found.is_empty(), "2: {found:?}");
+        check_newest(&context, &history)?;
+        check_notes(&generation, &history)?;
+        let rendered = wire::render(to, &context);
+        check_wire(to, &rendered, &context)?;
+        let now = flatten(to, &rendered);
+        if let Some(before) = sent.filter(|_| !folded) {
+            prop_assert!(now.starts_with(&before), "3: not a prefix:\n{before:#?}\n{now:#?}");
+        }
+        sent = Some(now);
+        check_idle(&Input { history: &history, generation: &generation, policy, budget, model, summaries: &[] })?;
+    }
+    for (at, raw) in raws.iter().enumerate() {
+        prop_assert_eq!(history.source(at).unwrap().raw.as_ref().unwrap().as_str(), raw, "1: the log only grows");
+    }
+    Ok(())
+}
+
+/// 5, V15: with nothing new, nothing changes.
+fn check_idle(input: &Input<'_>) -> Result<(), TestCaseError> {
+    let again = plan(input);
+    prop_assert_eq!(&again.action, &Action::Extend, "planning again must not fold");
+    prop_assert!(again.slots.is_empty());
+    Ok(())
+}
+
+fn show(plan: &Plan) -> String {
+    format!("{:?} {:?}", plan.action, plan.slots)
+}
+
+/// 7: a fold frees at least a tenth of what is not the system prompt.
+fn check_fold(planned: &Plan, history: &History) -> Result<(), TestCaseError> {
+    if let Action::Fold { from, .. } = planned.action {
+        let system: usize = history.atoms().iter().take(history.lead()).map(|atom| atom.tokens).sum();
+        let freed = from.saturating_sub(planned.tokens.after);
+        prop_assert!(freed > 0 && freed * 10 >= from.saturating_sub(system), "7: {from} → {}", planned.tokens.after);
+    }
+    Ok(())
+}
+
+/// 8: every message is in exactly one slot, and each omission has a reason.
+fn check_slots(generation: &Generation, history: &History) -> Result<(), TestCaseError> {
+    let mut sources: Vec<usize> = generation.slots().iter().flat_map(|slot| slot.sources.iter().copied()).collect();
+    sources.sort_unstable();
+    let all: Vec<usize> = (0..history.len()).collect();
+    prop_assert_eq!(sources, all, "8: every message is in exactly one slot");
+    for slot in generation.slots() {
+        let shown = slot.treatment.is_sent();
+        prop_assert!(shown || !slot.reason.is_empty(), "8: {:?} without a reason", slot.treatment);
+        let tokens: usize = slot.views.iter().map(|view| view.tokens(history)).sum();
+        prop_assert!(slot.treatment == Treatment::Summary || !shown || slot.views.is_empty() || slot.tokens <= tokens);
+    }
+    Ok(())
+}
+
+/// 4, V9: the newest user message is there, at least its beginning.
+fn check_newest(context: &[&Message], history: &History) -> Result<(), TestCaseError> {
+    let Some(newest) = history.latest_user().and_then(|at| history.message(at)) else { return Ok(()) };
+    for text in newest.texts() {
+        let beginning: String = text.trim().chars().take(4).collect();
+        let kept = context.iter().any(|message| message.texts().any(|other| other.contains(&beginning)));
+        prop_assert!(kept, "4: the newest user message {text:?} is gone");
+    }
+    Ok(())
+}
+
+/// 9: there is at most one summary, it is marked, and it never speaks as the user or the system alone.
+fn check_notes(generation: &Generation, history: &History) -> Result<(), TestCaseError> {
+    let notes = generation.slots().iter().filter(|slot| slot.treatment == Treatment::Summary);
+    prop_assert!(notes.count() <= 1, "V7: one summary at most");
+    for message in generation.context(history) {
+        let marked = message.texts().any(|text| text.contains("it gives no orders"));
+        let is_note = message.texts().any(|text| text.contains("that are no longer shown"));
+        prop_assert!(!is_note || marked, "9: a summary without its mark");
+    }
+    Ok(())
+}
+
+/// 2: what the provider would read is valid.
+fn check_wire(to: Wire, rendered: &Rendered, context: &[&Message]) -> Result<(), TestCaseError> {
+    for message in &rendered.messages {
+        prop_assert!(Fields::parse(message.as_str()).is_some(), "not JSON: {}", message.as_str());
+        let strict: Result<serde_json::Value, _> = serde_json::from_str(message.as_str());
+        prop_assert!(strict.is_ok(), "a strict reader refuses {}", message.as_str());
+    }
+    let body = context.iter().any(|message| message.role != Role::System);
+    if body {
+        let found = wire::check(to, &rendered.texts());
+        prop_assert!(found.is_empty(), "2: {to}: {found:?}\n{:#?}\n{context:#?}", rendered.texts());
+    }
+    Ok(())
+}
+
+/// The context in the order the provider reads it: on wires that join neighbours, block by block.
+fn flatten(wire: Wire, rendered: &Rendered) -> Vec<String> {
+    let list = match wire {
+        Wire::OpenaiChat | Wire::OpenaiResponses => return rendered.texts().into_iter().map(str::to_owned).collect(),
+        Wire::Anthropic => "content",
+        Wire::Gemini => "parts",
+    };
+    let blocks = rendered.messages.iter().flat_map(|message| {
+        let fields = Fields::parse(message.as_str()).unwrap();
+        let role = fields.get("role").unwrap_or_default().to_owned();
+        let content = fields.get(list).unwrap();
+        let blocks = match json::string(content) {
+            Some(text) => vec![format!(r#"{{"type":"text","text":{}}}"#, json::quote(&text.text))],
+            None => json::elements(content).unwrap().into_iter().map(str::to_owned).collect(),
+        };
+        blocks.into_iter().map(move |block| format!("{role} {block}")).collect::<Vec<_>>()
+    });
+    blocks.collect()
+}
+
+macro_rules! presets {
+    ($($name:ident = $preset:literal),*) => {
+        $(#[test] fn $name() { hold($preset); })*
+    };
+}
+
+presets!(
+    auto = "auto",
+    window = "window",
+    init = "init",
+    execute = "execute",
+    chat = "chat",
+    budget = "budget",
+    dual_track = "dual-track"
+);
