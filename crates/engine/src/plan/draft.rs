@@ -28,6 +28,7 @@ pub struct Item {
     pub reason: String,
     /// Kept in any case, in front of the summary.
     pub pinned: bool,
+    held: bool,
     arrived: bool,
 }
 
@@ -66,6 +67,7 @@ impl Item {
             tokens: if sendable { known.map_or(0, |atom| atom.tokens) + answers } else { 0 },
             reason: known.filter(|_| !sendable).map_or_else(String::new, |atom| atom.unsendable_reason().to_owned()),
             pinned: false,
+            held: false,
             arrived: false,
         }
     }
@@ -226,7 +228,7 @@ impl<'a> Draft<'a> {
         if !self.is_kept(at) || self.is_protected(at) {
             return false;
         }
-        let Some(item) = self.items.get_mut(at).filter(|item| !item.pinned) else { return false };
+        let Some(item) = self.items.get_mut(at).filter(|item| !item.pinned && !item.held) else { return false };
         self.total -= item.tokens;
         item.omit(reason);
         true
@@ -315,13 +317,15 @@ impl<'a> Draft<'a> {
         self.reduce(at, Treatment::Trimmed, reason, |message| reduce::clip(message, history.counter(), level))
     }
 
-    /// Keeps an atom that was dropped.
-    pub fn restore(&mut self, at: usize, reason: impl Into<String>) {
+    /// Keeps an atom from now on, also if it was dropped.
+    pub(super) fn hold(&mut self, at: usize, reason: &str) {
         let fresh = Item::new(self.history, at);
-        if let Some(item) = self.items.get_mut(at).filter(|item| !item.treatment.is_sent()) {
+        let Some(item) = self.items.get_mut(at) else { return };
+        if !item.treatment.is_sent() {
             *item = Item { reason: reason.into(), ..fresh };
             self.total += item.tokens;
         }
+        item.held = true;
     }
 
     /// Cuts every message of an atom in the same way; what a cut does not shorten stays.

@@ -94,17 +94,17 @@ fn rescue(draft: &mut Draft<'_>, input: &Input<'_>) {
     start_with_user(draft);
 }
 
-/// No wire lets a conversation open in the middle of a turn: the user message that opens it stays too.
+/// What is kept must not begin in the middle of a turn: the user message that opens it stays too.
 fn start_with_user(draft: &mut Draft<'_>) {
-    let kept = (0..draft.items().len()).find(|&at| draft.is_kept(at));
+    let items = draft.items().iter().enumerate();
+    let kept = items.filter(|(_, item)| !item.pinned).map(|(at, _)| at).find(|&at| draft.is_kept(at));
     let Some(first) = kept.filter(|&at| draft.kind(at) != AtomKind::User) else { return };
     let turn = draft.history.atom(first).map_or(0, |atom| atom.turn);
     let turns = draft.history.turns();
     let opener = turns.iter().take(turn).rev().copied().find(|&at| at < first && draft.kind(at) == AtomKind::User);
     if let Some(at) = opener {
         let reason = "opens the turn that the window cuts into";
-        draft.restore(at, reason);
-        draft.pin(at, reason);
+        draft.hold(at, reason);
         let max = draft.room.available / 10;
         draft.clip(at, max, "opens the turn that the window cuts into; it lost its middle");
     }
@@ -142,9 +142,10 @@ fn without_thinking(history: &History, view: View) -> Option<View> {
 fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wanted>) {
     let Some(settings) = &draft.summary else { return (None, None) };
     let room = &draft.room;
-    // What was kept may lie above the low mark; then half of what is left up to the window serves.
+    // What had to be kept may lie at the low mark or above it; then a part of what is left up to the window serves.
     let to_low = room.low.saturating_sub(draft.total());
-    let budget = to_low.max(room.window.saturating_sub(draft.total()) / 2);
+    let to_window = room.window.saturating_sub(draft.total());
+    let budget = if to_low >= room.low.saturating_sub(room.fixed) / 20 { to_low } else { to_window / 4 };
     let most = room.tokens(settings.max) + room.tokens(settings.ledger) + HEADER_TOKENS;
     let note = Note::write(draft, settings, input.summaries, budget.min(most));
     let made = |note: &Note| input.summaries.iter().any(|summary| summary.sources == note.sources);

@@ -99,6 +99,16 @@ pub struct Figures {
     pub low: usize,
 }
 
+impl Figures {
+    /// The share of the history's tokens that is not sent.
+    #[must_use]
+    pub fn reduction(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+        let (before, after) = (self.before as f64, self.after as f64);
+        if before > after { 1.0 - after / before } else { 0.0 }
+    }
+}
+
 /// Plans the next call.
 #[must_use]
 pub fn plan(input: &Input<'_>) -> Plan {

@@ -42,7 +42,10 @@ impl Note {
         let atoms: Vec<usize> =
             draft.items().iter().filter(|item| is_folded(draft, item)).map(|item| item.atom).collect();
         let sources = sources_of(draft, &atoms);
-        if sources.is_empty() || budget < LEAST {
+        // A note that takes more than half of what it replaces is not worth its place.
+        let replaced: usize = atoms.iter().filter_map(|&at| history.atom(at)).map(|atom| atom.tokens).sum();
+        let budget = budget.min(replaced / 2);
+        if budget < LEAST {
             return None;
         }
         let head = header(settings, &sources);

@@ -1,0 +1,304 @@
+//! The test vectors of the requirements (section E) that need neither a store nor a server, by number. Conversations
+//! and contexts are in the vectors' own notation: S system, H human, A answer, A[x] calls, T(x) results; T(x!) is an
+//! answer made because no result came.
+
+use std::sync::Arc;
+
+use waterline::history::History;
+use waterline::message::{Message, Part, Role};
+use waterline::model::Model;
+use waterline::plan::{Action, Budget, Figures, Generation, Input, Plan, Treatment, plan};
+use waterline::policy::{FoldRule, Policy, Size};
+use waterline::stage::{Halve, Repair, RepairMode, Stage, Window};
+use waterline::summary::Summary;
+use waterline::tokens::{Counter, Method};
+use waterline::warning::Oddity;
+use waterline_testkit::{messages, show};
+
+fn counter() -> Counter {
+    Counter::new(Method::Chars4, 1_000)
+}
+
+/// A policy of these stages that folds whenever it frees a tenth.
+fn policy(stages: Vec<Arc<dyn Stage>>) -> Policy {
+    let mut policy = Policy::read("stages = []", &[]).unwrap();
+    policy.fold = FoldRule { messages: 1, ..FoldRule::default() };
+    policy.stages = stages;
+    policy
+}
+
+struct Planned {
+    history: History,
+    generation: Generation,
+    plan: Plan,
+}
+
+impl Planned {
+    fn context(&self) -> String {
+        show(self.generation.context(&self.history))
+    }
+}
+
+fn run_with(policy: &Policy, messages: Vec<Message>, window: usize, summaries: &[Summary]) -> Planned {
+    let history = History::of(counter(), messages);
+    let mut generation = Generation::new();
+    let budget = Budget::of(window);
+    let model = Model::unknown();
+    let plan = plan(&Input { history: &history, generation: &generation, policy, budget, model, summaries });
+    generation.freeze(&history, plan.clone());
+    Planned { history, generation, plan }
+}
+
+fn run(policy: &Policy, notation: &str) -> Planned {
+    run_with(policy, messages(notation), 1_000_000, &[])
+}
+
+/// The same conversation with texts long enough that a summary is worth its place.
+fn long(notation: &str) -> Vec<Message> {
+    let mut talk = messages(notation);
+    for message in talk.iter_mut().filter(|message| message.role != Role::Tool) {
+        message.parts.insert(0, Part::text("A long story. ".repeat(40)));
+    }
+    talk
+}
+
+fn window(messages: usize) -> Policy {
+    policy(vec![Arc::new(Window { messages: Some(messages), ..Window::default() })])
+}
+
+fn turns(n: usize, turn: &str) -> String {
+    vec![turn; n].join(" ")
+}
+
+/// E.1, C0.1: the window of ten holds the system prompt and the last ten; call 1 goes with its result.
+#[test]
+fn e01_c0_1_window_of_ten() {
+    let notation = format!("S H A[1] T(1) {}", turns(23, "H A"));
+    let planned = run(&window(10), &notation);
+    assert_eq!(planned.context(), format!("S {}", turns(5, "H A")));
+}
+
+/// E.2, C0.3, S0.32, S0.34: a call that was interrupted by the user is answered, or dropped with its sibling's result.
+#[test]
+fn e02_c0_3_partial_answer() {
+    let notation = "H A[a,b] T(a) H";
+    let repaired = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Answer })]), notation);
+    assert_eq!(repaired.context(), "H A[a,b] T(a) T(b!) H");
+    let dropped = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), notation);
+    assert_eq!(dropped.context(), "H H");
+}
+
+/// C0.3: words that the assistant said with a dropped call stay.
+#[test]
+fn c0_3_words_of_a_dropped_call_stay() {
+    let dropped = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A[a,b]:looking T(a) H");
+    assert_eq!(dropped.context(), "H A H");
+}
+
+/// C0.5: calls at the end are still being worked on; for sending they are answered, never dropped.
+#[test]
+fn c0_5_the_newest_step_is_never_dropped() {
+    let planned = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A H A[a,b] T(a)");
+    assert_eq!(planned.context(), "H A H A[a,b] T(a) T(b!)");
+}
+
+/// E.3, C0.2, V4: a cut inside parallel results extends to the whole step, and the turn's user message comes along.
+#[test]
+fn e03_c0_2_parallel_cut() {
+    let planned = run(&window(3), "H:first A:answer H A[a,b,c] T(a) T(b) T(c) A");
+    assert_eq!(planned.context(), "H A[a,b,c] T(a) T(b) T(c) A");
+}
+
+/// E.4, C1.1: three steps of user, call, result, answer are twelve messages, not six.
+#[test]
+fn e04_c1_1_last_three_turns() {
+    let keep = policy(vec![Arc::new(Window { turns: Some(3), ..Window::default() })]);
+    let planned = run(&keep, "H A[1] T(1) A H A[2] T(2) A H A[3] T(3) A H A[4] T(4) A");
+    assert_eq!(planned.context(), "H A[2] T(2) A H A[3] T(3) A H A[4] T(4) A");
+}
+
+fn halve(tokens: usize) -> Policy {
+    policy(vec![Arc::new(Halve { turns: 20, tokens: Size::Tokens(tokens), few: 5 })])
+}
+
+/// E.5, S2.11, S2.12: 21 turns lose ten, 20 turns none.
+#[test]
+fn e05_s2_11_halving_by_turns() {
+    assert_eq!(run(&halve(1_000_000), &turns(21, "H A")).context(), turns(11, "H A"));
+    let kept = run(&halve(1_000_000), &turns(20, "H A"));
+    assert_eq!(kept.context(), turns(20, "H A"));
+    assert_eq!(kept.plan.action, Action::Extend);
+}
+
+/// E.5, S2.20, S2.21: over the tokens, five turns lose two; four turns keep request and answer, the running one all.
+#[test]
+fn e05_s2_20_halving_by_tokens() {
+    assert_eq!(run(&halve(20), &turns(5, "H A")).context(), turns(3, "H A"));
+    let four = run(&halve(20), "H A[1] T(1) A H A[2] T(2) A H A[3] T(3) A H A[4] T(4)");
+    assert_eq!(four.context(), "H A H A H A H A[4] T(4)");
+}
+
+/// C2.4: one halving that is not enough is followed by another.
+#[test]
+fn c2_4_halving_goes_on_until_it_fits() {
+    // 40 turns become 20, 10, 5 and, still over the tokens, 3.
+    let planned = run(&halve(24), &turns(40, "H A"));
+    assert_eq!(planned.context(), turns(3, "H A"));
+}
+
+/// E.8, S3.48: 45,000 to 12,000 tokens is a reduction of 73.3%. E.16, S3.14: 12,000 to 1,500 is one of 0.875; of
+/// nothing, none.
+#[test]
+fn e08_e16_reduction() {
+    let figures = |before, after| Figures { before, after, ..Figures::default() };
+    assert_eq!(format!("{:.1}%", 100.0 * figures(45_000, 12_000).reduction()), "73.3%");
+    assert!((figures(12_000, 1_500).reduction() - 0.875).abs() < f64::EPSILON);
+    assert!(figures(0, 0).reduction().abs() < f64::EPSILON);
+    assert!(figures(10, 20).reduction().abs() < f64::EPSILON, "a context that grew was not reduced");
+}
+
+/// E.14, C4.6: five messages of one token, three allowed: the newest three, in order.
+#[test]
+fn e14_c4_6_newest_tokens_in_order() {
+    let keep = policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(3)), ..Window::default() })]);
+    let planned = run(&keep, "H:a A:b H:c A:d H:e");
+    let texts: Vec<String> = planned.generation.context(&planned.history).map(Message::text).collect();
+    assert_eq!(texts, ["c", "d", "e"]);
+}
+
+/// E.15, S4.34: 30 messages do not fold, 31 do; 3,000 tokens do not, 3,001 do.
+#[test]
+fn e15_s4_34_thresholds_are_strict() {
+    let preset = Policy::preset("dual-track").unwrap();
+    let folds =
+        |messages: Vec<Message>| matches!(run_with(&preset, messages, 100_000, &[]).plan.action, Action::Fold { .. });
+    assert!(!folds(messages(&turns(15, "H A"))));
+    assert!(folds(messages(&format!("H {}", turns(15, "A H")))));
+    let long = |tokens: usize| {
+        let old = Message::text_of(Role::User, "x".repeat(4 * (tokens - 20)));
+        let new: Vec<Message> = (0..20).map(|_| Message::text_of(Role::User, "y")).collect();
+        std::iter::once(old).chain(new).collect::<Vec<_>>()
+    };
+    assert!(!folds(long(3_000)));
+    assert!(folds(long(3_001)));
+}
+
+/// E.18, C1.11, C4.7, V7: a second fold has one summary, which reaches back to the beginning.
+#[test]
+fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
+    let preset = Policy::preset("auto").unwrap();
+    let mut history = History::new(counter());
+    let mut generation = Generation::new();
+    let model = Model::unknown();
+    let mut folds = 0;
+    for at in 0..120 {
+        let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
+        history.append(Message::text_of(role, format!("message {at} about file_{at}.rs {}", "word ".repeat(60))));
+        let input = Input {
+            history: &history,
+            generation: &generation,
+            policy: &preset,
+            budget: Budget::of(2_000),
+            model,
+            summaries: &[],
+        };
+        let plan = plan(&input);
+        folds += usize::from(matches!(plan.action, Action::Fold { .. }));
+        generation.freeze(&history, plan);
+    }
+    assert!(folds >= 2, "{folds}");
+    let notes: Vec<_> = generation.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).collect();
+    assert_eq!(notes.len(), 1);
+    assert_eq!(notes[0].sources.first(), Some(&1), "from the beginning, save for the task");
+    let marks = generation.context(&history).filter(|message| message.text().contains("no longer shown")).count();
+    assert_eq!(marks, 1);
+}
+
+/// E.20: one message larger than the window is still sent, without its middle and with a warning; planning settles.
+#[test]
+fn e20_one_message_larger_than_the_window() {
+    for preset in waterline::policy::PRESETS {
+        let policy = Policy::preset(preset.name).unwrap();
+        let question = format!("Please read this: {} Is it good?", "lorem ipsum ".repeat(20_000));
+        let planned = run_with(&policy, vec![Message::text_of(Role::User, question)], 4_000, &[]);
+        let text = planned.generation.context(&planned.history).next().unwrap().text();
+        assert!(text.starts_with("Please read this") && text.ends_with("Is it good?"), "{}", preset.name);
+        assert!(planned.plan.tokens.after <= 4_000, "{}: {}", preset.name, planned.plan.tokens.after);
+        assert!(planned.plan.warnings.iter().any(|warning| warning.oddity == Oddity::Budget), "{}", preset.name);
+    }
+}
+
+/// S1.23, C1.4, C1.10: the init preset's compaction: the task, a made question, its answer, the last three turns.
+#[test]
+fn s1_23_mock_question_summary_and_last_three_turns() {
+    let settings =
+        [("fold.high", "3000"), ("window.over", "1000"), ("summarise.over", "3000"), ("summarise.max", "400")];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let policy = Policy::preset_with("init", &settings).unwrap();
+    let planned = run_with(&policy, long(&turns(12, "H A[x] T(x) A")), 1_000_000, &[]);
+    let context = planned.context();
+    assert!(context.starts_with("H H A H A"), "{context}");
+    assert!(context.ends_with("T(x_10) A H A[x_11] T(x_11) A H A[x_12] T(x_12) A"), "{context}");
+    let wanted = planned.plan.wanted.expect("a model's summary is wanted");
+    assert_eq!(wanted.max_tokens, 400);
+    let question = planned.generation.context(&planned.history).nth(1).unwrap().text();
+    assert!(
+        question.contains("execution_output_dir") && question.contains("<compact_summary>"),
+        "S1.18, C1.8: {question}"
+    );
+}
+
+/// S2.14: the chat preset's summary stands in front of the first kept user message's words.
+#[test]
+fn s2_14_summary_in_front_of_the_first_kept_user_message() {
+    let policy = Policy::preset("chat").unwrap();
+    let planned = run_with(&policy, long(&turns(21, "H A")), 1_000_000, &[]);
+    assert_eq!(planned.context(), turns(11, "H A"));
+    let first = planned.generation.context(&planned.history).next().unwrap().text();
+    assert!(first.starts_with("Earlier in this conversation") && first.ends_with("question 20"), "{first}");
+}
+
+/// S3.3, S3.4, C3.4: the budget preset's summary is the second system message, with the seed's marks.
+#[test]
+fn s3_3_summary_as_second_system_message() {
+    let settings = [("fold.high", "5000"), ("fold.low", "3000"), ("summarise.over", "5000")];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let policy = Policy::preset_with("budget", &settings).unwrap();
+    let planned = run_with(&policy, long(&format!("S {}", turns(40, "H A"))), 100_000, &[]);
+    let context: Vec<&Message> = planned.generation.context(&planned.history).collect();
+    assert_eq!(show(context.iter().copied().take(3)), "S S H");
+    let text = context[1].text();
+    assert!(text.starts_with("【对话历史总结】") && text.ends_with("---"), "{text}");
+    assert!(planned.plan.tokens.after <= 3_000, "S3.8: {}", planned.plan.tokens.after);
+}
+
+/// A summary that was wanted is used when it is given, and then no more is wanted.
+#[test]
+fn a_wanted_summary_is_used_once_given() {
+    let policy = Policy::preset("chat").unwrap();
+    let talk = long(&turns(21, "H A"));
+    let first = run_with(&policy, talk.clone(), 1_000_000, &[]);
+    let wanted = first.plan.wanted.unwrap();
+    let given = Summary { sources: wanted.sources, text: "They spoke about many questions.".into() };
+    let second = run_with(&policy, talk, 1_000_000, &[given]);
+    assert!(second.plan.wanted.is_none());
+    let text = second.generation.context(&second.history).next().unwrap().text();
+    assert!(text.contains("They spoke about many questions."), "{text}");
+}
+
+/// S3.19, C3.5: the first step that does not fit ends the window; nothing older jumps over it.
+#[test]
+fn c3_5_no_holes() {
+    let keep = policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(60)), ..Window::default() })]);
+    let mut talk = messages("H A H A[1] T(1) A H");
+    talk[4] = Message::result_of("1", "x".repeat(4_000), false);
+    let planned = run_with(&keep, talk, 100_000, &[]);
+    assert_eq!(planned.context(), "H A H", "the user message of the cut turn, the answer, the newest question");
+}
+
+/// S0.39: every system message stays; one that is repeated word for word stays once.
+#[test]
+fn s0_39_system_messages_stay() {
+    let planned = run(&window(10), &format!("S:base H A S:rule H A S:base {}", turns(10, "H A")));
+    assert_eq!(planned.context(), format!("S S {}", turns(5, "H A")));
+}
