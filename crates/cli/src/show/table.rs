@@ -83,6 +83,9 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         number(tokens.low)
     )?;
     match &report.plan.action {
+        Action::Extend if tokens.after > tokens.window => {
+            writeln!(out, "nothing can be folded, and it does not fit\n")?
+        }
         Action::Extend => writeln!(out, "everything fits: nothing was folded\n")?,
         Action::Fold { reason, .. } => writeln!(out, "folded, because {reason}\n")?,
     }

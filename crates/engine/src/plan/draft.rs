@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::model::Model;
 use crate::reduce;
 use crate::stage::{Arrival, Stage, Summarise};
-use crate::warning::Warning;
+use crate::warning::{Oddity, Warning};
 
 /// What is to become of one atom.
 #[derive(Clone, Debug)]
@@ -41,8 +41,7 @@ pub struct Draft<'a> {
     pub room: Room,
     /// What is known of the model.
     pub model: &'a Model,
-    /// Oddities to report.
-    pub warnings: Vec<Warning>,
+    warnings: Vec<Warning>,
     /// How dropped atoms are to be summed up, once a stage asked for it.
     pub summary: Option<Summarise>,
     /// Whether the context before the fold held a summary: then the next one must hold one too.
@@ -234,9 +233,10 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Drops a system message from the middle.
+    /// Drops a system message from the middle. One at the very end stays: it is what the model is to act on.
     pub fn drop_system(&mut self, at: usize, reason: impl Into<String>) {
-        if at < self.history.lead() || self.kind(at) != AtomKind::System {
+        let last = self.newest().is_none_or(|newest| at > newest);
+        if last || at < self.history.lead() || self.kind(at) != AtomKind::System {
             return;
         }
         if let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) {
@@ -339,6 +339,14 @@ impl<'a> Draft<'a> {
         match reduce_views(self.history, self.views(at), cut) {
             Some(views) => self.replace(at, treatment, views, reason),
             None => false,
+        }
+    }
+
+    /// Reports something, once.
+    pub fn warn(&mut self, oddity: Oddity, text: impl Into<String>) {
+        let warning = Warning::new(oddity, text);
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 

@@ -23,8 +23,7 @@ pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String
     drop_old_thinking(&mut draft);
     rescue(&mut draft, input);
     let (note, wanted) = write_note(&draft, input);
-    let (items, mut warnings, mut total) = draft.into_parts();
-    warnings.dedup();
+    let (items, warnings, mut total) = draft.into_parts();
     let slots = Assembly::new(input.history, note.as_ref()).slots(&items, &mut total);
     let tokens = Figures { after: total, ..Figures::default() };
     Some(Plan {

@@ -9,7 +9,7 @@ use crate::history::AtomKind;
 use crate::plan::{Draft, Treatment};
 use crate::policy::{Allowed, Key};
 use crate::reduce;
-use crate::warning::{Oddity, Warning};
+use crate::warning::Oddity;
 
 pub(super) const SPEC: Spec = Spec {
     name: "emergency",
@@ -60,12 +60,7 @@ impl Stage for Emergency {
             rung(self, draft);
         }
         if draft.total() > draft.room.window {
-            let text = format!(
-                "{} tokens do not fit into a window of {}; system prompt and newest message alone are larger",
-                draft.total(),
-                draft.room.window
-            );
-            draft.warnings.push(Warning::new(Oddity::Budget, text));
+            draft.warn(Oddity::Budget, "system prompt and newest message alone are larger than the window");
         }
         true
     }
@@ -110,6 +105,10 @@ impl Emergency {
     }
 
     fn clip_newest(&self, draft: &mut Draft<'_>) {
+        // Where the system prompt alone fills the window no cut helps: then the newest message is sent whole (C3.9).
+        if draft.room.available == 0 {
+            return;
+        }
         let goal = draft.room.fixed + draft.room.available * ROOMY / 100;
         let mut protected: Vec<usize> = draft.newest_first().filter(|&at| draft.is_protected(at)).collect();
         // The newest step is clipped before the user's words are.
@@ -123,7 +122,6 @@ impl Emergency {
             let least = if draft.kind(at) == AtomKind::User { LEAST_OF_USER } else { LEAST };
             draft.clip(at, mine.saturating_sub(over).max(least), "larger than the window: it lost its middle");
         }
-        let text = "the newest messages are larger than the window; their middle was left out".to_owned();
-        draft.warnings.push(Warning::new(Oddity::Budget, text));
+        draft.warn(Oddity::Budget, "the newest messages are larger than the window; their middle was left out");
     }
 }

@@ -1,0 +1,184 @@
+//! Irregular input is normal input: each oddity is repaired in what is sent, with a warning, and the source stays.
+
+use waterline::history::{AtomKind, History};
+use waterline::message::{Body, Call, Message, Part, Role, ToolResult};
+use waterline::model::Model;
+use waterline::plan::{Budget, Generation, Input, plan};
+use waterline::policy::Policy;
+use waterline::tokens::{Counter, Method};
+use waterline::validity;
+use waterline::warning::Oddity;
+use waterline_testkit::{messages, show};
+
+fn history(notation: &str) -> History {
+    History::of(Counter::new(Method::Chars4, 1_000), messages(notation))
+}
+
+fn context(history: &History) -> String {
+    let policy = Policy::preset("auto").unwrap();
+    let mut generation = Generation::new();
+    let budget = Budget::of(1_000_000);
+    let input =
+        Input { history, generation: &generation, policy: &policy, budget, model: Model::unknown(), summaries: &[] };
+    let planned = plan(&input);
+    assert!(planned.warnings.iter().all(|warning| warning.oddity != Oddity::Internal), "{:?}", planned.warnings);
+    generation.freeze(history, planned);
+    assert_eq!(validity::check(generation.context(history)), []);
+    show(generation.context(history))
+}
+
+fn check(notation: &str, sent: &str, oddities: &[Oddity]) {
+    let history = history(notation);
+    let found: Vec<Oddity> = history.warnings().iter().map(|warning| warning.oddity).collect();
+    assert_eq!(found, oddities, "{notation}: {:?}", history.warnings());
+    assert_eq!(context(&history), sent, "{notation}");
+}
+
+#[test]
+fn regular_conversations_are_left_alone() {
+    check("S H A[a,b] T(b) T(a) A H", "S H A[a,b] T(b) T(a) A H", &[]);
+}
+
+/// V2: an unanswered call in the middle and at the end.
+#[test]
+fn unanswered_calls_are_answered_as_interrupted() {
+    check("H A[a] H A", "H A[a] T(a!) H A", &[]);
+    check("H A[a,b] T(b)", "H A[a,b] T(b) T(a!)", &[]);
+}
+
+/// V1, S0.43: a result whose call is unknown.
+#[test]
+fn orphan_results_are_not_sent() {
+    check("H T(x) A", "H A", &[Oddity::OrphanResult]);
+    check("T(x) T(y)", "", &[Oddity::OrphanResult, Oddity::OrphanResult]);
+}
+
+#[test]
+fn a_second_result_is_not_sent() {
+    check("H A[a] T(a) T(a) A", "H A[a] T(a) A", &[Oddity::SecondResult]);
+}
+
+/// V3: an id that comes twice is sent under another name on both sides.
+#[test]
+fn repeated_ids_are_renamed_on_both_sides() {
+    check("H A[a] T(a) H A[a] T(a)", "H A[a] T(a) H A[a_2] T(a_2)", &[Oddity::RepeatedId]);
+    check("H A[a,a] T(a) T(a)", "H A[a,a_2] T(a) T(a_2)", &[Oddity::RepeatedId]);
+}
+
+/// V3: empty ids are replaced on both sides, in order.
+#[test]
+fn missing_ids_are_made_up_on_both_sides() {
+    check("H A[,] T() T()", "H A[call_1_0,call_1_1] T(call_1_0) T(call_1_1)", &[Oddity::MissingId, Oddity::MissingId]);
+}
+
+/// C1.3: a result that stands before its call is sent after it.
+#[test]
+fn a_result_before_its_call_is_sent_after_it() {
+    let history = history("H T(a):early A[a] H");
+    assert_eq!(context(&history), "H A[a] T(a) H");
+    let oddities: Vec<Oddity> = history.warnings().iter().map(|warning| warning.oddity).collect();
+    assert_eq!(oddities, [Oddity::OrphanResult, Oddity::EarlyResult]);
+}
+
+/// A result that comes after the user spoke is sent right after its call.
+#[test]
+fn a_late_result_is_sent_after_its_call() {
+    check("H A[a] H T(a) A", "H A[a] T(a) H A", &[Oddity::LateResult]);
+}
+
+#[test]
+fn two_users_in_a_row_both_stay() {
+    check("H H A", "H H A", &[Oddity::RepeatedUser]);
+}
+
+#[test]
+fn a_system_message_in_the_middle_stays_in_its_place() {
+    check("S H A S H", "S H A S H", &[Oddity::MidSystem]);
+}
+
+/// Calls that one wire writes as items of their own belong to one step.
+#[test]
+fn calls_in_one_breath_are_one_step() {
+    let history = history("H A[a] A[b] T(a) T(b) A");
+    let kinds: Vec<AtomKind> = history.atoms().iter().map(|atom| atom.kind).collect();
+    assert_eq!(kinds, [AtomKind::User, AtomKind::Exchange, AtomKind::Reply]);
+    assert_eq!(history.atoms()[1].messages, [1, 2, 3, 4]);
+}
+
+/// V6: blank texts and empty messages are left out.
+#[test]
+fn blank_texts_are_left_out() {
+    let mut history = History::new(Counter::default());
+    history.append(Message::new(Role::User, vec![Part::text("  \n"), Part::text("hello")]));
+    history.append(Message::text_of(Role::Assistant, " "));
+    history.append(Message::new(Role::Assistant, Vec::new()));
+    assert_eq!(context(&history), "H");
+    assert_eq!(history.message(0).unwrap().parts.len(), 1);
+    assert_eq!(history.source(0).unwrap().parts.len(), 2, "the source stays");
+    let oddities: Vec<Oddity> = history.warnings().iter().map(|warning| warning.oddity).collect();
+    assert_eq!(oddities, [Oddity::BlankText, Oddity::BlankText, Oddity::EmptyMessage, Oddity::EmptyMessage]);
+}
+
+#[test]
+fn arguments_that_are_no_json_become_an_object() {
+    let mut history = History::new(Counter::default());
+    history.append(Message::text_of(Role::User, "go"));
+    for arguments in ["ls -la", "[1]", "", "{\"a\":"] {
+        history.append(Message::call_of(arguments, "run", arguments));
+        history.append(Message::result_of(arguments, "ok", false));
+    }
+    let sent: Vec<String> = (1..history.len())
+        .step_by(2)
+        .map(|at| history.message(at).unwrap().calls().next().unwrap().arguments.clone())
+        .collect();
+    assert_eq!(sent, [r#"{"input":"ls -la"}"#, r#"{"input":"[1]"}"#, "{}", r#"{"input":"{\"a\":"}"#]);
+    assert_eq!(history.source(1).unwrap().calls().next().unwrap().arguments, "ls -la");
+}
+
+/// A user who speaks while tools run: the words come behind all results of the step.
+#[test]
+fn words_between_results_come_behind_them() {
+    let mut history = History::new(Counter::default());
+    history.append(Message::text_of(Role::User, "go"));
+    let calls =
+        ["a", "b"].map(|id| Body::Call(Call { id: id.into(), name: "run".into(), arguments: "{}".into() }).into());
+    history.append(Message::new(Role::Assistant, calls.to_vec()));
+    let result = ToolResult { call_id: "a".into(), name: None, parts: vec![Part::text("ok")], is_error: false };
+    history.append(Message::new(Role::User, vec![Body::Result(result).into(), Part::text("stop it")]));
+    history.append(Message::result_of("b", "ok", false));
+    assert_eq!(context(&history), "H A[a,b] T(a) T(b) H");
+    assert_eq!(history.latest_user(), Some(2));
+    assert_eq!(history.turns().len(), 2, "what the user says opens a turn");
+}
+
+/// A note that a program put into the user's mouth opens no turn.
+#[test]
+fn reminders_open_no_turn() {
+    let mut history = history("H A");
+    history.append(Message::text_of(Role::User, "<system-reminder>todo list is empty</system-reminder>"));
+    assert_eq!(history.turns().len(), 1);
+    history.append(Message::text_of(Role::User, "next"));
+    assert_eq!(history.turns().len(), 2);
+}
+
+/// What was sent while a call was in flight stays as it was sent; its late result waits for the next fold.
+#[test]
+fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
+    let policy = Policy::preset("auto").unwrap();
+    let mut history = history("H A[a]");
+    let mut generation = Generation::new();
+    let model = Model::unknown();
+    for message in messages("T(a) A[b] T(b) H") {
+        let budget = Budget::of(1_000_000);
+        let planned =
+            plan(&Input { history: &history, generation: &generation, policy: &policy, budget, model, summaries: &[] });
+        generation.freeze(&history, planned);
+        history.append(message);
+    }
+    assert_eq!(
+        show(generation.context(&history)),
+        "H A[a] T(a!) A[b] T(b!)",
+        "the result of b came after its answer too"
+    );
+    assert!(generation.slots().iter().any(|slot| slot.reason.contains("answered as interrupted")));
+}

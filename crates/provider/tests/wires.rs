@@ -1,0 +1,325 @@
+//! Every wire: what comes in untouched goes out byte for byte, what goes to another wire is what that wire accepts, and
+//! what is no conversation is refused with its place.
+
+use std::sync::Arc;
+
+use waterline::history::History;
+use waterline::message::{Body, Message, Wire};
+use waterline::tokens::Counter;
+use waterline::warning::Oddity;
+use waterline_provider::wire::{self, Conversation};
+
+fn parse(text: &str) -> Conversation {
+    wire::parse(&Arc::from(text), None).unwrap()
+}
+
+fn history(conversation: Conversation) -> History {
+    History::of(Counter::default(), conversation.messages)
+}
+
+fn all(history: &History) -> Vec<Message> {
+    let views = (0..history.atoms().len())
+        .filter(|&at| history.atom(at).unwrap().is_sendable())
+        .flat_map(|at| history.views(at, 0));
+    views.map(|view| view.message(history).unwrap().clone()).collect()
+}
+
+/// The conversation on another wire, one message a line.
+fn send(text: &str, to: Wire) -> String {
+    let history = history(parse(text));
+    let messages = all(&history);
+    let rendered = wire::render(to, &messages.iter().collect::<Vec<_>>());
+    assert_eq!(wire::check(to, &rendered.texts()), [], "{to}: {:#?}", rendered.texts());
+    let system = rendered.system.as_ref().map(|json| format!("system {}\n", json.as_str())).unwrap_or_default();
+    system + &rendered.texts().join("\n")
+}
+
+const CHAT: &str = r#"{"model":"gpt-4o","temperature":0.10,"messages":[
+  {"role":"system","content":"Be brief."},
+  {"role":"user","content":[{"type":"text","text":"What is in this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]},
+  {"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"look","arguments":"{\"at\": 1.0, \"big\": 1152921504606846976}"}}],"x":{"n":1e3}},
+  {"role":"tool","tool_call_id":"call_1","content":"a cat"},
+  {"role":"assistant","content":"A cat."}],
+  "tools":[{"type":"function","function":{"name":"look","description":"look at a thing","parameters":{"type":"object"}}}]}"#;
+
+const ANTHROPIC: &str = r#"{"model":"claude-opus-4-6","max_tokens":100,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[
+  {"role":"user","content":"What is in this?"},
+  {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"Let me look."},{"type":"tool_use","id":"toolu_1","name":"look","input":{"at":1.0,"big":1152921504606846976}},{"type":"tool_use","id":"toolu_2","name":"look","input":{}}]},
+  {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"a cat"}]},{"type":"tool_result","tool_use_id":"toolu_2","is_error":true,"content":"nothing"},{"type":"text","text":"Quick, please.","cache_control":{"type":"ephemeral"}}]},
+  {"role":"assistant","content":"A cat."}]}"#;
+
+const RESPONSES: &str = r#"{"model":"gpt-5","instructions":"Be brief.","input":[
+  {"role":"user","content":"What is in this?"},
+  {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"xyz"},
+  {"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","arguments":"{\"at\":1.0}"},
+  {"type":"function_call","id":"fc_2","call_id":"call_2","name":"look","arguments":"{}"},
+  {"type":"function_call_output","call_id":"call_1","output":"a cat"},
+  {"type":"function_call_output","call_id":"call_2","output":"nothing"},
+  {"type":"message","role":"assistant","content":[{"type":"output_text","text":"A cat.","annotations":[]}]}]}"#;
+
+const GEMINI: &str = r#"{"systemInstruction":{"parts":[{"text":"Be brief."}]},"contents":[
+  {"role":"user","parts":[{"text":"What is in this?"},{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]},
+  {"role":"model","parts":[{"text":"hm","thought":true},{"functionCall":{"name":"look","args":{"at":1.0}},"thoughtSignature":"c2ln"},{"functionCall":{"name":"find","args":{}}}]},
+  {"role":"user","parts":[{"functionResponse":{"name":"look","response":{"output":"a cat"}}},{"functionResponse":{"name":"find","response":{"error":"nothing"}}}]},
+  {"role":"model","parts":[{"text":"A cat."}]}]}"#;
+
+const BODIES: [(Wire, &str); 4] = [
+    (Wire::OpenaiChat, CHAT),
+    (Wire::Anthropic, ANTHROPIC),
+    (Wire::OpenaiResponses, RESPONSES),
+    (Wire::Gemini, GEMINI),
+];
+
+/// Unknown fields, number formats and key order survive: the whole body comes back byte for byte, but for white space
+/// between the fields.
+#[test]
+fn a_body_comes_back_as_it_went_in() {
+    for (wire, text) in BODIES {
+        let conversation = parse(text);
+        assert_eq!(conversation.wire, wire, "detected from its content");
+        assert_eq!(conversation.warnings, [], "{wire}");
+        let whole = conversation.clone();
+        let history = history(conversation);
+        let messages = all(&history);
+        let rendered = wire::render(wire, &messages.iter().collect::<Vec<_>>());
+        let body = whole.body_with(wire, &rendered);
+        let squeeze = |text: &str| text.replace(['\n'], "").replace("  {", "{").replace(",  \"", ",\"");
+        assert_eq!(body, squeeze(text), "{wire}");
+        let list: Vec<&str> = whole.list().collect();
+        assert_eq!(rendered.texts(), list, "{wire}: untouched messages are byte-identical");
+    }
+}
+
+#[test]
+fn chat_to_anthropic() {
+    insta::assert_snapshot!(send(CHAT, Wire::Anthropic), @r#"
+    system [{"type":"text","text":"Be brief."}]
+    {"role":"user","content":[{"type":"text","text":"What is in this?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}
+    {"role":"assistant","content":[{"type":"tool_use","id":"call_1","name":"look","input":{"at": 1.0, "big": 1152921504606846976}}]}
+    {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":"a cat"}]}
+    {"role":"assistant","content":[{"type":"text","text":"A cat."}]}
+    "#);
+}
+
+#[test]
+fn anthropic_to_chat() {
+    insta::assert_snapshot!(send(ANTHROPIC, Wire::OpenaiChat), @r#"
+    {"role":"system","content":"Be brief."}
+    {"role":"user","content":"What is in this?"}
+    {"role":"assistant","content":"Let me look.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"look","arguments":"{\"at\":1.0,\"big\":1152921504606846976}"}},{"id":"toolu_2","type":"function","function":{"name":"look","arguments":"{}"}}]}
+    {"role":"tool","tool_call_id":"toolu_1","content":"a cat"}
+    {"role":"tool","tool_call_id":"toolu_2","content":"nothing"}
+    {"role":"user","content":"Quick, please."}
+    {"role":"assistant","content":"A cat."}
+    "#);
+}
+
+/// Parallel calls that Responses writes as items of their own become one message; reasoning stays behind.
+#[test]
+fn responses_to_chat_and_gemini() {
+    insta::assert_snapshot!(send(RESPONSES, Wire::OpenaiChat), @r#"
+    {"role":"system","content":"Be brief."}
+    {"role":"user","content":"What is in this?"}
+    {"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"look","arguments":"{\"at\":1.0}"}},{"id":"call_2","type":"function","function":{"name":"look","arguments":"{}"}}]}
+    {"role":"tool","tool_call_id":"call_1","content":"a cat"}
+    {"role":"tool","tool_call_id":"call_2","content":"nothing"}
+    {"role":"assistant","content":"A cat."}
+    "#);
+    insta::assert_snapshot!(send(RESPONSES, Wire::Gemini), @r#"
+    system {"parts":[{"text":"Be brief."}]}
+    {"role":"user","parts":[{"text":"What is in this?"}]}
+    {"role":"model","parts":[{"functionCall":{"name":"look","args":{"at":1.0}}},{"functionCall":{"name":"look","args":{}}}]}
+    {"role":"user","parts":[{"functionResponse":{"name":"look","response":{"output":"a cat"}}},{"functionResponse":{"name":"look","response":{"output":"nothing"}}}]}
+    {"role":"model","parts":[{"text":"A cat."}]}
+    "#);
+}
+
+#[test]
+fn gemini_to_anthropic_and_responses() {
+    insta::assert_snapshot!(send(GEMINI, Wire::Anthropic), @r#"
+    system [{"type":"text","text":"Be brief."}]
+    {"role":"user","content":[{"type":"text","text":"What is in this?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}
+    {"role":"assistant","content":[{"type":"tool_use","id":"call_2_1","name":"look","input":{"at":1.0}},{"type":"tool_use","id":"call_2_2","name":"find","input":{}}]}
+    {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_2_1","content":"a cat"},{"type":"tool_result","tool_use_id":"call_2_2","content":"nothing","is_error":true}]}
+    {"role":"assistant","content":[{"type":"text","text":"A cat."}]}
+    "#);
+    insta::assert_snapshot!(send(GEMINI, Wire::OpenaiResponses), @r#"
+    system "Be brief."
+    {"type":"message","role":"user","content":[{"type":"input_text","text":"What is in this?"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}
+    {"type":"function_call","call_id":"call_2_1","name":"look","arguments":"{\"at\":1.0}"}
+    {"type":"function_call","call_id":"call_2_2","name":"find","arguments":"{}"}
+    {"type":"function_call_output","call_id":"call_2_1","output":"a cat"}
+    {"type":"function_call_output","call_id":"call_2_2","output":"nothing"}
+    {"type":"message","role":"assistant","content":[{"type":"output_text","text":"A cat."}]}
+    "#);
+}
+
+/// A conversation that begins with the assistant gets an opening where the wire wants the user first (V4).
+#[test]
+fn v4_a_user_comes_first_where_the_wire_wants_it() {
+    let text = r#"[{"role":"assistant","content":"Hello!"},{"role":"user","content":"Hi."},{"role":"user","content":"You there?"}]"#;
+    insta::assert_snapshot!(send(text, Wire::Anthropic), @r#"
+    {"role":"user","content":[{"type":"text","text":"(the conversation begins with the assistant)"}]}
+    {"role":"assistant","content":[{"type":"text","text":"Hello!"}]}
+    {"role":"user","content":[{"type":"text","text":"Hi."},{"type":"text","text":"You there?"}]}
+    "#);
+}
+
+/// C3.7: a system message in the middle loses its authority where the wire has no place for it.
+#[test]
+fn c3_7_a_system_message_in_the_middle_becomes_a_marked_text() {
+    let text = r#"[{"role":"system","content":"A"},{"role":"user","content":"Hi."},{"role":"developer","content":"B"},{"role":"user","content":"Go."}]"#;
+    insta::assert_snapshot!(send(text, Wire::Anthropic), @r#"
+    system [{"type":"text","text":"A"}]
+    {"role":"user","content":[{"type":"text","text":"Hi."},{"type":"text","text":"<system-message>\nB\n</system-message>"},{"type":"text","text":"Go."}]}
+    "#);
+    assert_eq!(send(text, Wire::OpenaiChat).lines().count(), 4);
+}
+
+/// Tool results with pictures: chat takes text only there, so the picture follows.
+#[test]
+fn a_picture_in_a_result_follows_it_on_chat() {
+    let text = r#"{"system":"s","messages":[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]}"#;
+    insta::assert_snapshot!(send(text, Wire::OpenaiChat), @r#"
+    {"role":"system","content":"s"}
+    {"role":"user","content":"look"}
+    {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"shot","arguments":"{}"}}]}
+    {"role":"tool","tool_call_id":"a","content":"[a picture follows]"}
+    {"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}
+    "#);
+}
+
+/// Ids with characters that Anthropic refuses are replaced on both sides.
+#[test]
+fn ids_are_made_safe_for_anthropic() {
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"fn:1|a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"fn:1|a","content":"ok"}]"#;
+    let sent = send(text, Wire::Anthropic);
+    assert!(!sent.contains("fn:1"), "{sent}");
+}
+
+/// A changed message keeps what its wire knew of it beside the change.
+#[test]
+fn unknown_fields_survive_a_repair() {
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null,"audio":{"n":1.0}}]"#;
+    let sent = send(text, Wire::OpenaiChat);
+    assert!(sent.contains(r#""refusal":null,"audio":{"n":1.0}"#), "{sent}");
+}
+
+#[test]
+fn lone_surrogates_and_null_contents_are_noted() {
+    let conversation = parse(
+        r#"[{"role":"user","content":"half \ud83d pair"},{"role":"user","content":null},{"role":"assistant","content":null,"tool_calls":[]}]"#,
+    );
+    let oddities: Vec<Oddity> = conversation.warnings.iter().map(|warning| warning.oddity).collect();
+    assert_eq!(oddities, [Oddity::LoneSurrogate, Oddity::NullContent]);
+    let Body::Text(text) = &conversation.messages[0].parts[0].body else { panic!() };
+    assert_eq!(text, "half \u{FFFD} pair");
+    let sent = send(r#"[{"role":"user","content":"half \ud83d pair"}]"#, Wire::OpenaiChat);
+    assert_eq!(sent, "{\"role\":\"user\",\"content\":\"half \u{FFFD} pair\"}", "the bytes are not sent on");
+}
+
+#[test]
+fn wires_are_told_apart() {
+    let wire = |text: &str| parse(text).wire;
+    assert_eq!(wire(r#"[{"role":"user","content":"hi"}]"#), Wire::OpenaiChat);
+    assert_eq!(
+        wire(r#"{"model":"claude-opus-4-6","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}"#),
+        Wire::Anthropic
+    );
+    assert_eq!(wire(r#"{"model":"claude-opus-4-6","messages":[{"role":"user","content":"hi"}]}"#), Wire::OpenaiChat);
+    assert_eq!(wire(r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#), Wire::Anthropic);
+    assert_eq!(wire(r#"{"input":"hi"}"#), Wire::OpenaiResponses);
+    assert_eq!(wire(r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#), Wire::OpenaiResponses);
+    assert_eq!(wire(r#"[{"role":"user","parts":[{"text":"hi"}]}]"#), Wire::Gemini);
+}
+
+#[test]
+fn what_is_no_conversation_is_refused_with_its_place() {
+    let refused = |text: &str| wire::parse(&Arc::from(text), None).unwrap_err().to_string();
+    assert_eq!(refused("{\n  \"messages\": [\n    {\"role\": }"), "line 3, column 14: not JSON: expected value");
+    assert_eq!(
+        refused("\"hello\""),
+        "line 1, column 1: not a conversation: expected a list of messages or a request body"
+    );
+    assert_eq!(
+        refused("{\"a\": 1}"),
+        "line 1, column 1: not a conversation: no field \"messages\", \"input\" or \"contents\" in it"
+    );
+    assert_eq!(
+        refused("[{\"role\":\"user\",\"content\":\"x\"},\n 7]"),
+        "line 2, column 2: not a conversation: message 1: expected a message object"
+    );
+    assert_eq!(
+        refused("[{\"role\":\"wizard\",\"content\":\"x\"}]"),
+        "line 1, column 2: not a conversation: message 0: the role \"wizard\" is unknown"
+    );
+    assert_eq!(
+        refused("{\"messages\": {\"a\": 1}}"),
+        "line 1, column 14: not a conversation: \"messages\" is no list of messages"
+    );
+    assert!(refused("").starts_with("line 1, column"));
+}
+
+/// Tools and model are carried over to another wire.
+#[test]
+fn a_body_for_another_wire() {
+    let conversation = parse(CHAT);
+    let messages: Vec<Message> = conversation.messages.clone();
+    let rendered = wire::render(Wire::Anthropic, &messages.iter().collect::<Vec<_>>());
+    let body = conversation.body_with(Wire::Anthropic, &rendered);
+    let value: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(value["tools"][0]["input_schema"]["type"], "object");
+    assert_eq!(value["model"], "gpt-4o");
+    assert_eq!(value["system"][0]["text"], "Be brief.");
+}
+
+/// The checker finds each kind of fault on each wire.
+#[test]
+fn faults_are_found() {
+    let rules = |wire: Wire, text: &str| {
+        let conversation = wire::parse(&Arc::from(text), Some(wire)).unwrap();
+        let list: Vec<&str> = conversation.list().collect();
+        wire::check(wire, &list).into_iter().map(|violation| violation.rule).collect::<Vec<_>>()
+    };
+    let call = |id: &str| {
+        format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}}"#
+        )
+    };
+    let result = |id: &str| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"ok"}}"#);
+    let user = r#"{"role":"user","content":"hi"}"#;
+    assert_eq!(rules(Wire::OpenaiChat, &format!("[{user},{},{user}]", call("a"))), ["V2"]);
+    assert_eq!(rules(Wire::OpenaiChat, &format!("[{user},{}]", result("a"))), ["V1"]);
+    assert_eq!(
+        rules(Wire::OpenaiChat, &format!("[{user},{},{},{},{}]", call("a"), result("a"), call("a"), result("a"))),
+        ["V3"]
+    );
+    assert_eq!(rules(Wire::OpenaiChat, r#"[{"role":"user","content":" "}]"#), ["V6"]);
+    assert_eq!(
+        rules(Wire::Anthropic, r#"[{"role":"assistant","content":"hi"},{"role":"assistant","content":"hi"}]"#),
+        ["V4", "V5"]
+    );
+    assert_eq!(
+        rules(
+            Wire::Anthropic,
+            r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"text","text":"first"},{"type":"tool_result","tool_use_id":"a"}]}]"#
+        ),
+        ["V5"]
+    );
+    assert_eq!(rules(Wire::Anthropic, r#"[{"role":"user","content":[{"type":"text","text":" "}]}]"#), ["V6"]);
+    assert_eq!(
+        rules(
+            Wire::OpenaiResponses,
+            r#"[{"type":"function_call","call_id":"a","name":"f","arguments":"{}"},{"role":"user","content":"x"}]"#
+        ),
+        ["V2"]
+    );
+    assert_eq!(rules(Wire::OpenaiResponses, r#"[{"type":"function_call_output","call_id":"a","output":"x"}]"#), ["V1"]);
+    assert_eq!(
+        rules(
+            Wire::Gemini,
+            r#"[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"text":"x"}]}]"#
+        ),
+        ["V4", "V2"]
+    );
+}
