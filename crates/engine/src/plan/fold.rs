@@ -104,8 +104,10 @@ fn start_with_user(draft: &mut Draft<'_>) {
     if let Some(at) = opener {
         let reason = "opens the turn that the window cuts into";
         draft.hold(at, reason);
-        let max = draft.room.available / 10;
-        draft.clip(at, max, "opens the turn that the window cuts into; it lost its middle");
+        if !draft.is_protected(at) {
+            let max = draft.room.available / 10;
+            draft.clip(at, max, "opens the turn that the window cuts into; it lost its middle");
+        }
     }
 }
 

@@ -31,7 +31,8 @@ const LEAST: usize = 64;
 impl Stage for Cap {
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
         let max = arrival.room.tokens(self.max).max(LEAST);
-        if item.tokens <= max {
+        // Where the system prompt alone fills the window no cut helps.
+        if item.tokens <= max || arrival.room.available == 0 {
             return;
         }
         let counter = arrival.history.counter();
