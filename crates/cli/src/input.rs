@@ -17,8 +17,9 @@ use waterline_provider::wire::{self, Conversation, ParseError};
 pub struct Input {
     name: String,
     source: Source,
-    shape: Shape,
     from: Option<Wire>,
+    /// A document is read once; lines are read as they are needed.
+    document: Option<Conversation>,
 }
 
 #[derive(Debug)]
@@ -27,29 +28,21 @@ enum Source {
     Memory(Vec<u8>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    Document,
-    Lines,
-}
-
 impl Input {
     /// Opens a file, or standard input for `-`.
     pub fn open(name: &str, from: Option<Wire>) -> Result<Self> {
-        let source = if name == "-" {
+        let mut input = if name == "-" {
             let mut bytes = Vec::new();
             std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
-            Source::Memory(bytes)
+            Self { name: "standard input".into(), source: Source::Memory(bytes), from, document: None }
         } else {
-            Source::File(PathBuf::from(name))
+            Self { name: name.into(), source: Source::File(PathBuf::from(name)), from, document: None }
         };
-        let mut input = Self {
-            name: if name == "-" { "standard input".into() } else { name.into() },
-            source,
-            shape: Shape::Document,
-            from,
-        };
-        input.shape = input.find_shape()?;
+        if !input.has_lines()? {
+            let mut bytes = Vec::new();
+            input.reader()?.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", input.name))?;
+            input.document = Some(input.parse(bytes, 0)?);
+        }
         Ok(input)
     }
 
@@ -60,8 +53,11 @@ impl Input {
 
     /// How many conversations there are; an error for the first thing that is none.
     pub fn count(&self) -> Result<usize> {
+        if self.document.is_some() {
+            return Ok(1);
+        }
         let mut count = 0;
-        self.each(|_| {
+        self.each_line(|_| {
             count += 1;
             Ok(())
         })?;
@@ -69,12 +65,14 @@ impl Input {
     }
 
     /// Hands over one conversation after the other.
-    pub fn each(&self, mut visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {
-        if self.shape == Shape::Document {
-            let mut bytes = Vec::new();
-            self.reader()?.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", self.name))?;
-            return visit(self.parse(bytes, 0)?);
+    pub fn each(mut self, mut visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {
+        match self.document.take() {
+            Some(document) => visit(document),
+            None => self.each_line(visit),
         }
+    }
+
+    fn each_line(&self, mut visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {
         let mut reader = self.reader()?;
         for number in 0.. {
             let mut line = Vec::new();
@@ -103,27 +101,16 @@ impl Input {
         Ok(reader)
     }
 
-    /// A first line that is JSON in itself, with another line behind it, makes JSON lines.
-    fn find_shape(&self) -> Result<Shape> {
-        let mut reader = self.reader()?;
-        let mut first = Vec::new();
-        let mut read = |line: &mut Vec<u8>| -> Result<bool> {
-            loop {
-                line.clear();
-                if reader.read_until(b'\n', line).with_context(|| format!("cannot read {}", self.name))? == 0 {
-                    return Ok(false);
-                }
-                if !line.trim_ascii().is_empty() {
-                    return Ok(true);
-                }
-            }
-        };
-        if !read(&mut first)? {
-            return Err(anyhow!("{}: line 1, column 1: there is nothing in it", self.name));
+    /// One JSON value with another behind it makes JSON lines. Read as a stream: the first value may be the whole file.
+    fn has_lines(&self) -> Result<bool> {
+        let mut values = serde_json::Deserializer::from_reader(self.reader()?).into_iter::<serde::de::IgnoredAny>();
+        match values.next() {
+            None => Err(anyhow!("{}: line 1, column 1: there is nothing in it", self.name)),
+            Some(Err(error)) if error.is_io() => Err(error).with_context(|| format!("cannot read {}", self.name)),
+            // Whatever is wrong with it is said by the one who reads it whole.
+            Some(Err(_)) => Ok(false),
+            Some(Ok(_)) => Ok(values.next().is_some()),
         }
-        let complete = serde_json::from_slice::<serde::de::IgnoredAny>(&first).is_ok();
-        let more = complete && read(&mut Vec::new())?;
-        Ok(if more { Shape::Lines } else { Shape::Document })
     }
 
     fn parse(&self, bytes: Vec<u8>, line: usize) -> Result<Conversation> {
@@ -135,8 +122,7 @@ impl Input {
             let column = String::from_utf8_lossy(before.get(start..).unwrap_or_default()).chars().count() + 1;
             anyhow!("{}: line {}, column {column}: not UTF-8", self.name, line + number + 1)
         })?;
-        let text: Arc<str> = text.into();
-        let found = wire::parse(&text, self.from).map_err(|error| ParseError::shifted(error, line));
+        let found = wire::parse(&Arc::new(text), self.from).map_err(|error| ParseError::shifted(error, line));
         found.map_err(|error| anyhow!("{}: {error}", self.name))
     }
 }

@@ -186,18 +186,19 @@ impl ToolResult {
     }
 }
 
-/// The bytes a message arrived in: a stretch of a shared text, so that keeping them copies nothing.
+/// The bytes a message arrived in: a stretch of a shared text, so that keeping them copies nothing. The text is an
+/// `Arc<String>`, not an `Arc<str>`, because making the latter copies it.
 #[derive(Clone)]
 pub struct Raw {
     wire: Wire,
-    source: Arc<str>,
+    source: Arc<String>,
     range: Range<usize>,
 }
 
 impl Raw {
     /// A stretch of `source`; `None` when the range is not one.
     #[must_use]
-    pub fn new(wire: Wire, source: Arc<str>, range: Range<usize>) -> Option<Self> {
+    pub fn new(wire: Wire, source: Arc<String>, range: Range<usize>) -> Option<Self> {
         source.get(range.clone())?;
         Some(Self { wire, source, range })
     }

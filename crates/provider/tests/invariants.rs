@@ -54,7 +54,7 @@ fn hold(preset: &str) {
 /// Plays a conversation call by call and checks every context on the way.
 fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
     let (from, to) = (Wire::ALL[case.from], Wire::ALL[case.to]);
-    let text: Arc<str> = write::body(from, &case.events).into();
+    let text = Arc::new(write::body(from, &case.events));
     let parsed = wire::parse(&text, Some(from)).map_err(|error| TestCaseError::fail(error.to_string()))?;
     let model = models()[case.model];
     let raws: Vec<String> =

@@ -10,7 +10,7 @@ use waterline::warning::Oddity;
 use waterline_provider::wire::{self, Conversation};
 
 fn parse(text: &str) -> Conversation {
-    wire::parse(&Arc::from(text), None).unwrap()
+    wire::parse(&Arc::new(text.to_owned()), None).unwrap()
 }
 
 fn history(conversation: Conversation) -> History {
@@ -235,7 +235,7 @@ fn wires_are_told_apart() {
 
 #[test]
 fn what_is_no_conversation_is_refused_with_its_place() {
-    let refused = |text: &str| wire::parse(&Arc::from(text), None).unwrap_err().to_string();
+    let refused = |text: &str| wire::parse(&Arc::new(text.to_owned()), None).unwrap_err().to_string();
     assert_eq!(refused("{\n  \"messages\": [\n    {\"role\": }"), "line 3, column 14: not JSON: expected value");
     assert_eq!(
         refused("\"hello\""),
@@ -277,7 +277,7 @@ fn a_body_for_another_wire() {
 #[test]
 fn faults_are_found() {
     let rules = |wire: Wire, text: &str| {
-        let conversation = wire::parse(&Arc::from(text), Some(wire)).unwrap();
+        let conversation = wire::parse(&Arc::new(text.to_owned()), Some(wire)).unwrap();
         let list: Vec<&str> = conversation.list().collect();
         wire::check(wire, &list).into_iter().map(|violation| violation.rule).collect::<Vec<_>>()
     };

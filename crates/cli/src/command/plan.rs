@@ -7,7 +7,7 @@ use anyhow::Result;
 use waterline::history::History;
 use waterline::message::{Message, Wire};
 use waterline::model::Model;
-use waterline::plan::{Budget, Generation, Input as PlanInput, Plan, plan};
+use waterline::plan::{Action, Budget, Figures, Generation, Input as PlanInput, Slot, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Calibration;
 use waterline::warning::{Oddity, Warning};
@@ -56,7 +56,9 @@ pub struct Report<'a> {
     pub history: &'a History,
     pub wire: Wire,
     pub rendered: &'a Rendered,
-    pub plan: &'a Plan,
+    pub action: &'a Action,
+    pub tokens: &'a Figures,
+    pub slots: &'a [Slot],
     pub warnings: &'a [Warning],
     /// Messages that stood outside the list; they have no index.
     pub outside: usize,
@@ -74,6 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let policy = settings::policy(&arguments.policy, &arguments.set)?;
     let input = Input::open(&arguments.file, arguments.from)?;
     let count = input.count()?;
+    let name = input.name().to_owned();
     let mut out = output();
     let mut at = 0;
     input.each(|conversation| {
@@ -83,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             } else if count > 1 {
                 show::line(&mut out, report)
             } else {
-                show::table(&mut out, input.name(), report)
+                show::table(&mut out, &name, report)
             }
         })?;
         at += 1;
@@ -113,13 +116,13 @@ fn report(
     let mut generation = Generation::new();
     let planned =
         plan(&PlanInput { history: &history, generation: &generation, policy, budget, model, summaries: &[] });
-    generation.freeze(&history, planned.clone());
+    warnings.extend(history.warnings().iter().chain(&planned.warnings).cloned());
+    let (action, tokens) = (planned.action.clone(), planned.tokens);
+    generation.freeze(&history, planned);
     let context: Vec<&Message> = generation.context(&history).collect();
     let wire = arguments.to.unwrap_or(conversation.wire);
     let rendered = wire::render(wire, &context);
 
-    warnings.extend(history.warnings().iter().cloned());
-    warnings.extend(planned.warnings.iter().cloned());
     // Checked once more as the provider will read it. What it finds is a bug of ours: said, not hidden.
     if !rendered.messages.is_empty() {
         let found = wire::check(wire, &rendered.texts());
@@ -134,7 +137,9 @@ fn report(
         history: &history,
         wire,
         rendered: &rendered,
-        plan: &planned,
+        action: &action,
+        tokens: &tokens,
+        slots: generation.slots(),
         warnings: &warnings,
         outside: conversation.outside,
     })

@@ -10,10 +10,10 @@ use waterline::plan::{Action, Slot};
 use crate::command::plan::Report;
 
 pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
-    let Report { rendered, plan, .. } = report;
+    let Report { rendered, tokens, .. } = report;
     write!(out, "{{\"id\":{},\"wire\":{}", json!(report.id), json!(report.wire.name()))?;
     write!(out, ",\"policy\":{},\"model\":{}", json!(report.policy.name), json!(report.model_name))?;
-    let reason = match &plan.action {
+    let reason = match report.action {
         Action::Fold { reason, .. } => json!(reason),
         Action::Extend => Value::Null,
     };
@@ -28,10 +28,10 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         write!(out, "{comma}{}", one_line(message.as_str()))?;
     }
     let tokens = json!({
-        "before": plan.tokens.before, "after": plan.tokens.after, "window": plan.tokens.window,
-        "high": plan.tokens.high, "low": plan.tokens.low,
+        "before": tokens.before, "after": tokens.after, "window": tokens.window,
+        "high": tokens.high, "low": tokens.low,
     });
-    let slots: Vec<Value> = plan.slots.iter().map(|slot| self::slot(slot, report.outside)).collect();
+    let slots: Vec<Value> = report.slots.iter().map(|slot| self::slot(slot, report.outside)).collect();
     let warnings: Vec<String> = report.warnings.iter().map(|warning| report.say(warning)).collect();
     writeln!(out, "],\"tokens\":{tokens},\"slots\":{},\"warnings\":{}}}", json!(slots), json!(warnings))?;
     Ok(())

@@ -45,8 +45,8 @@ pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()
 
 /// One conversation among many, on a line.
 pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
-    let tokens = &report.plan.tokens;
-    let action = match &report.plan.action {
+    let tokens = report.tokens;
+    let action = match report.action {
         Action::Extend => "fits",
         Action::Fold { .. } => "folded",
     };
@@ -64,7 +64,7 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
 }
 
 fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
-    let tokens = &report.plan.tokens;
+    let tokens = report.tokens;
     let model = report.model_name.unwrap_or("no model named");
     let counting = report.history.counter().method();
     writeln!(
@@ -82,7 +82,7 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         number(tokens.high),
         number(tokens.low)
     )?;
-    match &report.plan.action {
+    match report.action {
         Action::Extend if tokens.after > tokens.window => {
             writeln!(out, "nothing can be folded, and it does not fit\n")?
         }
@@ -98,7 +98,7 @@ fn share(part: usize, whole: usize) -> usize {
 
 fn rows(report: &Report<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for slot in &report.plan.slots {
+    for slot in report.slots {
         let turn = turn(slot, report);
         match rows.last_mut() {
             Some(row) if row.turn == turn && row.treatment == slot.treatment && slot.reason.is_empty() => {

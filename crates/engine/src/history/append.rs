@@ -256,6 +256,9 @@ impl History {
         };
         let at = open.iter().position(fits)?;
         let call = open.remove(at);
+        if open.is_empty() {
+            open.shrink_to_fit();
+        }
         self.links.answered(&call.given);
         Some((atom, call))
     }

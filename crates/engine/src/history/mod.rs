@@ -55,9 +55,7 @@ impl History {
     /// A history of these messages.
     pub fn of(counter: Counter, messages: impl IntoIterator<Item = Message>) -> Self {
         let mut history = Self::new(counter);
-        for message in messages {
-            history.append(message);
-        }
+        history.extend(messages);
         history
     }
 
@@ -163,5 +161,15 @@ impl History {
     #[must_use]
     pub const fn tokens(&self) -> usize {
         self.tokens
+    }
+}
+
+impl Extend<Message> for History {
+    fn extend<T: IntoIterator<Item = Message>>(&mut self, messages: T) {
+        let messages = messages.into_iter();
+        self.entries.reserve_exact(messages.size_hint().0);
+        for message in messages {
+            self.append(message);
+        }
     }
 }

@@ -59,7 +59,8 @@ impl Stage for Preview {
         let whole_from = turns.get(turns.len().saturating_sub(self.keep_turns)).copied().unwrap_or(usize::MAX);
         let cut = |message: &Message| {
             reduce::results(message, &counter, |text| {
-                if counter.text(text) > self.over_tokens { self.preview(text) } else { None }
+                // Read before counted: most long results are no JSON, and counting is what takes time.
+                self.preview(text).filter(|_| counter.text(text) > self.over_tokens)
             })
         };
         for at in draft.newest_first().filter(|&at| at < whole_from) {

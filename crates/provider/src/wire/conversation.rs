@@ -51,7 +51,7 @@ pub struct Conversation {
 ///
 /// # Errors
 /// When the text is not JSON or holds no conversation, with line and column.
-pub fn parse(text: &Arc<str>, wire: Option<Wire>) -> Result<Conversation, ParseError> {
+pub fn parse(text: &Arc<String>, wire: Option<Wire>) -> Result<Conversation, ParseError> {
     let value: &RawValue = serde_json::from_str(text)?;
     let source = Source { text };
     match value.get().as_bytes().first() {
@@ -62,7 +62,7 @@ pub fn parse(text: &Arc<str>, wire: Option<Wire>) -> Result<Conversation, ParseE
 }
 
 struct Source<'a> {
-    text: &'a Arc<str>,
+    text: &'a Arc<String>,
 }
 
 impl Source<'_> {

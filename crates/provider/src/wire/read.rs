@@ -47,7 +47,9 @@ impl Reader {
     }
 
     /// A message with these parts; what was odd decides whether its bytes can be sent as they are.
-    pub(super) fn message(&self, role: Role, parts: Vec<Part>, extra: Fields<'_>) -> Message {
+    pub(super) fn message(&self, role: Role, mut parts: Vec<Part>, extra: Fields<'_>) -> Message {
+        // A conversation holds many of these for long: what a growing list reserved is given back.
+        parts.shrink_to_fit();
         let form = if self.oddities.is_empty() { Form::AsReceived } else { Form::Changed };
         Message { role, parts, extra: extra.into_rest(), raw: None, form }
     }
