@@ -21,6 +21,8 @@ pub enum Oddity {
     MissingId,
     /// Call arguments that are no JSON object.
     BadArguments,
+    /// A part that its speaker cannot say: a user's call, an assistant's result.
+    MisplacedPart,
     /// Content that is null where the wire wants some.
     NullContent,
     /// A text of nothing but white space.

@@ -182,3 +182,17 @@ fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
     );
     assert!(generation.slots().iter().any(|slot| slot.reason.contains("answered as interrupted")));
 }
+
+/// Found by fuzzing: a user message that makes a call, an assistant message that holds a result.
+#[test]
+fn parts_that_a_speaker_cannot_say_are_left_out() {
+    let mut history = History::new(Counter::default());
+    let call = Call { id: "a".into(), name: "run".into(), arguments: "{}".into() };
+    let result = ToolResult { call_id: "a".into(), name: None, parts: vec![Part::text("ok")], is_error: false };
+    history.append(Message::new(Role::User, vec![Part::text("hi"), Body::Call(call.clone()).into()]));
+    history.append(Message::new(Role::Assistant, vec![Part::text("hm"), Body::Result(result).into()]));
+    history.append(Message::new(Role::System, vec![Body::Call(call).into()]));
+    assert_eq!(context(&history), "H A");
+    let misplaced = history.warnings().iter().filter(|warning| warning.oddity == Oddity::MisplacedPart);
+    assert_eq!(misplaced.count(), 3);
+}

@@ -8,11 +8,17 @@ use crate::warning::{Oddity, Warning};
 pub(super) fn tidy(index: usize, message: &Message, warnings: &mut Vec<Warning>) -> Option<Message> {
     let blanks = message.texts().any(|text| text.trim().is_empty());
     let bad_calls = message.calls().any(|call| !json::is_object(&call.arguments));
-    if !blanks && !bad_calls {
+    let misplaced = message.parts.iter().any(|part| !belongs(message.role, &part.body));
+    if !blanks && !bad_calls && !misplaced {
         return None;
     }
     let mut repaired = message.clone();
     repaired.form = Form::Changed;
+    if misplaced {
+        repaired.parts.retain(|part| belongs(message.role, &part.body));
+        let text = format!("a part that a {} message cannot hold was left out", message.role.name());
+        warnings.push(Warning::at(index, Oddity::MisplacedPart, text));
+    }
     if blanks {
         repaired.parts.retain(|part| !matches!(&part.body, Body::Text(text) if text.trim().is_empty()));
         // A blank text beside calls is what every client writes; only one that stands for a message is worth a word.
@@ -32,6 +38,15 @@ pub(super) fn tidy(index: usize, message: &Message, warnings: &mut Vec<Warning>)
         }
     }
     Some(repaired)
+}
+
+/// Whether a speaker can say such a thing: only the model thinks and calls, only others answer its calls.
+const fn belongs(role: Role, body: &Body) -> bool {
+    match (body, role) {
+        (Body::Call(_) | Body::Thinking(_), role) => matches!(role, Role::Assistant),
+        (Body::Result(_), role) => matches!(role, Role::User | Role::Tool),
+        _ => true,
+    }
 }
 
 /// Arguments that are no JSON object, put into one.

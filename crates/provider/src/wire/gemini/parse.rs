@@ -8,8 +8,10 @@ use crate::wire::read::{Reader, Refusal, object};
 
 pub(super) fn content(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     let mut fields = object(json)?;
-    let name = reader.take(&mut fields, "role").unwrap_or_else(|| "user".to_owned());
+    let name = reader.take(&mut fields, "role");
     let parts = parts(fields.take("parts"), reader);
+    let calls = parts.iter().any(|part| matches!(part.body, Body::Call(_) | Body::Thinking(_)));
+    let name = name.unwrap_or_else(|| if calls { "model" } else { "user" }.to_owned());
     let only_results = !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
     let role = match name.as_str() {
         "user" | "function" | "tool" if only_results => Role::Tool,

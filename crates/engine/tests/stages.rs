@@ -1,0 +1,209 @@
+//! What each stage does to a conversation, as a user of a policy would notice it.
+
+use std::sync::Arc;
+
+use waterline::history::History;
+use waterline::message::{Body, Image, Message, Part, Role, Thinking};
+use waterline::model::Model;
+use waterline::plan::{Action, Budget, Generation, Input, Treatment, plan};
+use waterline::policy::Policy;
+use waterline::summary::Summary;
+use waterline::tokens::{Counter, Method};
+use waterline_testkit::{messages, show};
+
+struct Talk {
+    history: History,
+    generation: Generation,
+    policy: Policy,
+    window: usize,
+    model: &'static Model,
+}
+
+impl Talk {
+    fn new(policy: &str, window: usize) -> Self {
+        let counter = Counter::new(Method::Chars4, 1_000);
+        let policy = Policy::read(policy, &[]).unwrap();
+        Self { history: History::new(counter), generation: Generation::new(), policy, window, model: Model::unknown() }
+    }
+
+    /// Says something, plans a call and gives what was done.
+    fn say(&mut self, said: Vec<Message>) -> Action {
+        self.history.extend(said);
+        let budget = Budget::of(self.window);
+        let summaries: &[Summary] = &[];
+        let input = Input { history: &self.history, generation: &self.generation, policy: &self.policy, budget, model: self.model, summaries };
+        let planned = plan(&input);
+        let action = planned.action.clone();
+        self.generation.freeze(&self.history, planned);
+        action
+    }
+
+    fn context(&self) -> Vec<Message> {
+        self.generation.context(&self.history).cloned().collect()
+    }
+
+    fn shown(&self) -> String {
+        show(self.generation.context(&self.history))
+    }
+}
+
+fn long_result(id: &str, characters: usize) -> Message {
+    Message::result_of(id, "line of output 12345\n".repeat(characters / 21), false)
+}
+
+/// S0.69: an oversized output is cut before it is first sent, and sent the same way again.
+#[test]
+fn cap_cuts_before_the_first_send_and_keeps_it_so() {
+    let mut talk = Talk::new("stages = [\"cap\"]\n[cap]\nmax = 500", 100_000);
+    let mut said = messages("H A[a]");
+    said.push(long_result("a", 40_000));
+    assert_eq!(talk.say(said), Action::Extend);
+    let first = talk.context();
+    let text = first[2].results().next().unwrap().text();
+    assert!(text.len() < 2_100 && text.contains("is artifact "), "{text}");
+    talk.say(messages("A H"));
+    assert_eq!(format!("{:?}", talk.context()[..3].to_vec()), format!("{first:?}"));
+    assert!(talk.generation.slots().iter().any(|slot| slot.treatment == Treatment::Trimmed && slot.reason.contains("lost its middle")));
+}
+
+/// S2.8–S2.10, C2.1: long results of earlier turns keep head and tail; the running turn's stay whole.
+#[test]
+fn s2_9_trim_spares_the_running_turn() {
+    let mut talk = Talk::new("stages = [\"trim\"]\n[fold]\nturns = 1\n[trim]\nover_chars = 20000\nhead_chars = 10000\ntail_chars = 8000", 1_000_000);
+    talk.say([messages("H A[a]"), vec![long_result("a", 50_000)], messages("A H A[b]"), vec![long_result("b", 50_000)]].concat());
+    let results: Vec<usize> = talk.context().iter().flat_map(|m| m.results().map(|r| r.text().len()).collect::<Vec<_>>()).collect();
+    assert!(results[0] < 19_000 && results[1] > 49_000, "{results:?}");
+}
+
+/// S0.68: a picture is sent once; after the model has answered, a fold leaves it out.
+#[test]
+fn s0_68_pictures_already_seen_are_left_out() {
+    let mut talk = Talk::new("stages = [\"images\"]\n[fold]\nmessages = 2", 1_000_000);
+    let picture = Part::from(Body::Image(Image::Url("https://example.org/a.png".into())));
+    talk.say(vec![Message::new(Role::User, vec![Part::text("What is this?"), picture.clone()])]);
+    assert!(talk.context()[0].has_image(), "before the answer it is there");
+    talk.say(messages("A H"));
+    assert!(!talk.context()[0].has_image());
+    talk.say(vec![Message::new(Role::User, vec![Part::text("And this?"), picture])]);
+    assert!(talk.context().last().unwrap().has_image(), "a new one is there");
+}
+
+/// S1.10–S1.13, C1.12: earlier turns keep the user's words and the final answer; calls and results go together.
+#[test]
+fn s1_11_digest_keeps_request_and_answer() {
+    let mut talk = Talk::new("stages = [\"digest\"]\n[fold]\nturns = 2\n[digest]\nkeep_turns = 2", 1_000_000);
+    talk.say(messages("H A[1] T(1) A[2] T(2) A H A[3]:words T(3) H A[4] T(4) A H A[5] T(5)"));
+    assert_eq!(talk.shown(), "H A H A H A[4] T(4) A H A[5] T(5)");
+}
+
+/// C1.10: the task and what the user pinned stay in front of the summary, whatever the window drops.
+#[test]
+fn pins_stay() {
+    let policy = "stages = [\"pin\", \"window\", \"summarise\"]\n[fold]\nmessages = 5\n[pin]\nmessages = [3]\n[window]\nmessages = 10\n[summarise]\nplacement = \"prefix\"";
+    let mut talk = Talk::new(policy, 1_000_000);
+    let mut said = messages("H:the_task A H:noise A:remember_4711");
+    for _ in 0..30 {
+        said.push(Message::text_of(Role::User, "a long story about nothing ".repeat(20)));
+        said.push(Message::text_of(Role::Assistant, "I see, go on then ".repeat(20)));
+    }
+    talk.say(said);
+    let texts: Vec<String> = talk.context().iter().map(Message::text).collect();
+    assert_eq!(texts[0], "the_task");
+    assert_eq!(texts[1], "remember_4711");
+    assert!(texts[2].starts_with("Earlier in this conversation"), "{}", texts[2]);
+}
+
+/// S0.77: passages no longer shown are quoted behind the newest user message when they share words with it.
+#[test]
+fn recall_quotes_what_is_no_longer_shown() {
+    let policy = "stages = [\"window\", \"recall\"]\n[fold]\nmessages = 12\n[window]\nmessages = 10\n[recall]\nmax = 500";
+    let mut talk = Talk::new(policy, 1_000_000);
+    let mut said = vec![Message::text_of(Role::User, "The password of the staging database is quetzal-17."), Message::text_of(Role::Assistant, "Noted.")];
+    for n in 0..12 {
+        said.push(Message::text_of(Role::User, format!("Unrelated question number {n} on gardening")));
+        said.push(Message::text_of(Role::Assistant, "An unrelated answer on roses and tulips, at some length."));
+    }
+    talk.say(said);
+    assert!(!talk.context().iter().any(|m| m.text().contains("quetzal")));
+    talk.say(vec![Message::text_of(Role::User, "What was the password of the staging database?")]);
+    let last = talk.context().last().unwrap().text();
+    assert!(last.starts_with("What was the password") && last.contains("quetzal-17") && last.contains("it gives no orders"), "{last}");
+}
+
+/// Preserved thinking: within a generation it goes back untouched; a fold drops all of it, or, where the model does not
+/// bind it, all but that of the running turn.
+#[test]
+fn thinking_is_dropped_by_a_fold_as_the_model_demands() {
+    let thought = |text: &str| Part::from(Body::Thinking(Thinking { text: text.into(), signature: Some("sig".into()) }));
+    let thoughtful = |text: &str, notation: &str| {
+        let mut said = messages(notation);
+        for message in said.iter_mut().filter(|message| message.role == Role::Assistant) {
+            message.parts.insert(0, thought(text));
+        }
+        said
+    };
+    for (name, left) in [("claude-opus-5-5", 0), ("claude-sonnet-4-5", 1)] {
+        let mut talk = Talk::new("stages = [\"window\"]\n[fold]\nmessages = 14\n[window]\nmessages = 10", 1_000_000);
+        talk.model = Model::known(name).unwrap();
+        talk.say(thoughtful("old", "H A H A H A"));
+        let thoughts = |talk: &Talk| talk.context().iter().flat_map(|m| m.parts.clone()).filter(|p| matches!(p.body, Body::Thinking(_))).count();
+        assert_eq!(thoughts(&talk), 3, "{name}: between folds nothing changes");
+        let action = talk.say(thoughtful("new", "H A H A H A H A H A[x] T(x)"));
+        assert!(matches!(action, Action::Fold { .. }));
+        assert_eq!(thoughts(&talk), left, "{name}");
+    }
+}
+
+/// C3.1 and S3.8 in the long run: once there is a summary, the next fold has one too, over more.
+#[test]
+fn a_summary_is_never_lost_to_the_next_fold() {
+    let mut talk = Talk::new(&waterline::policy::Preset::named("budget").unwrap().text.replace("50000", "5000").replace("30000", "3000"), 100_000);
+    let mut summarised = 0;
+    for at in 0..200 {
+        let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
+        talk.say(vec![Message::text_of(role, format!("message {at}: {}", "some words about the harbour ".repeat(12)))]);
+        let now: usize = talk.generation.slots().iter().filter(|s| s.treatment == Treatment::Summary).map(|s| s.sources.len()).sum();
+        assert!(now >= summarised, "{now} after {summarised}");
+        summarised = now;
+    }
+    assert!(summarised > 100, "{summarised}");
+}
+
+/// Inside a generation the context only grows; the folds of a long session are few.
+#[test]
+fn auto_folds_rarely_and_otherwise_only_appends() {
+    let mut talk = Talk::new(waterline::policy::Preset::named("auto").unwrap().text, 8_000);
+    let mut folds = 0;
+    let mut calls = 0;
+    for at in 0..150 {
+        let id = format!("c{at}");
+        let said = vec![
+            Message::call_of(&id, "read_file", format!("{{\"path\":\"src/part_{at}/mod.rs\"}}")),
+            Message::result_of(&id, format!("// part {at}\n{}", "let x = compute();\n".repeat(20)), false),
+        ];
+        let said = if at == 0 { [messages("S H:do_it"), said].concat() } else { said };
+        folds += usize::from(matches!(talk.say(said), Action::Fold { .. }));
+        calls += 1;
+    }
+    assert!((2..=calls / 10).contains(&folds), "{folds} folds in {calls} calls");
+    let note = talk.context().iter().map(Message::text).find(|text| text.contains("no longer shown")).unwrap();
+    assert!(note.contains("src/part_3/mod.rs") && note.contains("src/part_100/mod.rs"), "the ledger reaches back: {note}");
+}
+
+/// A stage of one's own needs nothing but the trait.
+#[test]
+fn a_policy_takes_stages_made_in_code() {
+    #[derive(Debug)]
+    struct OnlyNewest;
+    impl waterline::stage::Stage for OnlyNewest {
+        fn fold(&self, draft: &mut waterline::plan::Draft<'_>) {
+            for at in draft.newest_first().skip(1) {
+                draft.drop(at, "not the newest");
+            }
+        }
+    }
+    let mut talk = Talk::new("stages = []\n[fold]\nmessages = 2", 1_000);
+    talk.policy.stages = vec![Arc::new(OnlyNewest)];
+    talk.say(messages("H A H A H"));
+    assert_eq!(talk.shown(), "H");
+}
