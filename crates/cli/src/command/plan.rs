@@ -124,7 +124,9 @@ fn report(
     let rendered = wire::render(wire, &context);
 
     // Checked once more as the provider will read it. What it finds is a bug of ours: said, not hidden.
-    if !rendered.messages.is_empty() {
+    if rendered.messages.is_empty() {
+        warnings.push(Warning::new(Oddity::EmptyMessage, format!("nothing can be sent to {wire}: there is no message")));
+    } else {
         let found = wire::check(wire, &rendered.texts());
         warnings.extend(
             found.iter().map(|v| Warning::new(Oddity::Internal, format!("the context breaks a rule of {wire}: {v}"))),

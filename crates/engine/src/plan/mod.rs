@@ -14,7 +14,7 @@ pub use generation::Generation;
 pub use room::{Budget, Room};
 pub use slot::{Slot, Treatment};
 
-use crate::history::{AtomKind, History};
+use crate::history::History;
 use crate::model::Model;
 use crate::policy::{Policy, When};
 use crate::stage::{Mode, Placement};
@@ -175,14 +175,6 @@ fn check(input: &Input<'_>, room: &Room, plan: &mut Plan) {
     let views = plan.slots.iter().flat_map(|slot| &slot.views).filter_map(|view| view.message(input.history));
     for violation in validity::check(views) {
         plan.warnings.push(Warning::new(Oddity::Internal, format!("the plan breaks a rule: {violation}")));
-    }
-    let body = |slot: &Slot| {
-        let atom = slot.sources.first().and_then(|&message| input.history.atom_of(message));
-        slot.treatment.is_sent()
-            && atom.and_then(|at| input.history.atom(at)).is_none_or(|atom| atom.kind != AtomKind::System)
-    };
-    if input.generation.messages() == 0 && !plan.slots.iter().any(body) {
-        plan.warnings.push(Warning::new(Oddity::EmptyMessage, "there is no message that could be sent"));
     }
     if plan.tokens.after > plan.tokens.window && !plan.warnings.iter().any(|warning| warning.oddity == Oddity::Budget) {
         let text = format!("the context has {} tokens, more than the window of {}", plan.tokens.after, room.window);

@@ -1,0 +1,217 @@
+//! The commands as a user runs them: what they print, where, and how they end.
+
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn waterline() -> Command {
+    let mut command = Command::cargo_bin("waterline").unwrap();
+    command.env_remove("MAX_MESSAGE_HISTORY").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+fn example() -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/long-session.jsonl").to_str().unwrap().to_owned()
+}
+
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn run(arguments: &[&str], input: &str) -> Ended {
+    let output = waterline().args(arguments).write_stdin(input).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+const CHAT: &str = r#"{"id":"one","model":"gpt-4o","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"}]}"#;
+
+#[test]
+fn plan_shows_people_what_was_folded_and_why() {
+    let ended = run(&["plan", &example()], "");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.out.contains("tokens are more than the window of 6144"), "{}", ended.out);
+    assert!(ended.out.contains("the task") && ended.out.contains("summary") && ended.out.contains("digest of"), "{}", ended.out);
+    assert!(!ended.out.contains('\u{1b}'), "no colours where there is no terminal");
+}
+
+#[test]
+fn plan_json_has_the_documented_shape() {
+    let ended = run(&["plan", &example(), "--json", "--to", "anthropic"], "");
+    let plan = &json_lines(&ended.out)[0];
+    assert_eq!(plan["id"], "long-session");
+    assert_eq!(plan["wire"], "anthropic");
+    assert_eq!(plan["policy"], "auto");
+    assert!(plan["system"].is_array() && plan["messages"].is_array() && plan["warnings"].is_array());
+    let tokens = &plan["tokens"];
+    for key in ["before", "after", "window", "high", "low"] {
+        assert!(tokens[key].as_u64().unwrap() > 0, "{key}");
+    }
+    assert!(tokens["after"].as_u64() <= tokens["high"].as_u64());
+    let mut sources: Vec<u64> = plan["slots"].as_array().unwrap().iter().flat_map(|slot| slot["sources"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap())).collect();
+    sources.sort_unstable();
+    assert_eq!(sources, (0..60).collect::<Vec<u64>>(), "every message is in exactly one slot");
+}
+
+#[test]
+fn the_context_that_plan_prints_passes_check() {
+    for wire in ["openai-chat", "openai-responses", "anthropic", "gemini"] {
+        let planned = run(&["plan", &example(), "--json", "--to", wire, "--window", "3k"], "");
+        let plan = &json_lines(&planned.out)[0];
+        let checked = run(&["check", "-", "--wire", wire], &plan["messages"].to_string());
+        assert_eq!((checked.code, checked.out.as_str()), (0, "1 conversations, 0 invalid\n"), "{wire}");
+    }
+}
+
+/// One conversation a line gives one result a line; a pretty-printed document is one conversation.
+#[test]
+fn lines_and_documents() {
+    let ended = run(&["plan", "-", "--json"], &format!("{CHAT}\n\n{CHAT}\n"));
+    assert_eq!(json_lines(&ended.out).len(), 2);
+    let pretty = serde_json::to_string_pretty(&serde_json::from_str::<Value>(CHAT).unwrap()).unwrap();
+    let ended = run(&["plan", "-", "--json"], &pretty);
+    assert_eq!(json_lines(&ended.out).len(), 1, "messages that came over several lines go out on one");
+    let ended = run(&["plan", "-"], &format!("{CHAT}\n{CHAT}\n"));
+    assert_eq!(ended.out.lines().count(), 2, "for people too: {}", ended.out);
+}
+
+#[test]
+fn at_plans_the_call_after_that_many_messages() {
+    let ended = run(&["plan", &example(), "--json", "--at", "4"], "");
+    let plan = &json_lines(&ended.out)[0];
+    assert_eq!(plan["messages"].as_array().unwrap().len(), 5, "two calls, of which one result has come: the other is answered");
+    let ended = run(&["plan", &example(), "--json", "--at", "100000"], "");
+    assert_eq!(ended.code, 0);
+}
+
+/// Bad input: exit status 2, nothing on the output, line and column in the message.
+#[test]
+fn bad_input_is_refused_with_its_place_and_nothing_else() {
+    let cases = [
+        ("{\"messages\": [}", "line 1, column 15"),
+        ("\n\n  nonsense", "line 3, column 4"),
+        ("", "line 1, column 1"),
+        ("{\"a\":1}", "line 1, column 1: not a conversation"),
+        ("[{\"role\":\"user\",\"content\":\"x\"},\n{\"role\":3}]", "line 2, column 1: not a conversation: message 1"),
+    ];
+    for (text, place) in cases {
+        let ended = run(&["plan", "-", "--json"], text);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{text:?}");
+        assert!(ended.err.contains(place), "{text:?}: {}", ended.err);
+    }
+    let ended = run(&["plan", "-", "--json"], &format!("{CHAT}\n{CHAT}\n{{\"messages\": 7}}\n"));
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""), "a bad third line leaves nothing of the first two");
+    assert!(ended.err.contains("line 3, column 14"), "{}", ended.err);
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_refused_with_their_place() {
+    let output = waterline().args(["plan", "-"]).write_stdin(b"[\n \xff\xfe]".to_vec()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("line 2, column 2"), "{err}");
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_what_is_allowed() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["plan", "-", "--policy", "autox"], "auto, window, init"),
+        (&["plan", "-", "--set", "window.tokens=200%"], "\"0%\" to \"100%\""),
+        (&["plan", "-", "--set", "window"], "key=value"),
+        (&["plan", "-", "--window", "lots"], "8000, 8k or 1m"),
+        (&["plan", "-", "--to", "openai"], "openai-chat"),
+        (&["plan", "/no/such/file"], "/no/such/file"),
+    ];
+    for (arguments, hint) in cases {
+        let ended = run(arguments, CHAT);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(ended.err.contains(hint), "{arguments:?}: {}", ended.err);
+    }
+}
+
+/// S0.26, S0.28, E.12: the window of AgentGraph's users, from the environment.
+#[test]
+fn e12_max_message_history() {
+    let planned = |value: Option<&str>| {
+        let mut command = waterline();
+        command.args(["plan", "-", "--policy", "window", "--json"]);
+        if let Some(value) = value {
+            command.env("MAX_MESSAGE_HISTORY", value);
+        }
+        let turns: Vec<String> = (0..120).map(|at| format!(r#"{{"role":"{}","content":"message {at}"}}"#, if at % 2 == 0 { "user" } else { "assistant" })).collect();
+        let output = command.write_stdin(format!("[{}]", turns.join(","))).output().unwrap();
+        let kept = serde_json::from_slice::<Value>(&output.stdout).map_or(0, |plan| plan["messages"].as_array().unwrap().len());
+        (output.status.code().unwrap(), kept, String::from_utf8(output.stderr).unwrap())
+    };
+    for refused in ["9", "101", "abc", ""] {
+        let (code, _, err) = planned(Some(refused));
+        assert_eq!(code, 2, "{refused:?}");
+        assert!(err.contains("MAX_MESSAGE_HISTORY") && err.contains("from 10 to 100"), "{err}");
+    }
+    assert_eq!(planned(Some("10")).1, 10);
+    assert_eq!(planned(Some("100")).1, 100);
+    assert_eq!(planned(None).1, 40);
+}
+
+#[test]
+fn policies_are_listed_shown_and_checked() {
+    let listed = run(&["policy", "list"], "").out;
+    for name in ["auto", "window", "init", "execute", "chat", "budget", "dual-track"] {
+        assert!(listed.lines().any(|line| line.starts_with(name)), "{name}");
+        let shown = run(&["policy", "show", name], "").out;
+        let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+        std::fs::write(file.path(), &shown).unwrap();
+        let checked = run(&["policy", "check", file.path().to_str().unwrap()], "");
+        assert_eq!(checked.code, 0, "{}", checked.err);
+        let planned = run(&["plan", "-", "--json", "--policy", file.path().to_str().unwrap()], CHAT);
+        assert_eq!(planned.code, 0, "{}", planned.err);
+    }
+    let shown = run(&["policy", "show", "window", "--set", "window.messages=60"], "").out;
+    assert!(shown.contains("messages = 60"), "{shown}");
+    let refused = run(&["policy", "show", "window", "--set", "window.messages=101"], "");
+    assert!(refused.code == 2 && refused.err.contains("window.messages = 101") && refused.err.contains("from 10 to 100"), "{}", refused.err);
+}
+
+#[test]
+fn tokens_are_counted_by_part_and_method() {
+    let ended = run(&["tokens", "-", "--json"], CHAT);
+    let counted = &json_lines(&ended.out)[0];
+    assert_eq!((counted["tokens"].as_u64(), counted["exact"].as_bool()), (Some(10), Some(true)), "{counted}");
+    let ended = run(&["tokens", "-", "--with", "init-execute"], CHAT);
+    assert!(ended.out.starts_with("3 tokens (init-execute)"), "{}", ended.out);
+    let ended = run(&["tokens", "-", "--model", "nobody-knows"], CHAT);
+    assert!(ended.out.contains("is unknown"), "{}", ended.out);
+}
+
+#[test]
+fn check_tells_what_a_provider_would_refuse() {
+    let orphan = r#"[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"a","content":"y"}]"#;
+    let ended = run(&["check", "-", "--wire", "openai-chat"], orphan);
+    assert_eq!(ended.code, 1);
+    assert!(ended.out.contains("message 1: a result for \"a\" without a call right before it (V1)"), "{}", ended.out);
+    let ended = run(&["check", "-", "--json"], orphan);
+    assert_eq!(json_lines(&ended.out)[0]["violations"][0]["rule"], "V1");
+    assert_eq!(run(&["check", "-"], "not json").code, 2);
+}
+
+/// What comes from a file must not steer the terminal.
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let ended = run(&["plan", "-"], r#"[{"role":"user","content":"\u001b[2J\u001b]0;owned\u0007 hi"}]"#);
+    assert!(ended.out.contains("owned") && !ended.out.contains('\u{1b}') && !ended.out.contains('\u{7}'), "{:?}", ended.out);
+}
+
+#[test]
+fn help_is_there_for_every_command() {
+    for command in ["plan", "policy", "tokens", "check"] {
+        let ended = run(&[command, "--help"], "");
+        assert!(ended.code == 0 && ended.out.contains("Usage: waterline"), "{command}");
+    }
+}
