@@ -23,6 +23,8 @@ pub enum Oddity {
     BadArguments,
     /// A part that its speaker cannot say: a user's call, an assistant's result.
     MisplacedPart,
+    /// A message that does not say who speaks.
+    MissingRole,
     /// Content that is null where the wire wants some.
     NullContent,
     /// A text of nothing but white space.

@@ -260,6 +260,23 @@ fn what_is_no_conversation_is_refused_with_its_place() {
     assert!(refused("").starts_with("line 1, column"));
 }
 
+/// Found by fuzzing: an assistant message of which another wire can carry nothing must not leave two user turns.
+#[test]
+fn a_message_that_cannot_be_carried_leaves_no_gap() {
+    let text = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"document","source":{}}]},{"role":"user","content":"still there?"}]"#;
+    insta::assert_snapshot!(send(text, Wire::Gemini), @r#"{"role":"user","parts":[{"text":"hi"},{"text":"still there?"}]}"#);
+    let text = r#"[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"executableCode":{}}]},{"role":"user","parts":[{"text":"still there?"}]}]"#;
+    insta::assert_snapshot!(send(text, Wire::Anthropic), @r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"still there?"}]}"#);
+}
+
+/// Found by fuzzing: a turn without a role is sent with the one its parts tell.
+#[test]
+fn a_gemini_turn_without_a_role_gets_one() {
+    let text = r#"{"contents":[{"parts":[{"text":"hi"}]},{"parts":[{"functionCall":{"name":"f","args":{}}}]}]}"#;
+    let sent = send(text, Wire::Gemini);
+    assert!(sent.contains(r#"{"role":"user","parts":[{"text":"hi"}]}"#) && sent.contains(r#"{"role":"model","#), "{sent}");
+}
+
 /// Tools and model are carried over to another wire.
 #[test]
 fn a_body_for_another_wire() {

@@ -14,30 +14,16 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
     let lead = messages.iter().take_while(|message| message.role == Role::System).count();
     let (systems, body) = messages.split_at(lead);
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for message in body {
+    // A message with nothing to say on this wire must not part two of the same role.
+    for message in body.iter().filter(|message| as_received(message).is_some() || !blocks(message).is_empty()) {
         let role = if message.role == Role::Assistant { "assistant" } else { "user" };
         match groups.last_mut().filter(|group| group.role == role) {
             Some(group) => group.messages.push(message),
             None => groups.push(Group { role, messages: vec![message] }),
         }
     }
-    let mut written: Vec<Json> = Vec::new();
-    let mut last_role = "";
-    for group in &groups {
-        let Some(json) = group.write() else { continue };
-        if written.is_empty() && group.role == "assistant" {
-            written.push(Json::Made(message("user", vec![text_block(OPENING)])));
-        }
-        // A group with nothing to say on this wire leaves two of the same role side by side.
-        if last_role == group.role
-            && let Some(previous) = written.pop()
-        {
-            written.push(Json::Made(joined(group.role, &previous, &json)));
-        } else {
-            written.push(json);
-        }
-        last_role = group.role;
-    }
+    let opening = groups.first().is_some_and(|group| group.role == "assistant").then(opening);
+    let written = opening.into_iter().chain(groups.iter().map(Group::write)).collect();
     Rendered { system: system(systems), messages: written }
 }
 
@@ -48,23 +34,21 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn write(&self) -> Option<Json> {
+    fn write(&self) -> Json {
         if let [only] = self.messages.as_slice()
             && let Some(raw) = as_received(only)
         {
-            return Some(raw);
+            return raw;
         }
         let blocks = self.messages.iter().flat_map(|message| blocks(message));
         let (results, rest): (Vec<_>, Vec<_>) = blocks.partition(|(is_result, _)| *is_result);
         let blocks: Vec<String> = results.into_iter().chain(rest).map(|(_, json)| json).collect();
-        (!blocks.is_empty()).then(|| {
-            let extra = match self.messages.as_slice() {
-                [only] if is_ours(only) => only.extra.as_slice(),
-                _ => &[],
-            };
-            let fields = [("role".to_owned(), json::quote(self.role)), ("content".to_owned(), json::array(blocks))];
-            Json::Made(json::object(fields.into_iter().chain(extra.iter().cloned())))
-        })
+        let extra = match self.messages.as_slice() {
+            [only] if is_ours(only) => only.extra.as_slice(),
+            _ => &[],
+        };
+        let fields = [("role".to_owned(), json::quote(self.role)), ("content".to_owned(), json::array(blocks))];
+        Json::Made(json::object(fields.into_iter().chain(extra.iter().cloned())))
     }
 }
 
@@ -80,14 +64,9 @@ fn is_ours(message: &Message) -> bool {
     message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::Anthropic)
 }
 
-fn message(role: &str, blocks: Vec<String>) -> String {
-    json::object([("role", json::quote(role)), ("content", json::array(blocks))])
-}
-
-/// One message of two.
-fn joined(role: &str, first: &Json, second: &Json) -> String {
-    let blocks = [first, second].into_iter().flat_map(|json| raw_blocks(json.as_str()));
-    message(role, blocks.map(|(_, block)| block).collect())
+fn opening() -> Json {
+    let content = json::array([text_block(OPENING)]);
+    Json::Made(json::object([("role", json::quote("user")), ("content", content)]))
 }
 
 fn system(systems: &[&Message]) -> Option<Json> {

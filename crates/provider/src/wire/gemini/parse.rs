@@ -11,7 +11,11 @@ pub(super) fn content(json: &str, reader: &mut Reader) -> Result<Message, Refusa
     let name = reader.take(&mut fields, "role");
     let parts = parts(fields.take("parts"), reader);
     let calls = parts.iter().any(|part| matches!(part.body, Body::Call(_) | Body::Thinking(_)));
-    let name = name.unwrap_or_else(|| if calls { "model" } else { "user" }.to_owned());
+    let name = name.unwrap_or_else(|| {
+        let guess = if calls { "model" } else { "user" };
+        reader.note(Oddity::MissingRole, format!("a turn without a role; taken for the {guess}'s"));
+        guess.to_owned()
+    });
     let only_results = !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
     let role = match name.as_str() {
         "user" | "function" | "tool" if only_results => Role::Tool,

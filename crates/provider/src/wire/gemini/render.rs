@@ -12,7 +12,8 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
     let lead = messages.iter().take_while(|message| message.role == Role::System).count();
     let (systems, body) = messages.split_at(lead);
     let mut writer = Writer::default();
-    for message in body {
+    // A message with nothing to say on this wire must not part two of the same role.
+    for message in body.iter().filter(|message| !is_silent(message)) {
         writer.message(message);
     }
     writer.flush();
@@ -102,6 +103,15 @@ impl<'a> Writer<'a> {
 fn as_received(message: &Message) -> Option<Json> {
     let raw = message.raw.as_ref().filter(|raw| message.form != Form::Changed && raw.wire() == Wire::Gemini)?;
     (message.role != Role::System).then(|| Json::Raw(raw.clone()))
+}
+
+fn is_silent(message: &Message) -> bool {
+    let ours = is_ours(message);
+    let speaks = |part: &Part| match message.role {
+        Role::System => system_words(part).is_some(),
+        _ => matches!(part.body, Body::Result(_)) || self::part(part, ours).is_some(),
+    };
+    as_received(message).is_none() && !message.parts.iter().any(speaks)
 }
 
 fn raw_parts(json: &str) -> Vec<String> {
