@@ -38,7 +38,11 @@ fn plan_shows_people_what_was_folded_and_why() {
     let ended = run(&["plan", &example()], "");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.contains("tokens are more than the window of 6144"), "{}", ended.out);
-    assert!(ended.out.contains("the task") && ended.out.contains("summary") && ended.out.contains("digest of"), "{}", ended.out);
+    assert!(
+        ended.out.contains("the task") && ended.out.contains("summary") && ended.out.contains("digest of"),
+        "{}",
+        ended.out
+    );
     assert!(!ended.out.contains('\u{1b}'), "no colours where there is no terminal");
 }
 
@@ -55,7 +59,12 @@ fn plan_json_has_the_documented_shape() {
         assert!(tokens[key].as_u64().unwrap() > 0, "{key}");
     }
     assert!(tokens["after"].as_u64() <= tokens["high"].as_u64());
-    let mut sources: Vec<u64> = plan["slots"].as_array().unwrap().iter().flat_map(|slot| slot["sources"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap())).collect();
+    let mut sources: Vec<u64> = plan["slots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|slot| slot["sources"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()))
+        .collect();
     sources.sort_unstable();
     assert_eq!(sources, (0..60).collect::<Vec<u64>>(), "every message is in exactly one slot");
 }
@@ -86,7 +95,11 @@ fn lines_and_documents() {
 fn at_plans_the_call_after_that_many_messages() {
     let ended = run(&["plan", &example(), "--json", "--at", "4"], "");
     let plan = &json_lines(&ended.out)[0];
-    assert_eq!(plan["messages"].as_array().unwrap().len(), 5, "two calls, of which one result has come: the other is answered");
+    assert_eq!(
+        plan["messages"].as_array().unwrap().len(),
+        5,
+        "two calls, of which one result has come: the other is answered"
+    );
     let ended = run(&["plan", &example(), "--json", "--at", "100000"], "");
     assert_eq!(ended.code, 0);
 }
@@ -145,9 +158,14 @@ fn e12_max_message_history() {
         if let Some(value) = value {
             command.env("MAX_MESSAGE_HISTORY", value);
         }
-        let turns: Vec<String> = (0..120).map(|at| format!(r#"{{"role":"{}","content":"message {at}"}}"#, if at % 2 == 0 { "user" } else { "assistant" })).collect();
+        let turns: Vec<String> = (0..120)
+            .map(|at| {
+                format!(r#"{{"role":"{}","content":"message {at}"}}"#, if at % 2 == 0 { "user" } else { "assistant" })
+            })
+            .collect();
         let output = command.write_stdin(format!("[{}]", turns.join(","))).output().unwrap();
-        let kept = serde_json::from_slice::<Value>(&output.stdout).map_or(0, |plan| plan["messages"].as_array().unwrap().len());
+        let kept = serde_json::from_slice::<Value>(&output.stdout)
+            .map_or(0, |plan| plan["messages"].as_array().unwrap().len());
         (output.status.code().unwrap(), kept, String::from_utf8(output.stderr).unwrap())
     };
     for refused in ["9", "101", "abc", ""] {
@@ -176,7 +194,11 @@ fn policies_are_listed_shown_and_checked() {
     let shown = run(&["policy", "show", "window", "--set", "window.messages=60"], "").out;
     assert!(shown.contains("messages = 60"), "{shown}");
     let refused = run(&["policy", "show", "window", "--set", "window.messages=101"], "");
-    assert!(refused.code == 2 && refused.err.contains("window.messages = 101") && refused.err.contains("from 10 to 100"), "{}", refused.err);
+    assert!(
+        refused.code == 2 && refused.err.contains("window.messages = 101") && refused.err.contains("from 10 to 100"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]
@@ -205,7 +227,11 @@ fn check_tells_what_a_provider_would_refuse() {
 #[test]
 fn control_characters_do_not_reach_the_terminal() {
     let ended = run(&["plan", "-"], r#"[{"role":"user","content":"\u001b[2J\u001b]0;owned\u0007 hi"}]"#);
-    assert!(ended.out.contains("owned") && !ended.out.contains('\u{1b}') && !ended.out.contains('\u{7}'), "{:?}", ended.out);
+    assert!(
+        ended.out.contains("owned") && !ended.out.contains('\u{1b}') && !ended.out.contains('\u{7}'),
+        "{:?}",
+        ended.out
+    );
 }
 
 #[test]

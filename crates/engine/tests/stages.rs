@@ -31,7 +31,14 @@ impl Talk {
         self.history.extend(said);
         let budget = Budget::of(self.window);
         let summaries: &[Summary] = &[];
-        let input = Input { history: &self.history, generation: &self.generation, policy: &self.policy, budget, model: self.model, summaries };
+        let input = Input {
+            history: &self.history,
+            generation: &self.generation,
+            policy: &self.policy,
+            budget,
+            model: self.model,
+            summaries,
+        };
         let planned = plan(&input);
         let action = planned.action.clone();
         self.generation.freeze(&self.history, planned);
@@ -63,15 +70,27 @@ fn cap_cuts_before_the_first_send_and_keeps_it_so() {
     assert!(text.len() < 2_100 && text.contains("is artifact "), "{text}");
     talk.say(messages("A H"));
     assert_eq!(format!("{:?}", talk.context()[..3].to_vec()), format!("{first:?}"));
-    assert!(talk.generation.slots().iter().any(|slot| slot.treatment == Treatment::Trimmed && slot.reason.contains("lost its middle")));
+    assert!(
+        talk.generation
+            .slots()
+            .iter()
+            .any(|slot| slot.treatment == Treatment::Trimmed && slot.reason.contains("lost its middle"))
+    );
 }
 
 /// S2.8–S2.10, C2.1: long results of earlier turns keep head and tail; the running turn's stay whole.
 #[test]
 fn s2_9_trim_spares_the_running_turn() {
-    let mut talk = Talk::new("stages = [\"trim\"]\n[fold]\nturns = 1\n[trim]\nover_chars = 20000\nhead_chars = 10000\ntail_chars = 8000", 1_000_000);
-    talk.say([messages("H A[a]"), vec![long_result("a", 50_000)], messages("A H A[b]"), vec![long_result("b", 50_000)]].concat());
-    let results: Vec<usize> = talk.context().iter().flat_map(|m| m.results().map(|r| r.text().len()).collect::<Vec<_>>()).collect();
+    let mut talk = Talk::new(
+        "stages = [\"trim\"]\n[fold]\nturns = 1\n[trim]\nover_chars = 20000\nhead_chars = 10000\ntail_chars = 8000",
+        1_000_000,
+    );
+    talk.say(
+        [messages("H A[a]"), vec![long_result("a", 50_000)], messages("A H A[b]"), vec![long_result("b", 50_000)]]
+            .concat(),
+    );
+    let results: Vec<usize> =
+        talk.context().iter().flat_map(|m| m.results().map(|r| r.text().len()).collect::<Vec<_>>()).collect();
     assert!(results[0] < 19_000 && results[1] > 49_000, "{results:?}");
 }
 
@@ -116,9 +135,13 @@ fn pins_stay() {
 /// S0.77: passages no longer shown are quoted behind the newest user message when they share words with it.
 #[test]
 fn recall_quotes_what_is_no_longer_shown() {
-    let policy = "stages = [\"window\", \"recall\"]\n[fold]\nmessages = 12\n[window]\nmessages = 10\n[recall]\nmax = 500";
+    let policy =
+        "stages = [\"window\", \"recall\"]\n[fold]\nmessages = 12\n[window]\nmessages = 10\n[recall]\nmax = 500";
     let mut talk = Talk::new(policy, 1_000_000);
-    let mut said = vec![Message::text_of(Role::User, "The password of the staging database is quetzal-17."), Message::text_of(Role::Assistant, "Noted.")];
+    let mut said = vec![
+        Message::text_of(Role::User, "The password of the staging database is quetzal-17."),
+        Message::text_of(Role::Assistant, "Noted."),
+    ];
     for n in 0..12 {
         said.push(Message::text_of(Role::User, format!("Unrelated question number {n} on gardening")));
         said.push(Message::text_of(Role::Assistant, "An unrelated answer on roses and tulips, at some length."));
@@ -127,14 +150,18 @@ fn recall_quotes_what_is_no_longer_shown() {
     assert!(!talk.context().iter().any(|m| m.text().contains("quetzal")));
     talk.say(vec![Message::text_of(Role::User, "What was the password of the staging database?")]);
     let last = talk.context().last().unwrap().text();
-    assert!(last.starts_with("What was the password") && last.contains("quetzal-17") && last.contains("it gives no orders"), "{last}");
+    assert!(
+        last.starts_with("What was the password") && last.contains("quetzal-17") && last.contains("it gives no orders"),
+        "{last}"
+    );
 }
 
 /// Preserved thinking: within a generation it goes back untouched; a fold drops all of it, or, where the model does not
 /// bind it, all but that of the running turn.
 #[test]
 fn thinking_is_dropped_by_a_fold_as_the_model_demands() {
-    let thought = |text: &str| Part::from(Body::Thinking(Thinking { text: text.into(), signature: Some("sig".into()) }));
+    let thought =
+        |text: &str| Part::from(Body::Thinking(Thinking { text: text.into(), signature: Some("sig".into()) }));
     let thoughtful = |text: &str, notation: &str| {
         let mut said = messages(notation);
         for message in said.iter_mut().filter(|message| message.role == Role::Assistant) {
@@ -146,7 +173,9 @@ fn thinking_is_dropped_by_a_fold_as_the_model_demands() {
         let mut talk = Talk::new("stages = [\"window\"]\n[fold]\nmessages = 14\n[window]\nmessages = 10", 1_000_000);
         talk.model = Model::known(name).unwrap();
         talk.say(thoughtful("old", "H A H A H A"));
-        let thoughts = |talk: &Talk| talk.context().iter().flat_map(|m| m.parts.clone()).filter(|p| matches!(p.body, Body::Thinking(_))).count();
+        let thoughts = |talk: &Talk| {
+            talk.context().iter().flat_map(|m| m.parts.clone()).filter(|p| matches!(p.body, Body::Thinking(_))).count()
+        };
         assert_eq!(thoughts(&talk), 3, "{name}: between folds nothing changes");
         let action = talk.say(thoughtful("new", "H A H A H A H A H A[x] T(x)"));
         assert!(matches!(action, Action::Fold { .. }));
@@ -157,12 +186,16 @@ fn thinking_is_dropped_by_a_fold_as_the_model_demands() {
 /// C3.1 and S3.8 in the long run: once there is a summary, the next fold has one too, over more.
 #[test]
 fn a_summary_is_never_lost_to_the_next_fold() {
-    let mut talk = Talk::new(&waterline::policy::Preset::named("budget").unwrap().text.replace("50000", "5000").replace("30000", "3000"), 100_000);
+    let mut talk = Talk::new(
+        &waterline::policy::Preset::named("budget").unwrap().text.replace("50000", "5000").replace("30000", "3000"),
+        100_000,
+    );
     let mut summarised = 0;
     for at in 0..200 {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
         talk.say(vec![Message::text_of(role, format!("message {at}: {}", "some words about the harbour ".repeat(12)))]);
-        let now: usize = talk.generation.slots().iter().filter(|s| s.treatment == Treatment::Summary).map(|s| s.sources.len()).sum();
+        let now: usize =
+            talk.generation.slots().iter().filter(|s| s.treatment == Treatment::Summary).map(|s| s.sources.len()).sum();
         assert!(now >= summarised, "{now} after {summarised}");
         summarised = now;
     }
@@ -187,7 +220,10 @@ fn auto_folds_rarely_and_otherwise_only_appends() {
     }
     assert!((2..=calls / 10).contains(&folds), "{folds} folds in {calls} calls");
     let note = talk.context().iter().map(Message::text).find(|text| text.contains("no longer shown")).unwrap();
-    assert!(note.contains("src/part_3/mod.rs") && note.contains("src/part_100/mod.rs"), "the ledger reaches back: {note}");
+    assert!(
+        note.contains("src/part_3/mod.rs") && note.contains("src/part_100/mod.rs"),
+        "the ledger reaches back: {note}"
+    );
 }
 
 /// A stage of one's own needs nothing but the trait.

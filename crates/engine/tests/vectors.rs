@@ -302,3 +302,77 @@ fn s0_39_system_messages_stay() {
     let planned = run(&window(10), &format!("S:base H A S:rule H A S:base {}", turns(10, "H A")));
     assert_eq!(planned.context(), format!("S S {}", turns(5, "H A")));
 }
+
+/// S0.42: a history that is shorter than the window is sent as it is.
+#[test]
+fn s0_42_a_short_history_is_unchanged() {
+    let planned = run(&Policy::preset("window").unwrap(), &format!("S {}", turns(20, "H A")));
+    assert_eq!(planned.plan.action, Action::Extend);
+    assert_eq!(planned.context(), format!("S {}", turns(20, "H A")));
+}
+
+/// S0.75: the window preset's option: above 100 messages, what the window drops is summed up.
+#[test]
+fn s0_75_window_with_a_summary_above_a_hundred_messages() {
+    let policy = Policy::preset_with("window", &[("summarise.on".to_owned(), "true".to_owned())]).unwrap();
+    let notes = |turns_said: usize| {
+        let planned = run_with(&policy, long(&turns(turns_said, "H A")), 1_000_000, &[]);
+        planned.generation.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).count()
+    };
+    assert_eq!((notes(49), notes(60)), (0, 1));
+}
+
+/// S1.8: system prompt and tool definitions count.
+#[test]
+fn s1_8_system_prompt_and_tools_count() {
+    let history = History::of(counter(), messages("S:12345678 H:12345678"));
+    let policy = Policy::preset("auto").unwrap();
+    let generation = Generation::new();
+    let budget = Budget { tools: 100, ..Budget::of(1_000) };
+    let planned = plan(&Input {
+        history: &history,
+        generation: &generation,
+        policy: &policy,
+        budget,
+        model: Model::unknown(),
+        summaries: &[],
+    });
+    assert_eq!((planned.tokens.before, planned.tokens.after), (104, 104));
+}
+
+/// C2.2: the chat preset folds when a turn begins; inside a turn only what the window forces.
+#[test]
+fn c2_2_chat_folds_between_turns() {
+    let policy = Policy::preset_with(
+        "chat",
+        &[("fold.high".to_owned(), "2000".to_owned()), ("halve.tokens".to_owned(), "2000".to_owned())],
+    )
+    .unwrap();
+    let mut history = History::of(counter(), long(&turns(6, "H A")));
+    let mut generation = Generation::new();
+    let mut folds = Vec::new();
+    for said in [long("A[a]"), long("T(a) A[b]"), long("T(b) A[c] T(c) A"), long("H")] {
+        let input = Input {
+            history: &history,
+            generation: &generation,
+            policy: &policy,
+            budget: Budget::of(50_000),
+            model: Model::unknown(),
+            summaries: &[],
+        };
+        let planned = plan(&input);
+        folds.push(matches!(planned.action, Action::Fold { .. }));
+        generation.freeze(&history, planned);
+        history.extend(said);
+    }
+    let input = Input {
+        history: &history,
+        generation: &generation,
+        policy: &policy,
+        budget: Budget::of(50_000),
+        model: Model::unknown(),
+        summaries: &[],
+    };
+    folds.push(matches!(plan(&input).action, Action::Fold { .. }));
+    assert_eq!(folds, [false, false, false, false, true]);
+}

@@ -126,6 +126,9 @@ fn check_slots(generation: &Generation, history: &History) -> Result<(), TestCas
     sources.sort_unstable();
     let all: Vec<usize> = (0..history.len()).collect();
     prop_assert_eq!(sources, all, "8: every message is in exactly one slot");
+    let sent = generation.slots().iter().filter(|slot| slot.treatment.is_sent());
+    let order: Vec<usize> = sent.filter_map(|slot| slot.sources.first().copied()).collect();
+    prop_assert!(order.is_sorted(), "V8: what is sent keeps its order: {order:?}");
     for slot in generation.slots() {
         let shown = slot.treatment.is_sent();
         prop_assert!(shown || !slot.reason.is_empty(), "8: {:?} without a reason", slot.treatment);

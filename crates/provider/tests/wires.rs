@@ -274,7 +274,19 @@ fn a_message_that_cannot_be_carried_leaves_no_gap() {
 fn a_gemini_turn_without_a_role_gets_one() {
     let text = r#"{"contents":[{"parts":[{"text":"hi"}]},{"parts":[{"functionCall":{"name":"f","args":{}}}]}]}"#;
     let sent = send(text, Wire::Gemini);
-    assert!(sent.contains(r#"{"role":"user","parts":[{"text":"hi"}]}"#) && sent.contains(r#"{"role":"model","#), "{sent}");
+    assert!(
+        sent.contains(r#"{"role":"user","parts":[{"text":"hi"}]}"#) && sent.contains(r#"{"role":"model","#),
+        "{sent}"
+    );
+}
+
+/// Found by fuzzing: calls and responses that name no tool, or another one, are sent under one name.
+#[test]
+fn a_gemini_response_is_sent_under_the_name_of_its_call() {
+    let nameless = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"args":{}}}]},{"role":"user","parts":[{"functionResponse":{"response":{"output":"ok"}}}]}]}"#;
+    assert_eq!(send(nameless, Wire::Gemini).matches(r#""name":"unknown""#).count(), 2);
+    let other = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"g","response":{"output":"ok"}}}]}]}"#;
+    assert!(send(other, Wire::Gemini).contains(r#"{"functionResponse":{"name":"f","#));
 }
 
 /// Tools and model are carried over to another wire.

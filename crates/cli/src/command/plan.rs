@@ -125,7 +125,8 @@ fn report(
 
     // Checked once more as the provider will read it. What it finds is a bug of ours: said, not hidden.
     if rendered.messages.is_empty() {
-        warnings.push(Warning::new(Oddity::EmptyMessage, format!("nothing can be sent to {wire}: there is no message")));
+        warnings
+            .push(Warning::new(Oddity::EmptyMessage, format!("nothing can be sent to {wire}: there is no message")));
     } else {
         let found = wire::check(wire, &rendered.texts());
         warnings.extend(

@@ -210,6 +210,9 @@ impl History {
             if call.id != given {
                 rename(view, at, &call.id);
             }
+            if name.is_some_and(|name| name != call.name) {
+                name_tool(view, at, &call.name);
+            }
         }
         if !unwanted.is_empty() {
             let message = view.to_mut();
@@ -261,6 +264,15 @@ impl History {
         }
         self.links.answered(&call.given);
         Some((atom, call))
+    }
+}
+
+/// A result is sent under the name of the tool that was called, whatever name it came with.
+fn name_tool(view: &mut Cow<'_, Message>, at: usize, name: &str) {
+    let message = view.to_mut();
+    message.form = Form::Changed;
+    if let Some(Body::Result(result)) = message.parts.get_mut(at).map(|part| &mut part.body) {
+        result.name = Some(name.to_owned());
     }
 }
 

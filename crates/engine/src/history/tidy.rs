@@ -7,7 +7,7 @@ use crate::warning::{Oddity, Warning};
 /// A repaired copy of the message, or `None` when there is nothing to repair.
 pub(super) fn tidy(index: usize, message: &Message, warnings: &mut Vec<Warning>) -> Option<Message> {
     let blanks = message.texts().any(|text| text.trim().is_empty());
-    let bad_calls = message.calls().any(|call| !json::is_object(&call.arguments));
+    let bad_calls = message.calls().any(|call| call.name.is_empty() || !json::is_object(&call.arguments));
     let misplaced = message.parts.iter().any(|part| !belongs(message.role, &part.body));
     if !blanks && !bad_calls && !misplaced {
         return None;
@@ -27,6 +27,12 @@ pub(super) fn tidy(index: usize, message: &Message, warnings: &mut Vec<Warning>)
         }
     }
     for part in &mut repaired.parts {
+        if let Body::Call(call) = &mut part.body
+            && call.name.is_empty()
+        {
+            warnings.push(Warning::at(index, Oddity::MissingId, "a call that names no tool; sent as \"unknown\""));
+            "unknown".clone_into(&mut call.name);
+        }
         if let Body::Call(call) = &mut part.body
             && !json::is_object(&call.arguments)
         {

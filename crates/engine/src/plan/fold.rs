@@ -187,7 +187,7 @@ impl<'a> Assembly<'a> {
         let mut rest: Vec<&Item> = Vec::new();
         for item in items.iter().skip(lead) {
             // What is pinned before the first kept message stands in front of the note.
-            if item.pinned && rest.iter().all(|other| !self.is_conversation(other)) {
+            if item.pinned && rest.iter().all(|other| !other.treatment.is_sent()) {
                 pinned.push(item)
             } else {
                 rest.push(item)

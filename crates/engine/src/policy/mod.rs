@@ -197,6 +197,39 @@ mod tests {
         assert!(Policy::preset("window").unwrap().text().contains("messages = 40"));
     }
 
+    /// Section F of the requirements: the presets carry the numbers their seeds document.
+    #[test]
+    fn presets_carry_the_documented_numbers() {
+        let documented = [
+            ("window", "messages = 40"),
+            ("window", "over_chars = 1000"),
+            ("init", "high = 150000"),
+            ("init", "keep_turns = 3"),
+            ("init", "max = 4000"),
+            ("init", "over_chars = 5000"),
+            ("execute", "high = 700000"),
+            ("execute", "keep_turns = 5"),
+            ("chat", "high = 50000"),
+            ("chat", "turns = 20"),
+            ("chat", "over_chars = 20000"),
+            ("chat", "result_chars = 10000"),
+            ("budget", "target = \"60%\""),
+            ("budget", "tokens = \"65%\""),
+            ("budget", "max = \"26%\""),
+            ("budget", "over_tokens = 200"),
+            ("budget", "high = 50000"),
+            ("budget", "low = 30000"),
+            ("dual-track", "messages = 30"),
+            ("dual-track", "messages = 20"),
+            ("dual-track", "tokens = 4000"),
+            ("dual-track", "high = 3000"),
+            ("dual-track", "on = false"),
+        ];
+        for (preset, line) in documented {
+            assert!(Policy::preset(preset).unwrap().text().contains(line), "{preset}: {line}");
+        }
+    }
+
     #[test]
     fn an_unknown_key_is_refused_with_the_known_ones() {
         let error = with("chat", "halve.turn", "5").unwrap_err().to_string();

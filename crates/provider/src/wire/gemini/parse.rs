@@ -100,6 +100,9 @@ fn call(mut call: Fields<'_>, reader: &mut Reader) -> Body {
 fn result(mut response: Fields<'_>, reader: &mut Reader) -> Body {
     let call_id = reader.take(&mut response, "id").unwrap_or_default();
     let name = reader.take(&mut response, "name");
+    if name.is_none() {
+        reader.note(Oddity::MissingId, "a response that names no tool");
+    }
     let answer = response.take("response").unwrap_or("{}");
     let fields = Fields::parse(answer).unwrap_or_default();
     let is_error = fields.get("error").is_some();
