@@ -217,6 +217,8 @@ mod tests {
             ("budget", "tokens = \"65%\""),
             ("budget", "max = \"26%\""),
             ("budget", "over_tokens = 200"),
+            ("budget", "messages = 10"),
+            ("budget", "min_messages = 20"),
             ("budget", "high = 50000"),
             ("budget", "low = 30000"),
             ("dual-track", "messages = 30"),
