@@ -1,4 +1,5 @@
 //! The commands as a user runs them: what they print, where, and how they end.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::path::PathBuf;
 

@@ -1,5 +1,6 @@
 //! The documentation says what is true: every requirement has its line, every test it names exists, every command and
 //! key it shows is one.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! Planning: one *extend* behind more and more earlier messages, and a fold of a history of a million tokens.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use waterline::history::History;

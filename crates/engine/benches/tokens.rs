@@ -1,4 +1,5 @@
 //! Counting tokens, beside `tiktoken` (the Rust port of OpenAI's library) on the same texts.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use waterline::tokens::{Counter, Method};

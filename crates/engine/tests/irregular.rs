@@ -1,4 +1,5 @@
 //! Irregular input is normal input: each oddity is repaired in what is sent, with a warning, and the source stays.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::history::{AtomKind, History};
 use waterline::message::{Body, Call, Message, Part, Role, ToolResult};

@@ -1,4 +1,5 @@
 //! What each stage does to a conversation, as a user of a policy would notice it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! The invariants of the design, held by every preset on generated conversations with every irregularity, written in
 //! every wire and sent to every wire, call by call. `WATERLINE_CASES` sets how many cases a preset gets.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! Every wire: what comes in untouched goes out byte for byte, what goes to another wire is what that wire accepts, and
 //! what is no conversation is refused with its place.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails loudly")]
 
 use std::sync::Arc;
 

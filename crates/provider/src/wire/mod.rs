@@ -7,6 +7,7 @@ mod anthropic;
 mod conversation;
 mod detect;
 mod error;
+mod findings;
 mod foreign;
 mod gemini;
 mod openai_chat;

@@ -46,6 +46,20 @@ impl Reader {
         None
     }
 
+    /// Content that is a text or a list of parts; anything else is noted.
+    pub(super) fn content(&mut self, content: Option<&str>, part: fn(&str, &mut Self) -> Option<Part>) -> Vec<Part> {
+        let content = content.unwrap_or("null");
+        if let Some(loose) = json::string(content) {
+            let text = self.text(loose);
+            return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
+        }
+        if let Some(list) = json::elements(content) {
+            return list.into_iter().filter_map(|json| part(json, self)).collect();
+        }
+        self.note(Oddity::NullContent, "content is neither text nor a list");
+        Vec::new()
+    }
+
     /// A message with these parts; what was odd decides whether its bytes can be sent as they are.
     pub(super) fn message(&self, role: Role, mut parts: Vec<Part>, extra: Fields<'_>) -> Message {
         // A conversation holds many of these for long: what a growing list reserved is given back.

@@ -9,7 +9,7 @@ use crate::wire::read::{Reader, Refusal, kind, object};
 pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     let mut fields = object(json)?;
     let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has no role"))?;
-    let parts = content(fields.take("content"), reader);
+    let parts = reader.content(fields.take("content"), block);
     let only_results = !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
     let role = match name.as_str() {
         "user" if only_results => Role::Tool,
@@ -22,26 +22,8 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
 }
 
 pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
-    let parts = content(Some(json), reader);
+    let parts = reader.content(Some(json), block);
     (!parts.is_empty()).then(|| reader.message(Role::System, parts, Fields::default()))
-}
-
-fn content(content: Option<&str>, reader: &mut Reader) -> Vec<Part> {
-    let Some(content) = content else {
-        reader.note(Oddity::NullContent, "there is no content");
-        return Vec::new();
-    };
-    if let Some(loose) = json::string(content) {
-        let text = reader.text(loose);
-        return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
-    }
-    match json::elements(content) {
-        Some(blocks) => blocks.into_iter().filter_map(|block| self::block(block, reader)).collect(),
-        None => {
-            reader.note(Oddity::NullContent, "content is neither text nor a list of blocks");
-            Vec::new()
-        }
-    }
 }
 
 fn block(json: &str, reader: &mut Reader) -> Option<Part> {
@@ -102,7 +84,7 @@ fn result(fields: &mut Fields<'_>, reader: &mut Reader) -> Body {
     let call_id = reader.take(fields, "tool_use_id").unwrap_or_default();
     let is_error = fields.take("is_error") == Some("true");
     let parts = match fields.take("content").filter(|content| !json::is_null(content)) {
-        Some(inner) => content(Some(inner), reader),
+        Some(inner) => reader.content(Some(inner), block),
         None => Vec::new(),
     };
     Body::Result(ToolResult { call_id, name: None, parts, is_error })

@@ -3,78 +3,54 @@
 use waterline::json::{self, Fields};
 use waterline::validity::Violation;
 
+use crate::wire::findings::Findings;
+
 pub(super) fn check(contents: &[&str]) -> Vec<Violation> {
-    let mut checker = Checker::default();
+    let mut findings = Findings::default();
+    let mut before = String::new();
+    let mut calls = Vec::new();
     for (at, content) in contents.iter().enumerate() {
-        checker.content(at, content);
-    }
-    if !checker.calls.is_empty() {
-        let text = format!("calls without a response: {}", checker.calls.join(", "));
-        checker.report(contents.len().saturating_sub(1), "V2", text);
-    }
-    if contents.is_empty() {
-        checker.report(0, "V6", "there is no content");
-    }
-    checker.found
-}
-
-#[derive(Default)]
-struct Checker {
-    role: String,
-    /// The names that the turn before called.
-    calls: Vec<String>,
-    found: Vec<Violation>,
-}
-
-impl Checker {
-    fn report(&mut self, at: usize, rule: &'static str, text: impl Into<String>) {
-        self.found.push(Violation { at, rule, text: text.into() });
-    }
-
-    fn content(&mut self, at: usize, content: &str) {
-        let Some(fields) = Fields::parse(content) else {
-            self.report(at, "V6", "not a content object");
-            return;
-        };
+        let Some(fields) = findings.object(at, content) else { continue };
         let role = fields.get("role").and_then(json::string).map_or_else(|| "user".to_owned(), |loose| loose.text);
         let role = if role == "function" { "user".to_owned() } else { role };
-        if at == 0 && role != "user" {
-            self.report(at, "V4", "the first turn is not the user's");
-        }
-        if role != "user" && role != "model" {
-            self.report(at, "V6", format!("the role {role:?} is unknown"));
-        }
-        if role == self.role {
-            self.report(at, "V5", format!("two {role} turns in a row"));
-        }
-        let parts: Vec<Fields<'_>> = fields
-            .get("parts")
-            .and_then(json::elements)
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(Fields::parse)
-            .collect();
+        self::role(&mut findings, at, &role, &before);
+        let parts = fields.get("parts").and_then(json::elements).unwrap_or_default();
+        let parts: Vec<Fields<'_>> = parts.into_iter().filter_map(Fields::parse).collect();
         if parts.is_empty() {
-            self.report(at, "V6", "a turn without parts");
+            findings.report(at, "V6", "a turn without parts");
         }
-        self.responses(at, &names(&parts, "functionResponse"));
-        self.calls = names(&parts, "functionCall");
-        self.role = role;
+        responses(&mut findings, at, calls, &names(&parts, "functionResponse"));
+        calls = names(&parts, "functionCall");
+        before = role;
     }
+    responses(&mut findings, contents.len().saturating_sub(1), calls, &[]);
+    findings.end(contents.len())
+}
 
-    fn responses(&mut self, at: usize, responses: &[String]) {
-        let mut open = std::mem::take(&mut self.calls);
-        for name in responses {
-            match open.iter().position(|call| call == name) {
-                Some(call) => {
-                    open.remove(call);
-                }
-                None => self.report(at, "V1", format!("a response of {name:?}, which the turn before does not call")),
+fn role(findings: &mut Findings, at: usize, role: &str, before: &str) {
+    if at == 0 && role != "user" {
+        findings.report(at, "V4", "the first turn is not the user's");
+    }
+    if role != "user" && role != "model" {
+        findings.report(at, "V6", format!("the role {role:?} is unknown"));
+    }
+    if role == before {
+        findings.report(at, "V5", format!("two {role} turns in a row"));
+    }
+}
+
+/// As many responses as calls, name by name: this wire needs no ids.
+fn responses(findings: &mut Findings, at: usize, mut calls: Vec<String>, responses: &[String]) {
+    for name in responses {
+        match calls.iter().position(|call| call == name) {
+            Some(call) => {
+                calls.remove(call);
             }
+            None => findings.report(at, "V1", format!("a response of {name:?}, which the turn before does not call")),
         }
-        if !open.is_empty() {
-            self.report(at, "V2", format!("calls without a response: {}", open.join(", ")));
-        }
+    }
+    if !calls.is_empty() {
+        findings.report(at, "V2", format!("calls without a response: {}", calls.join(", ")));
     }
 }
 

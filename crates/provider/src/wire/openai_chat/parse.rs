@@ -25,23 +25,12 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
 }
 
 fn content(fields: &mut Fields<'_>, role: Role, reader: &mut Reader) -> Vec<Part> {
-    let Some(content) = fields.take("content") else { return Vec::new() };
-    if let Some(loose) = json::string(content) {
-        let text = reader.text(loose);
-        return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
-    }
-    if let Some(list) = json::elements(content) {
-        return list.into_iter().filter_map(|part| self::part(part, reader)).collect();
-    }
-    if json::is_null(content) {
-        // Null beside calls is what the API itself writes.
-        if role != Role::Assistant || fields.get("tool_calls").is_none() {
-            reader.note(Oddity::NullContent, "content is null");
-        }
+    let content = fields.take("content");
+    // Null or nothing beside calls is what the API itself writes.
+    if content.is_none_or(json::is_null) && role == Role::Assistant && fields.get("tool_calls").is_some() {
         return Vec::new();
     }
-    reader.note(Oddity::NullContent, "content is neither text nor a list; sent as text");
-    vec![Part::text(content)]
+    reader.content(content, part)
 }
 
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {

@@ -46,23 +46,8 @@ fn message(mut fields: Fields<'_>, reader: &mut Reader) -> Result<Message, Refus
         other => return Err(Refusal::new(format!("the role {other:?} is unknown"))),
     };
     fields.take("type");
-    let parts = content(fields.take("content"), reader);
+    let parts = reader.content(fields.take("content"), part);
     Ok(reader.message(role, parts, fields))
-}
-
-fn content(content: Option<&str>, reader: &mut Reader) -> Vec<Part> {
-    let content = content.unwrap_or("null");
-    if let Some(loose) = json::string(content) {
-        let text = reader.text(loose);
-        return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
-    }
-    match json::elements(content) {
-        Some(list) => list.into_iter().filter_map(|part| self::part(part, reader)).collect(),
-        None => {
-            reader.note(Oddity::NullContent, "content is neither text nor a list");
-            Vec::new()
-        }
-    }
 }
 
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
@@ -100,7 +85,7 @@ fn call(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
 
 fn output(mut fields: Fields<'_>, reader: &mut Reader) -> Message {
     let call_id = reader.take(&mut fields, "call_id").unwrap_or_default();
-    let parts = content(fields.take("output"), reader);
+    let parts = reader.content(fields.take("output"), part);
     let part = Part {
         body: Body::Result(ToolResult { call_id, name: None, parts, is_error: false }),
         extra: fields.into_rest(),
