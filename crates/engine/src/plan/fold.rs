@@ -1,16 +1,18 @@
 //! Starting a new generation: the stages decide what stays, a note stands for the rest, and everything finds its slot.
 
-use super::draft::{Draft, Item};
+use rustc_hash::FxHashMap;
+
+use super::assemble::Assembly;
+use super::draft::Draft;
 use super::room::Room;
-use super::slot::{Slot, Treatment};
 use super::{Action, Figures, Input, Plan, Wanted};
 use crate::history::{AtomKind, History, View};
 use crate::message::{Body, Form, Message, Role};
-use crate::stage::{Emergency, Mode, Placement, Stage};
+use crate::stage::{Emergency, Mode, Stage};
 use crate::summary::Note;
 
 /// Folds the whole history.
-pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Option<Plan> {
+pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Plan {
     let mut draft = Draft::new(input, *room, before);
     drop_repeated_systems(&mut draft);
     for stage in &input.policy.stages {
@@ -26,37 +28,22 @@ pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String
     let (items, warnings, mut total) = draft.into_parts();
     let slots = Assembly::new(input.history, note.as_ref()).slots(&items, &mut total);
     let tokens = Figures { after: total, ..Figures::default() };
-    Some(Plan {
-        action: Action::Fold { reason, from: before },
-        slots,
-        wanted,
-        tokens,
-        warnings,
-        covered: 0,
-        room: *room,
-    })
+    Plan { action: Action::Fold { reason, from: before }, slots, wanted, tokens, warnings, covered: 0, room: *room }
 }
 
-/// A system message that says what another one says already is not needed twice.
+/// A system message that says what another one says already is not needed twice: of those in front the first stays, of
+/// the others the newest.
 fn drop_repeated_systems(draft: &mut Draft<'_>) {
     let history = draft.history;
     let text = |at: usize| history.atom_messages(at).next().map(Message::text).unwrap_or_default();
-    let systems: Vec<usize> = (0..history.atoms().len()).filter(|&at| draft.kind(at) == AtomKind::System).collect();
-    let mut newest: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
-    for &at in &systems {
-        if at < history.lead() {
-            newest.entry(text(at)).or_insert(at);
-        }
-    }
-    for &at in systems.iter().rev().filter(|&&at| at >= history.lead()) {
-        match newest.entry(text(at)) {
-            std::collections::hash_map::Entry::Occupied(same) => {
-                let message = history.atom(*same.get()).and_then(|atom| atom.messages.first().copied()).unwrap_or(0);
-                draft.drop_system(at, format!("the same as message {message}"));
-            }
-            std::collections::hash_map::Entry::Vacant(free) => {
-                free.insert(at);
-            }
+    let is_system = |at: &usize| draft.kind(*at) == AtomKind::System;
+    let later: Vec<usize> = (history.lead()..history.atoms().len()).filter(is_system).collect();
+    let mut said: FxHashMap<String, usize> = (0..history.lead()).rev().map(|at| (text(at), at)).collect();
+    for at in later.into_iter().rev() {
+        let same = *said.entry(text(at)).or_insert(at);
+        if same != at {
+            let message = history.atom(same).and_then(|atom| atom.messages.first().copied()).unwrap_or(0);
+            draft.drop_system(at, format!("the same as message {message}"));
         }
     }
 }
@@ -161,124 +148,3 @@ fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wan
 
 /// About what heading and marks of a note take.
 const HEADER_TOKENS: usize = 60;
-
-/// Puts items and note into slots, in the order they are sent.
-struct Assembly<'a> {
-    history: &'a History,
-    note: Option<&'a Note>,
-    placed: bool,
-    slots: Vec<Slot>,
-}
-
-impl<'a> Assembly<'a> {
-    const fn new(history: &'a History, note: Option<&'a Note>) -> Self {
-        Self { history, note, placed: false, slots: Vec::new() }
-    }
-
-    fn slots(mut self, items: &[Item], total: &mut usize) -> Vec<Slot> {
-        let lead = self.history.lead();
-        for item in items.iter().take(lead) {
-            self.push_item(item, "system prompt");
-        }
-        if self.note.is_some_and(|note| note.placement == Placement::System) {
-            self.push_note();
-        }
-        let mut pinned: Vec<&Item> = Vec::new();
-        let mut rest: Vec<&Item> = Vec::new();
-        for item in items.iter().skip(lead) {
-            // What is pinned before the first kept message stands in front of the note.
-            if item.pinned && rest.iter().all(|other| !other.treatment.is_sent()) {
-                pinned.push(item)
-            } else {
-                rest.push(item)
-            }
-        }
-        for item in pinned {
-            self.push_item(item, "");
-        }
-        for item in rest {
-            self.push_rest(item);
-        }
-        self.push_note();
-        *total += self
-            .slots
-            .iter()
-            .filter(|slot| slot.treatment == Treatment::Summary)
-            .map(|slot| slot.tokens)
-            .sum::<usize>();
-        self.slots
-    }
-
-    fn is_conversation(&self, item: &Item) -> bool {
-        item.treatment.is_sent() && self.history.atom(item.atom).is_some_and(|atom| atom.kind != AtomKind::System)
-    }
-
-    fn push_rest(&mut self, item: &Item) {
-        if self.note.is_some_and(|note| note.atoms.binary_search(&item.atom).is_ok()) {
-            return;
-        }
-        if self.is_conversation(item) && !self.placed {
-            let joins = self.note.is_some_and(|note| note.placement == Placement::Prefix)
-                && self.history.atom(item.atom).is_some_and(|atom| atom.kind == AtomKind::User);
-            if joins {
-                self.push_joined(item);
-                return;
-            }
-            self.push_note();
-        }
-        self.push_item(item, "");
-    }
-
-    fn push_item(&mut self, item: &Item, reason: &str) {
-        let sources = self.history.atom(item.atom).map(|atom| atom.messages.clone()).unwrap_or_default();
-        let reason = if item.reason.is_empty() { reason.to_owned() } else { item.reason.clone() };
-        if let Some(last) = self.slots.last_mut()
-            && last.treatment == Treatment::Omitted
-            && item.treatment == Treatment::Omitted
-            && last.reason == reason
-        {
-            last.sources.extend(sources);
-            return;
-        }
-        let views = item.views(self.history);
-        let tokens = views.iter().map(|view| view.tokens(self.history)).sum();
-        self.slots.push(Slot { sources, treatment: item.treatment, tokens, reason, views });
-    }
-
-    /// The note on its own.
-    fn push_note(&mut self) {
-        let Some(note) = self.note.filter(|_| !self.placed) else { return };
-        self.placed = true;
-        let views = note.views();
-        let tokens = views.iter().map(|view| view.tokens(self.history)).sum();
-        self.slots.push(Slot {
-            sources: note.sources.clone(),
-            treatment: Treatment::Summary,
-            tokens,
-            reason: note.reason.clone(),
-            views,
-        });
-    }
-
-    /// The note in front of the words of a user message: two slots, one message.
-    fn push_joined(&mut self, item: &Item) {
-        let Some(note) = self.note else { return };
-        self.placed = true;
-        let tokens = self.history.counter().text(&note.text) + 1;
-        self.slots.push(Slot {
-            sources: note.sources.clone(),
-            treatment: Treatment::Summary,
-            tokens,
-            reason: note.reason.clone(),
-            views: Vec::new(),
-        });
-        self.push_item(item, "with the summary in front of it");
-        if let Some(slot) = self.slots.last_mut() {
-            let joined =
-                slot.views.first().and_then(|view| view.message(self.history)).map(|message| note.before(message));
-            if let (Some(joined), Some(view)) = (joined, slot.views.first_mut()) {
-                *view = View::made(joined);
-            }
-        }
-    }
-}

@@ -2,6 +2,7 @@
 //!
 //! The usual answer is to *extend* the generation by the new messages; past the high mark it is a *fold*.
 
+mod assemble;
 mod draft;
 mod extend;
 mod fold;
@@ -118,7 +119,8 @@ pub fn plan(input: &Input<'_>) -> Plan {
     let before = input.generation.tokens() + added.tokens + input.budget.tools;
     let folded = reason_to_fold(input, &room, &added, before)
         .filter(|_| !input.generation.is_settled(input.history, &room))
-        .and_then(|reason| fold::fold(input, &room, before, reason).filter(|plan| is_worth_it(&room, before, plan)));
+        .map(|reason| fold::fold(input, &room, before, reason))
+        .filter(|plan| is_worth_it(&room, before, plan));
     let mut plan = folded.unwrap_or_else(|| extension(slots, before, room));
     plan.covered = input.history.len();
     plan.tokens = figures(input, &room, plan.tokens.after);
