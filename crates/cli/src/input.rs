@@ -31,13 +31,21 @@ enum Source {
 impl Input {
     /// Opens a file, or standard input for `-`.
     pub fn open(name: &str, from: Option<Wire>) -> Result<Self> {
-        let mut input = if name == "-" {
-            let mut bytes = Vec::new();
+        let mut bytes = Vec::new();
+        let (name, source) = if name == "-" {
             std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
-            Self { name: "standard input".into(), source: Source::Memory(bytes), from, document: None }
+            ("standard input", Source::Memory(bytes))
         } else {
-            Self { name: name.into(), source: Source::File(PathBuf::from(name)), from, document: None }
+            let mut file = File::open(name).with_context(|| format!("cannot open {name}"))?;
+            if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+                (name, Source::File(PathBuf::from(name)))
+            } else {
+                // A pipe can be read only once.
+                file.read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
+                (name, Source::Memory(bytes))
+            }
         };
+        let mut input = Self { name: name.to_owned(), source, from, document: None };
         if !input.has_lines()? {
             let mut bytes = Vec::new();
             input.reader()?.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", input.name))?;
@@ -79,7 +87,10 @@ impl Input {
             if reader.read_until(b'\n', &mut line).with_context(|| format!("cannot read {}", self.name))? == 0 {
                 break;
             }
-            if !line.trim_ascii().is_empty() {
+            // The line's end is not part of it: what is cut off is missing on this line, not on the next.
+            let length = line.trim_ascii_end().len();
+            line.truncate(length);
+            if !line.is_empty() {
                 visit(self.parse(line, number)?)?;
             }
         }
@@ -127,7 +138,12 @@ impl Input {
     }
 }
 
-/// Standard output, buffered; colours only on a terminal.
-pub fn output() -> impl Write {
-    std::io::BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(std::io::stdout()))
+/// Standard output for people, buffered; colours only on a terminal.
+pub fn output() -> Box<dyn Write> {
+    Box::new(std::io::BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(std::io::stdout())))
+}
+
+/// Standard output for programs, buffered: nothing in it is touched.
+pub fn raw_output() -> Box<dyn Write> {
+    Box::new(std::io::BufWriter::with_capacity(1 << 16, std::io::stdout()))
 }

@@ -54,7 +54,7 @@ fn from_environment(preset: &str) -> Result<Vec<(String, String)>> {
             let shown = if value.is_empty() { "empty" } else { value.as_str() };
             let refused = |error| anyhow!("{MAX_MESSAGE_HISTORY} is {shown}: {error}");
             Policy::preset_with(preset, std::slice::from_ref(&setting)).map_err(refused)?;
-            Ok(vec![setting, ("fold.messages".to_owned(), value)])
+            Ok(vec![setting])
         }
         _ => Ok(Vec::new()),
     }
@@ -67,7 +67,10 @@ pub fn model(name: Option<&str>) -> (&'static Model, Option<Warning>) {
     }
     let model = Model::unknown();
     let who = name.map_or_else(|| "no model is named".to_owned(), |name| format!("the model {name:?} is unknown"));
-    let text = format!("{who}: a window of {} tokens and careful estimates are assumed", model.input_window());
+    let text = format!(
+        "{who}: careful estimates are used, and a window of {} tokens unless one is given",
+        model.input_window()
+    );
     (model, Some(Warning::new(Oddity::UnknownModel, text)))
 }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -76,12 +77,23 @@ impl<'de> Deserialize<'de> for Fields<'de> {
                 while let Some((key, value)) = map.next_entry::<Loose, &'de RawValue>()? {
                     fields.push((key.text, value));
                 }
-                Ok(Fields(fields))
+                Ok(Fields(last_of_each(fields)))
             }
         }
 
         deserializer.deserialize_map(FieldsVisitor)
     }
+}
+
+/// Of fields with the same name the last one counts, as for every other reader of JSON.
+fn last_of_each<'a>(fields: Vec<(String, &'a RawValue)>) -> Vec<(String, &'a RawValue)> {
+    let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    if names.windows(2).all(|pair| !matches!(pair, [a, b] if a == b)) {
+        return fields;
+    }
+    let mut last: FxHashMap<String, &'a RawValue> = fields.iter().cloned().collect();
+    fields.into_iter().filter_map(|(name, _)| last.remove_entry(&name)).collect()
 }
 
 /// A string in which lone surrogates were replaced by U+FFFD.
@@ -159,7 +171,41 @@ pub fn is_null(json: &str) -> bool {
     json.trim() == "null"
 }
 
-/// Whether a text is one complete JSON object, which serde's readers also accept (depth, strings).
+/// JSON text in which escapes of half a UTF-16 pair were replaced; `None` when there are none.
+#[must_use]
+pub fn mend_escapes(json: &str) -> Option<String> {
+    if !json.contains("\\u") {
+        return None;
+    }
+    let mut mended = String::with_capacity(json.len());
+    let mut rest = json;
+    let mut changed = false;
+    while let Some((before, after)) = rest.split_once('\\') {
+        mended.push_str(before);
+        let taken = match (unit(after), after.get(5..).and_then(|next| next.strip_prefix('\\')).and_then(unit)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 11,
+            (Some(0xD800..=0xDFFF), _) => {
+                changed = true;
+                mended.push_str("\\ufffd");
+                rest = after.get(5..).unwrap_or_default();
+                continue;
+            }
+            _ => after.chars().next().map_or(0, char::len_utf8),
+        };
+        mended.push('\\');
+        mended.push_str(after.get(..taken).unwrap_or_default());
+        rest = after.get(taken..).unwrap_or_default();
+    }
+    mended.push_str(rest);
+    changed.then_some(mended)
+}
+
+/// The UTF-16 unit that `uXXXX` stands for.
+fn unit(escape: &str) -> Option<u16> {
+    u16::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok()
+}
+
+/// Whether a text is one complete JSON object.
 #[must_use]
 pub fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
@@ -201,7 +247,7 @@ pub fn array<V: AsRef<str>>(elements: impl IntoIterator<Item = V>) -> String {
     json
 }
 
-/// The same JSON on one line: line breaks between tokens go, everything else stays byte for byte.
+/// The same JSON on one line: line breaks between tokens go, with the indentation behind them; nothing else changes.
 #[must_use]
 pub fn one_line(json: &str) -> std::borrow::Cow<'_, str> {
     // A raw line break cannot stand inside a JSON string, so each one is white space between tokens.
@@ -224,6 +270,12 @@ mod tests {
     }
 
     #[test]
+    fn of_a_field_twice_the_last_counts() {
+        let fields = Fields::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
+        assert_eq!(fields.iter().collect::<Vec<_>>(), [("a", "3"), ("b", "2")]);
+    }
+
+    #[test]
     fn lone_surrogates_become_one_replacement_each() {
         let loose = string(r#""a\ud800b\udc00c 😀""#).unwrap();
         assert_eq!(loose, Loose { text: "a\u{FFFD}b\u{FFFD}c 😀".into(), mended: true });
@@ -233,6 +285,19 @@ mod tests {
     #[test]
     fn a_key_with_a_lone_surrogate_is_read() {
         assert_eq!(Fields::parse(r#"{"\ud800":1}"#).unwrap().get("\u{FFFD}"), Some("1"));
+    }
+
+    #[test]
+    fn halves_of_pairs_are_mended_inside_json_text() {
+        let mend = |json: &str| mend_escapes(json).unwrap_or_else(|| json.to_owned());
+        assert_eq!(mend(r#"{"a":"\ud83d"}"#), r#"{"a":"\ufffd"}"#);
+        assert_eq!(mend(r#"{"a":"\ud83d\ude00 \udc00x"}"#), r#"{"a":"\ud83d\ude00 \ufffdx"}"#);
+        assert_eq!(
+            mend(r#""\\ud83d stays: the backslash is escaped""#),
+            r#""\\ud83d stays: the backslash is escaped""#
+        );
+        assert_eq!(mend_escapes(r#"{"a":"\u00e9\n"}"#), None);
+        assert_eq!(mend(r#""\ud83"#), r#""\ud83"#);
     }
 
     #[test]

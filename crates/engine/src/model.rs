@@ -100,10 +100,9 @@ impl Model {
     pub fn known(name: &str) -> Option<&'static Self> {
         let name = name.to_ascii_lowercase();
         let starts = name.char_indices().filter(|(_, c)| matches!(c, '/' | '.')).map(|(at, _)| at + 1);
-        std::iter::once(0)
-            .chain(starts)
-            .filter_map(|start| name.get(start..))
-            .find_map(|tail| MODELS.model.iter().filter(|m| tail.starts_with(&m.prefix)).max_by_key(|m| m.prefix.len()))
+        let tails: Vec<&str> = std::iter::once(0).chain(starts).filter_map(|start| name.get(start..)).collect();
+        let fits = |model: &&Self| tails.iter().any(|tail| tail.starts_with(&model.prefix));
+        MODELS.model.iter().filter(fits).max_by_key(|model| model.prefix.len())
     }
 
     /// The conservative entry for a model nobody described: a real limit, never "no limit".
@@ -159,6 +158,7 @@ mod tests {
         assert_eq!(prefix("gpt-4.1"), Some("gpt-4.1"));
         assert_eq!(prefix("anthropic/claude-opus-4-6"), Some("claude-opus-4-6"));
         assert_eq!(prefix("us.anthropic.claude-sonnet-4-5-v1:0"), Some("claude-sonnet-4-5"));
+        assert_eq!(prefix("qwen/qwen3-32b"), Some("qwen3"));
         assert_eq!(prefix("nobody-knows-me"), None);
         assert_eq!(prefix(""), None);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use rustc_hash::FxHashSet;
 
-use crate::message::{Message, Role};
+use crate::message::{Body, Message, Role};
 
 /// A rule that a list of messages breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,8 @@ impl<'a> Checker<'a> {
             }
             self.answering = true;
         }
-        let speaks = message.role == Role::Assistant || message.has_text() || message.role == Role::System;
+        let other = message.parts.iter().any(|part| !matches!(part.body, Body::Result(_)));
+        let speaks = message.role == Role::Assistant || message.role == Role::System || other;
         let continues = message.role == Role::Assistant && !self.answering;
         if speaks && !continues {
             self.close(at);

@@ -23,6 +23,8 @@ pub enum Oddity {
     BadArguments,
     /// A part that its speaker cannot say: a user's call, an assistant's result.
     MisplacedPart,
+    /// A field of another type than its wire gives it.
+    WrongType,
     /// A message that does not say who speaks.
     MissingRole,
     /// Content that is null where the wire wants some.

@@ -12,6 +12,10 @@ pub enum Event {
     System(Words),
     /// A user message.
     User(Words),
+    /// A user message with a picture.
+    Picture(Words),
+    /// Something of the wire's own that the user sends.
+    Own,
     /// An assistant message, with thinking, words and calls.
     Assistant {
         /// Thinking, where there is some.
@@ -25,6 +29,8 @@ pub enum Event {
     Result {
         /// The call's id.
         id: String,
+        /// The tool that answers.
+        name: String,
         /// The output.
         words: Words,
         /// Whether it failed.
@@ -37,6 +43,8 @@ pub enum Event {
 pub struct CallEvent {
     /// Its id, perhaps empty or used before.
     pub id: String,
+    /// The tool.
+    pub name: String,
     /// The arguments, perhaps no JSON.
     pub arguments: String,
 }
@@ -78,23 +86,26 @@ fn arguments() -> impl Strategy<Value = String> {
         6 => "[a-z/_.]{1,20}".prop_map(|path| format!("{{\"path\":\"{path}\",\"n\":1.0,\"big\":1152921504606846976}}")),
         1 => Just(String::new()),
         1 => Just("not json".to_owned()),
+        1 => Just(r#"{"half":"\ud83d","whole":"\ud83d\ude00"}"#.to_owned()),
         1 => Just("[1,2]".to_owned()),
         1 => (100_usize..3_000).prop_map(|n| format!("{{\"path\":\"a.rs\",\"body\":\"{}\"}}", "x = 1; ".repeat(n / 7))),
     ]
 }
 
 fn call() -> impl Strategy<Value = CallEvent> {
-    (id(), arguments()).prop_map(|(id, arguments)| CallEvent { id, arguments })
+    let name = prop_oneof![3 => Just("tool"), 2 => Just("other"), 1 => Just("")].prop_map(str::to_owned);
+    (id(), name, arguments()).prop_map(|(id, name, arguments)| CallEvent { id, name, arguments })
 }
 
-fn result(id: String) -> impl Strategy<Value = Event> {
-    (words(), any::<bool>()).prop_map(move |(words, is_error)| Event::Result { id: id.clone(), words, is_error })
+fn result(id: String, name: String) -> impl Strategy<Value = Event> {
+    let event = move |(words, is_error)| Event::Result { id: id.clone(), name: name.clone(), words, is_error };
+    (words(), any::<bool>()).prop_map(event)
 }
 
 /// A step as it should be: calls, and a result for each, in any order; some results are lost.
 fn step() -> impl Strategy<Value = Vec<Event>> {
     (weighted(0.2, text()), words(), vec(call(), 1..4), any::<u8>()).prop_flat_map(|(thinking, words, calls, lost)| {
-        let results: Vec<_> = calls.iter().map(|call| result(call.id.clone())).collect();
+        let results: Vec<_> = calls.iter().map(|call| result(call.id.clone(), call.name.clone())).collect();
         results.prop_map(move |mut results| {
             if lost < 24 {
                 results.pop();
@@ -113,10 +124,12 @@ fn step() -> impl Strategy<Value = Vec<Event>> {
 fn events() -> impl Strategy<Value = Vec<Event>> {
     prop_oneof![
         5 => words().prop_map(|words| vec![Event::User(words)]),
+        1 => words().prop_map(|words| vec![Event::Picture(words)]),
+        1 => Just(vec![Event::Own]),
         8 => step(),
         4 => (weighted(0.1, text()), words()).prop_map(|(thinking, words)| vec![Event::Assistant { thinking, words, calls: Vec::new() }]),
         1 => words().prop_map(|words| vec![Event::System(words)]),
-        1 => id().prop_flat_map(result).prop_map(|result| vec![result]),
+        1 => id().prop_flat_map(|id| result(id, "tool".to_owned())).prop_map(|result| vec![result]),
     ]
 }
 

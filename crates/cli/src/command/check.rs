@@ -7,7 +7,8 @@ use anyhow::Result;
 use waterline::message::Wire;
 use waterline_provider::wire;
 
-use crate::input::{Input, output};
+use crate::input::{Input, output, raw_output};
+use crate::show::plain;
 
 /// Check anyone's message list against the rules of a wire
 ///
@@ -27,7 +28,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let input = Input::open(&arguments.file, arguments.wire)?;
     input.count()?;
-    let mut out = output();
+    let mut out = if arguments.json { raw_output() } else { output() };
     let (mut conversations, mut invalid) = (0, 0);
     input.each(|conversation| {
         let list: Vec<&str> = conversation.list().collect();
@@ -44,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             writeln!(out, "{line}")?;
         } else {
             for violation in found {
-                writeln!(out, "{id}: {violation}")?;
+                writeln!(out, "{}", plain(&format!("{id}: {violation}")))?;
             }
         }
         Ok(())

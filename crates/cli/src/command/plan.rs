@@ -13,7 +13,7 @@ use waterline::tokens::Calibration;
 use waterline::warning::{Oddity, Warning};
 use waterline_provider::wire::{self, Conversation, Rendered};
 
-use crate::input::{Input, output};
+use crate::input::{Input, output, raw_output};
 use crate::settings;
 use crate::show;
 
@@ -60,6 +60,8 @@ pub struct Report<'a> {
     pub tokens: &'a Figures,
     pub slots: &'a [Slot],
     pub warnings: &'a [Warning],
+    /// Tokens of the tool definitions.
+    pub tools: usize,
     /// Messages that stood outside the list; they have no index.
     pub outside: usize,
 }
@@ -77,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let input = Input::open(&arguments.file, arguments.from)?;
     let count = input.count()?;
     let name = input.name().to_owned();
-    let mut out = output();
+    let mut out = if arguments.json { raw_output() } else { output() };
     let mut at = 0;
     input.each(|conversation| {
         report(arguments, &policy, conversation, at, |report| {
@@ -116,7 +118,7 @@ fn report(
     let mut generation = Generation::new();
     let planned =
         plan(&PlanInput { history: &history, generation: &generation, policy, budget, model, summaries: &[] });
-    warnings.extend(history.warnings().iter().chain(&planned.warnings).cloned());
+    warnings.extend(history.warnings().iter().chain(&history.loose_ends()).chain(&planned.warnings).cloned());
     let (action, tokens) = (planned.action.clone(), planned.tokens);
     generation.freeze(&history, planned);
     let context: Vec<&Message> = generation.context(&history).collect();
@@ -144,6 +146,7 @@ fn report(
         tokens: &tokens,
         slots: generation.slots(),
         warnings: &warnings,
+        tools: budget.tools,
         outside: conversation.outside,
     })
 }

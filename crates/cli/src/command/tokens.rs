@@ -8,9 +8,9 @@ use waterline::message::{Body, Message, Role, Wire};
 use waterline::tokens::{Counter, Method};
 use waterline_provider::wire::Conversation;
 
-use crate::input::{Input, output};
+use crate::input::{Input, output, raw_output};
 use crate::settings;
-use crate::show::number;
+use crate::show::{number, plain};
 
 /// Count the tokens of a conversation
 #[derive(Debug, clap::Args)]
@@ -56,7 +56,7 @@ impl Tally {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let input = Input::open(&arguments.file, arguments.from)?;
     let several = input.count()? > 1;
-    let mut out = output();
+    let mut out = if arguments.json { raw_output() } else { output() };
     let mut at = 0;
     input.each(|conversation| {
         let name = arguments.model.as_deref().or(conversation.model.as_deref());
@@ -74,10 +74,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             });
             writeln!(out, "{line}")?;
         } else if several {
-            writeln!(out, "{:>10}  {id}", number(tally.total()))?;
+            writeln!(out, "{:>10}  {}", number(tally.total()), plain(&id))?;
         } else {
             if let Some(warning) = warning.filter(|_| arguments.with.is_none()) {
-                writeln!(out, "{warning}")?;
+                writeln!(out, "{}", plain(&warning.to_string()))?;
             }
             writeln!(out, "{} tokens ({})", number(tally.total()), counter.method())?;
             for (what, count, tokens) in &tally.rows {

@@ -19,6 +19,11 @@ pub fn number(n: usize) -> String {
     apart
 }
 
+/// What comes from a file must not steer the terminal.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -9,7 +9,7 @@ use waterline::history::AtomKind;
 use waterline::plan::{Action, Slot, Treatment};
 use waterline::warning::Oddity;
 
-use super::number;
+use super::{number, plain};
 use crate::command::plan::Report;
 
 const BAR: usize = 12;
@@ -23,6 +23,15 @@ struct Row {
     tokens: usize,
     text: String,
     turn: usize,
+}
+
+impl Row {
+    /// Whether a slot was treated as the row's last one was: in the same turn, or for the same reason.
+    fn joins(&self, slot: &Slot, turn: usize) -> bool {
+        let same_turn = self.turn == turn && slot.reason.is_empty();
+        let same_reason = !slot.treatment.is_sent() && self.text == slot.reason;
+        self.treatment == slot.treatment && (same_turn || same_reason)
+    }
 }
 
 /// One conversation in full.
@@ -39,6 +48,16 @@ pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()
         let tokens = if row.tokens == 0 { String::new() } else { number(row.tokens) };
         write!(out, "{range:<wide$}  {style}{:<9}{style:#} {tokens:>8}  ", row.treatment.name())?;
         writeln!(out, "{style}{}{style:#}  {}", bar(row.tokens, most), cut(&row.text, room))?;
+    }
+    if report.tools > 0 {
+        writeln!(
+            out,
+            "{:<wide$}  {:<9} {:>8}  {:<BAR$}  tool definitions",
+            "–",
+            "",
+            number(report.tools),
+            bar(report.tools, most)
+        )?;
     }
     warnings(out, report)
 }
@@ -65,7 +84,8 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
 
 fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
     let tokens = report.tokens;
-    let model = report.model_name.unwrap_or("no model named");
+    let model = plain(report.model_name.unwrap_or("no model named"));
+    let name = plain(name);
     let counting = report.history.counter().method();
     writeln!(
         out,
@@ -86,6 +106,7 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         Action::Extend if tokens.after > tokens.window => {
             writeln!(out, "nothing can be folded, and it does not fit\n")?
         }
+        Action::Extend if report.rendered.messages.is_empty() => writeln!(out, "there is nothing to send\n")?,
         Action::Extend => writeln!(out, "everything fits: nothing was folded\n")?,
         Action::Fold { reason, .. } => writeln!(out, "folded, because {reason}\n")?,
     }
@@ -101,7 +122,7 @@ fn rows(report: &Report<'_>) -> Vec<Row> {
     for slot in report.slots {
         let turn = turn(slot, report);
         match rows.last_mut() {
-            Some(row) if row.turn == turn && row.treatment == slot.treatment && slot.reason.is_empty() => {
+            Some(row) if row.joins(slot, turn) => {
                 row.sources.extend(&slot.sources);
                 row.tokens += slot.tokens;
             }
@@ -189,7 +210,8 @@ fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     kinds.sort_unstable();
     kinds.dedup();
     if !kinds.is_empty() {
-        writeln!(out, "\n{BOLD}{} warnings{BOLD:#}", report.warnings.len())?;
+        let word = if report.warnings.len() == 1 { "warning" } else { "warnings" };
+        writeln!(out, "\n{BOLD}{} {word}{BOLD:#}", report.warnings.len())?;
     }
     for kind in kinds {
         let same: Vec<_> = report.warnings.iter().filter(|warning| warning.oddity == kind).collect();
@@ -223,9 +245,4 @@ fn cut(text: &str, columns: usize) -> String {
         shown.push(character);
     }
     shown + "…"
-}
-
-/// What comes from a file must not steer the terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }

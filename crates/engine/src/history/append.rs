@@ -147,7 +147,10 @@ impl History {
         let had_results = view.results().next().is_some();
         let home = self.match_results(index, view);
         if view.has_text() || view.role == Role::User && !had_results && !view.parts.is_empty() {
-            self.latest_user = Some(index);
+            self.latest_words = Some(index);
+            if !is_all_reminder(view) || self.latest_user.is_none() {
+                self.latest_user = Some(index);
+            }
         }
         match home {
             Some(atom) => {
@@ -164,8 +167,7 @@ impl History {
         if self.atoms.last().is_some_and(|atom| atom.kind == AtomKind::User) {
             self.warn(index, Oddity::RepeatedUser, "two user messages in a row; joined where the wire needs it");
         }
-        let reminder = view.texts().all(is_reminder) && !view.has_image();
-        if !reminder || self.turns.is_empty() {
+        if !is_all_reminder(view) || self.turns.is_empty() {
             self.turns.push(self.atoms.len());
         }
         self.open_atom(AtomKind::User, index)
@@ -197,16 +199,18 @@ impl History {
             })
             .collect();
         let alone = results.len() == 1 && view.parts.len() == 1;
-        let mut home = None;
+        // A message can belong to one step only: of several that it answers, the newest.
+        let home = results.iter().filter_map(|(_, given, _)| self.waits_for(given)).max();
+        let mut answers = false;
         let mut unwanted = Vec::new();
         for (at, given, name) in results {
-            let call = self.find_call(&given, name.as_deref(), home);
-            let Some((atom, call)) = call else {
+            let call = home.and_then(|home| self.find_call(home, &given, name.as_deref()));
+            let Some(call) = call else {
                 unwanted.push(at);
                 self.refuse_result(index, &given, alone);
                 continue;
             };
-            home = Some(atom);
+            answers = true;
             if call.id != given {
                 rename(view, at, &call.id);
             }
@@ -223,34 +227,37 @@ impl History {
                 !unwanted.contains(&(at - 1))
             });
         }
-        home
+        home.filter(|_| answers)
     }
 
     fn refuse_result(&mut self, index: usize, given: &str, alone: bool) {
-        if self.links.was_answered(given) {
+        if self.links.waiting_for(given).is_some() {
+            let text =
+                format!("the result of {given:?} belongs to an earlier step than the others beside it; it is not sent");
+            self.warn(index, Oddity::LateResult, text);
+        } else if self.links.was_answered(given) {
             self.warn(index, Oddity::SecondResult, format!("a second result for call {given:?} is not sent"));
         } else {
-            self.warn(
-                index,
-                Oddity::OrphanResult,
-                format!("a result for {given:?}, a call that was never made, is not sent"),
-            );
+            let text = format!("a result for {given:?}, a call that was never made, is not sent");
+            self.warn(index, Oddity::OrphanResult, text);
             if alone {
                 self.links.remember_early(given, index);
             }
         }
     }
 
-    /// The call a result answers, taken off the open ones. All results of one message must belong to one atom.
-    fn find_call(&mut self, given: &str, name: Option<&str>, home: Option<usize>) -> Option<(usize, OpenCall)> {
+    /// The atom that waits for a result of this id; one without an id goes to the newest step.
+    fn waits_for(&self, given: &str) -> Option<usize> {
         let by_id = if given.is_empty() { None } else { self.links.waiting_for(given) };
-        let atom = by_id.or(self.newest_exchange)?;
-        if home.is_some_and(|home| home != atom) {
-            return None;
-        }
+        by_id.or(self.newest_exchange)
+    }
+
+    /// The call of an atom that a result answers, taken off the open ones.
+    fn find_call(&mut self, atom: usize, given: &str, name: Option<&str>) -> Option<OpenCall> {
+        let by_id = !given.is_empty() && self.links.waiting_for(given) == Some(atom);
         let open = &mut self.atoms.get_mut(atom)?.open;
         let fits = |call: &OpenCall| {
-            if by_id.is_some() {
+            if by_id {
                 call.given == given
             } else {
                 // One side has no id: the order and the name must do.
@@ -263,7 +270,7 @@ impl History {
             open.shrink_to_fit();
         }
         self.links.answered(&call.given);
-        Some((atom, call))
+        Some(call)
     }
 }
 
@@ -274,6 +281,12 @@ fn name_tool(view: &mut Cow<'_, Message>, at: usize, name: &str) {
     if let Some(Body::Result(result)) = message.parts.get_mut(at).map(|part| &mut part.body) {
         result.name = Some(name.to_owned());
     }
+}
+
+/// Whether a message says nothing but notes of a program.
+fn is_all_reminder(view: &Message) -> bool {
+    let others = view.parts.iter().any(|part| !matches!(part.body, Body::Text(_) | Body::Result(_)));
+    view.has_text() && !others && view.texts().all(is_reminder)
 }
 
 fn rename(view: &mut Cow<'_, Message>, at: usize, id: &str) {

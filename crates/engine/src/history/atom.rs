@@ -67,7 +67,7 @@ impl Atom {
     #[must_use]
     pub const fn unsendable_reason(&self) -> &'static str {
         match self.kind {
-            AtomKind::Orphan => "a result whose call is not in the history",
+            AtomKind::Orphan => "a result that no call before it waits for",
             AtomKind::Thought => "thinking without an answer",
             _ => "an empty message",
         }

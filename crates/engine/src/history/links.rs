@@ -5,8 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The calls and results seen so far, by the ids they came with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
-    /// Every id that is sent, so that none is sent twice.
-    used: FxHashSet<String>,
+    /// Every id that is sent, with the number that the next one like it gets, so that none is sent twice.
+    used: FxHashMap<String, usize>,
     /// For each id that calls came with, the atoms that wait for a result of it.
     waiting: FxHashMap<String, Vec<usize>>,
     /// Ids that got their answer.
@@ -19,12 +19,17 @@ impl Links {
     /// The id under which a call is sent: its own where that is free, else a new one.
     pub(super) fn claim(&mut self, given: &str, message: usize, part: usize) -> String {
         let wished = if given.is_empty() { format!("call_{message}_{part}") } else { given.to_owned() };
-        let mut id = wished.clone();
-        let mut round = 2;
-        while !self.used.insert(id.clone()) {
-            id = format!("{wished}_{round}");
+        let Some(mut round) = self.used.get(&wished).copied() else {
+            self.used.insert(wished.clone(), 2);
+            return wished;
+        };
+        let mut id = format!("{wished}_{round}");
+        while self.used.contains_key(&id) {
             round += 1;
+            id = format!("{wished}_{round}");
         }
+        self.used.insert(wished, round + 1);
+        self.used.insert(id.clone(), 2);
         id
     }
 

@@ -17,7 +17,7 @@ use std::ops::Range;
 use crate::ledger::Index;
 use crate::message::Message;
 use crate::tokens::Counter;
-use crate::warning::Warning;
+use crate::warning::{Oddity, Warning};
 use links::Links;
 
 #[derive(Clone, Debug)]
@@ -39,6 +39,7 @@ pub struct History {
     lead: usize,
     newest_exchange: Option<usize>,
     latest_user: Option<usize>,
+    latest_words: Option<usize>,
     links: Links,
     values: Index,
     warnings: Vec<Warning>,
@@ -143,6 +144,26 @@ impl History {
     #[must_use]
     pub const fn latest_user(&self) -> Option<usize> {
         self.latest_user
+    }
+
+    /// The newest message with words in the user's place, a program's notes included.
+    #[must_use]
+    pub const fn latest_words(&self) -> Option<usize> {
+        self.latest_words
+    }
+
+    /// Calls that have no result yet and thinking that has no answer yet: what is odd if nothing more comes.
+    #[must_use]
+    pub fn loose_ends(&self) -> Vec<Warning> {
+        let open = self.atoms.iter().flat_map(|atom| &atom.open).map(|call| {
+            let text = format!("the call of {} has no result; answered as interrupted", call.name);
+            Warning::at(call.message, Oddity::UnansweredCall, text)
+        });
+        let thoughts = self.atoms.iter().filter(|atom| atom.kind == AtomKind::Thought);
+        let thoughts = thoughts
+            .filter_map(|atom| atom.messages.first())
+            .map(|&message| Warning::at(message, Oddity::DanglingThought, "thinking without an answer is not sent"));
+        open.chain(thoughts).collect()
     }
 
     /// The values seen so far, for the ledger.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Atom, History, OpenCall};
-use crate::message::{Body, Form, Message, Role};
+use crate::message::{Body, Form, Message, Part, Role};
 
 /// The text that answers a call whose result never came.
 const INTERRUPTED: &str = "[interrupted: no result was recorded for this call]";
@@ -71,7 +71,9 @@ impl History {
 
     /// Words that stand between two results are moved behind the last one; no wire takes them in between.
     fn words_last(&self, views: Vec<View>) -> Vec<View> {
-        let speaks = |view: &View| view.message(self).is_some_and(|m| m.role != Role::Assistant && m.has_text());
+        let is_other = |part: &Part| !matches!(part.body, Body::Result(_));
+        let speaks =
+            |view: &View| view.message(self).is_some_and(|m| m.role != Role::Assistant && m.parts.iter().any(is_other));
         if !views.iter().rev().skip(1).any(speaks) {
             return views;
         }

@@ -46,6 +46,8 @@ pub struct Draft<'a> {
     pub summary: Option<Summarise>,
     /// Whether the context before the fold held a summary: then the next one must hold one too.
     pub had_summary: bool,
+    /// Atoms of the conversation that the context before the fold did not show.
+    pub hidden: Vec<usize>,
     stages: &'a [Arc<dyn Stage>],
     items: Vec<Item>,
     total: usize,
@@ -58,12 +60,16 @@ impl Item {
     pub fn new(history: &History, atom: usize) -> Self {
         let known = history.atom(atom);
         let sendable = known.is_some_and(Atom::is_sendable);
-        let answers = known.map_or(0, |atom| atom.open.len() * ANSWER_TOKENS);
+        let answered = known.is_some_and(|atom| atom.open.is_empty());
+        let tokens = || match known {
+            Some(atom_known) if answered => atom_known.tokens,
+            _ => history.views(atom, 0).iter().map(|view| view.tokens(history)).sum(),
+        };
         Self {
             atom,
             treatment: if sendable { Treatment::Verbatim } else { Treatment::Omitted },
             views: None,
-            tokens: if sendable { known.map_or(0, |atom| atom.tokens) + answers } else { 0 },
+            tokens: if sendable { tokens() } else { 0 },
             reason: known.filter(|_| !sendable).map_or_else(String::new, |atom| atom.unsendable_reason().to_owned()),
             pinned: false,
             held: false,
@@ -109,9 +115,6 @@ impl Item {
     }
 }
 
-/// About what an answer to an open call takes.
-const ANSWER_TOKENS: usize = 20;
-
 impl<'a> Draft<'a> {
     /// A draft in which everything is kept.
     #[must_use]
@@ -127,6 +130,7 @@ impl<'a> Draft<'a> {
             warnings: Vec::new(),
             summary: None,
             had_summary: input.generation.has_summary(),
+            hidden: input.generation.hidden(history),
             stages: &input.policy.stages,
             items,
             total,
@@ -176,13 +180,6 @@ impl<'a> Draft<'a> {
         kept.into_iter()
     }
 
-    /// The messages of the conversation that are still sent.
-    #[must_use]
-    pub fn kept_messages(&self) -> usize {
-        let kept = self.history.atoms().iter().enumerate().filter(|&(at, _)| self.is_kept(at));
-        kept.map(|(_, atom)| atom.messages.len()).sum()
-    }
-
     /// The turns of which something is still sent, oldest first.
     #[must_use]
     pub fn kept_turns(&self) -> Vec<usize> {
@@ -199,8 +196,9 @@ impl<'a> Draft<'a> {
     /// Whether an atom must stay whatever a policy says: the newest user message and the newest step.
     #[must_use]
     pub fn is_protected(&self, at: usize) -> bool {
-        let latest = self.history.latest_user().and_then(|message| self.history.atom_of(message));
-        latest == Some(at) || Some(at) == self.newest()
+        let said = [self.history.latest_user(), self.history.latest_words()];
+        let said = said.into_iter().flatten().filter_map(|message| self.history.atom_of(message));
+        said.into_iter().any(|latest| latest == at) || Some(at) == self.newest()
     }
 
     fn newest(&self) -> Option<usize> {
@@ -260,13 +258,6 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Says why an atom is kept, where that is not plain.
-    pub fn explain(&mut self, at: usize, reason: impl Into<String>) {
-        if let Some(item) = self.items.get_mut(at) {
-            item.reason = reason.into();
-        }
-    }
-
     /// Pins an atom: it is kept in front of the summary.
     pub fn pin(&mut self, at: usize, reason: impl Into<String>) {
         if self.is_kept(at)
@@ -292,10 +283,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Sends other messages for an atom, whatever their size.
-    pub(super) fn rewrite(&mut self, at: usize, views: Vec<View>) {
+    pub(super) fn rewrite(&mut self, at: usize, views: Vec<View>, reason: &str) {
         self.change(at, |item, history| {
             item.tokens = views.iter().map(|view| view.tokens(history)).sum();
             item.views = Some(views);
+            if item.reason.is_empty() {
+                reason.clone_into(&mut item.reason);
+            }
         });
     }
 
@@ -315,6 +309,11 @@ impl<'a> Draft<'a> {
         let sizes: Vec<usize> = views.iter().map(|view| view.tokens(history)).collect();
         let level = level(&sizes, target);
         self.reduce(at, Treatment::Trimmed, reason, |message| reduce::clip(message, history.counter(), level))
+    }
+
+    /// Lets go of what was held.
+    pub(super) fn release(&mut self) {
+        self.items.iter_mut().for_each(|item| item.held = false);
     }
 
     /// Keeps an atom from now on, also if it was dropped.

@@ -64,9 +64,5 @@ fn hidden_atoms(input: &Input<'_>) -> Vec<usize> {
     if !input.policy.stages.iter().any(|stage| stage.recalls()) {
         return Vec::new();
     }
-    let slots = input.generation.slots().iter().filter(|slot| !slot.treatment.is_sent());
-    let mut atoms: Vec<usize> =
-        slots.flat_map(|slot| &slot.sources).filter_map(|&message| input.history.atom_of(message)).collect();
-    atoms.dedup();
-    atoms
+    input.generation.hidden(input.history)
 }

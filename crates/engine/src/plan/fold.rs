@@ -7,7 +7,8 @@ use super::draft::Draft;
 use super::room::Room;
 use super::{Action, Figures, Input, Plan, Wanted};
 use crate::history::{AtomKind, History, View};
-use crate::message::{Body, Form, Message, Role};
+use crate::json::{self, Fields};
+use crate::message::{Body, Form, Message, Part, Role, Wire};
 use crate::stage::{Emergency, Mode, Stage};
 use crate::summary::Note;
 
@@ -18,7 +19,7 @@ pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String
     for stage in &input.policy.stages {
         stage.fold(&mut draft);
     }
-    come_down(&mut draft, before);
+    come_down(&mut draft, input.policy.fold.low.is_some(), before);
     for at in draft.newest_first() {
         draft.arrive(at);
     }
@@ -28,7 +29,16 @@ pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String
     let (items, warnings, mut total) = draft.into_parts();
     let slots = Assembly::new(input.history, note.as_ref()).slots(&items, &mut total);
     let tokens = Figures { after: total, ..Figures::default() };
-    Plan { action: Action::Fold { reason, from: before }, slots, wanted, tokens, warnings, covered: 0, room: *room }
+    Plan {
+        action: Action::Fold { reason, from: before },
+        slots,
+        wanted,
+        tokens,
+        warnings,
+        covered: 0,
+        room: *room,
+        refused: None,
+    }
 }
 
 /// A system message that says what another one says already is not needed twice: of those in front the first stays, of
@@ -48,14 +58,16 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
     }
 }
 
-/// A fold that tokens started comes down to the low mark, oldest first.
-fn come_down(draft: &mut Draft<'_>, before: usize) {
-    if before <= draft.room.high {
+/// A fold that tokens started comes down to the low mark, oldest first; one that the window forces, by a tenth at least.
+fn come_down(draft: &mut Draft<'_>, has_low: bool, before: usize) {
+    let room = draft.room;
+    if before <= room.high || !has_low && before <= room.window {
         return;
     }
-    let room = draft.room;
     let note = draft.summary.as_ref().map_or(0, |settings| room.tokens(settings.max) + room.tokens(settings.ledger));
-    let goal = room.low - note.min((room.low - room.fixed.min(room.low)) / 2);
+    let tenth = before.saturating_sub(room.fixed).div_ceil(10);
+    let low = if before > room.window { room.low.min(before - tenth) } else { room.low };
+    let goal = low - note.min(low.saturating_sub(room.fixed) / 2);
     let oldest_first: Vec<usize> = draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
     for at in oldest_first {
         if draft.total() <= goal {
@@ -82,6 +94,7 @@ fn rescue(draft: &mut Draft<'_>, input: &Input<'_>) {
 
 /// What is kept must not begin in the middle of a turn: the user message that opens it stays too.
 fn start_with_user(draft: &mut Draft<'_>) {
+    draft.release();
     let items = draft.items().iter().enumerate();
     let kept = items.filter(|(_, item)| !item.pinned).map(|(at, _)| at).find(|&at| draft.is_kept(at));
     let Some(first) = kept.filter(|&at| draft.kind(at) != AtomKind::User) else { return };
@@ -103,18 +116,33 @@ fn start_with_user(draft: &mut Draft<'_>) {
 fn drop_old_thinking(draft: &mut Draft<'_>) {
     let from = if draft.model.preserved_thinking { usize::MAX } else { draft.running() };
     for at in draft.newest_first().filter(|&at| at < from) {
-        let thinks = |message: &Message| message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)));
         let views = draft.views(at);
-        if !views.iter().filter_map(|view| view.message(draft.history)).any(thinks) {
+        if !views.iter().filter_map(|view| view.message(draft.history)).any(thinks_or_is_bound) {
             continue;
         }
         let bare: Vec<View> = views.into_iter().filter_map(|view| without_thinking(draft.history, view)).collect();
-        draft.rewrite(at, bare);
+        draft.rewrite(at, bare, "without its thinking");
     }
 }
 
-/// The message without thinking; none where nothing else is in it. Its siblings are written anew too, because some
-/// wires bind an item to the thinking before it.
+/// Whether a message holds thinking, or may be bound to some in another atom.
+fn thinks_or_is_bound(message: &Message) -> bool {
+    let bound = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
+    message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_))) || bound && message.role == Role::Assistant
+}
+
+fn drop_item_id(part: &mut Part) {
+    part.extra.retain(|(key, _)| key != "id");
+    if let Body::Opaque(opaque) = &mut part.body
+        && let Some(fields) =
+            Fields::parse(&opaque.json).filter(|fields| fields.get("type").is_some() && fields.get("id").is_some())
+    {
+        opaque.json = json::object(fields.iter().filter(|(key, _)| *key != "id"));
+    }
+}
+
+/// The message without thinking; none where nothing else is in it. Its siblings lose the ids they came with, because
+/// some wires bind an item to the thinking before it by id.
 fn without_thinking(history: &History, view: View) -> Option<View> {
     let message = view.message(history)?;
     if message.role != Role::Assistant {
@@ -123,6 +151,8 @@ fn without_thinking(history: &History, view: View) -> Option<View> {
     let mut bare = message.clone();
     bare.form = Form::Changed;
     bare.parts.retain(|part| !matches!(part.body, Body::Thinking(_)));
+    bare.parts.iter_mut().for_each(drop_item_id);
+    bare.extra.retain(|(key, _)| key != "id");
     (!bare.parts.is_empty()).then(|| View::made(bare))
 }
 
@@ -136,8 +166,7 @@ fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wan
     let budget = if to_low >= room.low.saturating_sub(room.fixed) / 20 { to_low } else { to_window / 4 };
     let most = room.tokens(settings.max) + room.tokens(settings.ledger) + HEADER_TOKENS;
     let note = Note::write(draft, settings, input.summaries, budget.min(most));
-    let made = |note: &Note| input.summaries.iter().any(|summary| summary.sources == note.sources);
-    let wanted = note.as_ref().filter(|note| settings.mode != Mode::Digest && !made(note)).map(|note| Wanted {
+    let wanted = note.as_ref().filter(|note| settings.mode != Mode::Digest && !note.is_made).map(|note| Wanted {
         sources: note.sources.clone(),
         max_tokens: room.tokens(settings.max),
         mode: settings.mode,

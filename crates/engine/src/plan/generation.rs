@@ -20,6 +20,8 @@ pub struct Generation {
     messages: usize,
     turns: usize,
     settled: Option<Room>,
+    /// The tokens at which a fold was last found not to be worth it.
+    refused: Option<usize>,
 }
 
 impl Generation {
@@ -65,6 +67,24 @@ impl Generation {
         self.slots.iter().any(|slot| slot.treatment == Treatment::Summary)
     }
 
+    /// The atoms of the conversation that it does not show.
+    pub(super) fn hidden(&self, history: &History) -> Vec<usize> {
+        let slots = self.slots.iter().filter(|slot| !slot.treatment.is_sent());
+        let mut atoms: Vec<usize> =
+            slots.flat_map(|slot| &slot.sources).filter_map(|&message| history.atom_of(message)).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        atoms
+    }
+
+    /// Whether a fold that was refused at so many tokens is worth another try: not before there is a bit more to free.
+    pub(super) const fn may_fold_again(&self, before: usize) -> bool {
+        match self.refused {
+            Some(tokens) => before * 100 >= tokens * 103,
+            None => true,
+        }
+    }
+
     /// Whether a plan was made for just this: nothing new was said since, and there is as much room as then.
     pub(super) fn is_settled(&self, history: &History, room: &Room) -> bool {
         self.covered == history.len() && self.settled == Some(*room)
@@ -77,6 +97,7 @@ impl Generation {
         }
         self.covered = plan.covered;
         self.settled = Some(plan.room);
+        self.refused = plan.refused.or(self.refused);
         for slot in plan.slots {
             let Counts { tokens, messages, turns } = Counts::of(history, std::slice::from_ref(&slot));
             self.tokens += tokens;

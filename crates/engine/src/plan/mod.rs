@@ -56,6 +56,7 @@ pub struct Plan {
     pub warnings: Vec<Warning>,
     covered: usize,
     room: Room,
+    refused: Option<usize>,
 }
 
 /// Extend what was sent, or start anew.
@@ -117,20 +118,22 @@ pub fn plan(input: &Input<'_>) -> Plan {
     let slots = extend::new_slots(input, &room);
     let added = Counts::of(input.history, &slots);
     let before = input.generation.tokens() + added.tokens + input.budget.tools;
-    let folded = reason_to_fold(input, &room, &added, before)
-        .filter(|_| !input.generation.is_settled(input.history, &room))
-        .map(|reason| fold::fold(input, &room, before, reason))
-        .filter(|plan| is_worth_it(&room, before, plan));
-    let mut plan = folded.unwrap_or_else(|| extension(slots, before, room));
+    let reason = reason_to_fold(input, &room, &added, before)
+        .filter(|_| before > room.window || input.generation.may_fold_again(before))
+        .filter(|_| !input.generation.is_settled(input.history, &room));
+    let tried = reason.is_some().then_some(before);
+    let folded =
+        reason.map(|reason| fold::fold(input, &room, before, reason)).filter(|plan| is_worth_it(&room, before, plan));
+    let mut plan = folded.unwrap_or_else(|| extension(slots, before, room, tried));
     plan.covered = input.history.len();
     plan.tokens = figures(input, &room, plan.tokens.after);
-    check(input, &room, &mut plan);
+    check(input, &mut plan);
     plan
 }
 
-fn extension(slots: Vec<Slot>, after: usize, room: Room) -> Plan {
+fn extension(slots: Vec<Slot>, after: usize, room: Room, refused: Option<usize>) -> Plan {
     let tokens = Figures { after, ..Figures::default() };
-    Plan { action: Action::Extend, slots, wanted: None, tokens, warnings: Vec::new(), covered: 0, room }
+    Plan { action: Action::Extend, slots, wanted: None, tokens, warnings: Vec::new(), covered: 0, room, refused }
 }
 
 /// The tokens of the leading system messages.
@@ -147,15 +150,16 @@ fn figures(input: &Input<'_>, room: &Room, after: usize) -> Figures {
 /// Why a fold should be tried, if it should.
 fn reason_to_fold(input: &Input<'_>, room: &Room, added: &Counts, before: usize) -> Option<String> {
     let rule = &input.policy.fold;
+    let real = |tokens| input.budget.calibration.correct(tokens);
     if before > room.window {
-        return Some(format!("{before} tokens are more than the window of {}", room.window));
+        return Some(format!("{} tokens are more than the window of {}", real(before), input.budget.window));
     }
     let new_turn = added.turns > 0 || input.generation.covered() == 0;
     if rule.when == When::Turn && !new_turn {
         return None;
     }
     if before > room.high {
-        return Some(format!("{before} tokens are over the high mark of {}", room.high));
+        return Some(format!("{} tokens are over the high mark of {}", real(before), real(room.high)));
     }
     let messages = input.generation.messages() + added.messages;
     if rule.messages > 0 && messages > rule.messages {
@@ -165,21 +169,24 @@ fn reason_to_fold(input: &Input<'_>, room: &Room, added: &Counts, before: usize)
     (rule.turns > 0 && turns > rule.turns).then(|| format!("{turns} turns are more than {}", rule.turns))
 }
 
-/// A fold must free at least a tenth of what can be freed; otherwise it would only cost the cache.
+/// A fold must free at least a tenth of what can be freed; otherwise it would only cost the cache. What brings a context
+/// into the window is worth it in any case.
 fn is_worth_it(room: &Room, before: usize, plan: &Plan) -> bool {
     let freed = before.saturating_sub(plan.tokens.after);
     let foldable = before.saturating_sub(room.fixed);
-    freed * 10 >= foldable && freed > 0
+    let rescues = before > room.window && plan.tokens.after <= room.window;
+    freed > 0 && (freed * 10 >= foldable || rescues)
 }
 
 /// Checks the plan against the rules. A violation is a bug of ours: it is reported, not hidden.
-fn check(input: &Input<'_>, room: &Room, plan: &mut Plan) {
+fn check(input: &Input<'_>, plan: &mut Plan) {
     let views = plan.slots.iter().flat_map(|slot| &slot.views).filter_map(|view| view.message(input.history));
     for violation in validity::check(views) {
         plan.warnings.push(Warning::new(Oddity::Internal, format!("the plan breaks a rule: {violation}")));
     }
     if plan.tokens.after > plan.tokens.window && !plan.warnings.iter().any(|warning| warning.oddity == Oddity::Budget) {
-        let text = format!("the context has {} tokens, more than the window of {}", plan.tokens.after, room.window);
+        let text =
+            format!("the context has {} tokens, more than the window of {}", plan.tokens.after, plan.tokens.window);
         plan.warnings.push(Warning::new(Oddity::Budget, text));
     }
 }

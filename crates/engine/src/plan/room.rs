@@ -35,6 +35,8 @@ pub struct Room {
     pub high: usize,
     /// And comes down to this.
     pub low: usize,
+    /// The most that the policy uses of the window.
+    usable: usize,
 }
 
 impl Room {
@@ -45,12 +47,23 @@ impl Room {
         let usable = rule.target.of(window).min(window);
         let fixed = system + budget.tools;
         let available = usable.saturating_sub(fixed);
-        let mark = |size: Size| match size {
-            Size::Tokens(tokens) => tokens.min(usable.max(fixed)),
-            Size::Share(_) => fixed + size.of(available),
+        let mut room = Self { window, fixed, available, high: 0, low: 0, usable };
+        room.high = room.mark(rule.high);
+        room.low = rule.low.map_or(room.high, |low| room.mark(low).min(room.high));
+        room
+    }
+
+    /// The size of a whole context that a size means as a mark. A share lies above the fixed part. A number of tokens counts
+    /// the whole context, unless the fixed part alone takes half of it: then it counts what comes on top.
+    #[must_use]
+    pub fn mark(&self, size: Size) -> usize {
+        let mark = match size {
+            Size::Share(_) => self.fixed + size.of(self.available),
+            Size::Tokens(0) => 0,
+            Size::Tokens(tokens) if tokens > 2 * self.fixed => tokens,
+            Size::Tokens(tokens) => self.fixed + tokens,
         };
-        let high = mark(rule.high);
-        Self { window, fixed, available, high, low: mark(rule.low).min(high) }
+        mark.min(self.usable.max(self.fixed))
     }
 
     /// The tokens a size means here: a share is one of what is available.
@@ -84,6 +97,14 @@ mod tests {
         }
         let room = Room::new(&budget, &FoldRule::default(), 0);
         assert!((5_000..5_100).contains(&room.window), "{}", room.window);
+    }
+
+    /// A mark of 3,000 tokens beside a system prompt of 4,000 means 3,000 of conversation, not nothing.
+    #[test]
+    fn a_mark_that_the_system_prompt_fills_counts_on_top_of_it() {
+        let rule = Policy::preset("dual-track").unwrap().fold;
+        assert_eq!(Room::new(&Budget::of(100_000), &rule, 4_000).high, 7_000);
+        assert_eq!(Room::new(&Budget::of(100_000), &rule, 100).high, 3_000);
     }
 
     /// C3.9: a system prompt larger than the window leaves nothing, and no mark lies below it.

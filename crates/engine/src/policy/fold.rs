@@ -32,8 +32,8 @@ pub enum When {
 pub struct FoldRule {
     /// More tokens than this start a fold.
     pub high: Size,
-    /// To which it must come down.
-    pub low: Size,
+    /// To which it must come down; where none is given, what the stages keep is enough.
+    pub low: Option<Size>,
     /// How much of the window is used at all.
     pub target: Size,
     /// More messages than this (0: no limit).
@@ -48,7 +48,7 @@ impl Default for FoldRule {
     fn default() -> Self {
         Self {
             high: Size::percent(100),
-            low: Size::percent(100),
+            low: None,
             target: Size::percent(100),
             messages: 0,
             turns: 0,
@@ -60,22 +60,16 @@ impl Default for FoldRule {
 impl FoldRule {
     pub(super) fn read(table: Option<&toml::Table>) -> Result<Self, PolicyError> {
         let table = table.cloned().unwrap_or_default();
-        let mut rule: Self =
+        let rule: Self =
             table.clone().try_into().map_err(|error: toml::de::Error| PolicyError::Syntax(error.to_string()))?;
-        if !table.contains_key("low") {
-            rule.low = rule.high;
-        } else if rule.low_is_not_below_high() {
-            let text = format!("fold.low ({}) must lie below fold.high ({})", rule.low, rule.high);
-            return Err(PolicyError::Contradiction(text));
+        match (rule.low, rule.high) {
+            (Some(low @ Size::Tokens(l)), high @ Size::Tokens(h)) if l >= h => Err(not_below(low, high)),
+            (Some(low @ Size::Share(l)), high @ Size::Share(h)) if l >= h => Err(not_below(low, high)),
+            _ => Ok(rule),
         }
-        Ok(rule)
     }
+}
 
-    const fn low_is_not_below_high(&self) -> bool {
-        match (self.low, self.high) {
-            (Size::Tokens(low), Size::Tokens(high)) => low >= high,
-            (Size::Share(low), Size::Share(high)) => low >= high,
-            _ => false,
-        }
-    }
+fn not_below(low: Size, high: Size) -> PolicyError {
+    PolicyError::Contradiction(format!("fold.low ({low}) must lie below fold.high ({high})"))
 }

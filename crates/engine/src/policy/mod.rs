@@ -149,12 +149,26 @@ fn build_stage(name: &str, table: &toml::Table) -> Result<Arc<dyn Stage>, Policy
     (spec.build)(settings).map_err(|error| PolicyError::Syntax(format!("{name}: {}", plain(&error))))
 }
 
+/// A preset's settings of a stage go when the stage does.
+fn drop_unused_sections(table: &mut toml::Table) {
+    let listed = table.get("stages").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    table.retain(|name, _| stage::spec(name).is_err() || listed.iter().any(|item| item.as_str() == Some(name)));
+}
+
 /// Sets `section.key` or a top-level key; the value is read as TOML, else taken as a text.
 fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyError> {
     let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
     let value = parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| toml::Value::String(value.into()));
     let Some((name, key)) = key.split_once('.') else {
+        if table.get(key).is_some_and(toml::Value::is_table) {
+            return Err(PolicyError::Contradiction(format!(
+                "{key} is a section: set one of its keys, such as {key}.KEY"
+            )));
+        }
         table.insert(key.into(), value);
+        if key == "stages" {
+            drop_unused_sections(table);
+        }
         return Ok(());
     };
     let section = table.entry(name).or_insert_with(|| toml::Value::Table(toml::Table::new()));
@@ -200,35 +214,36 @@ mod tests {
     /// Section F of the requirements: the presets carry the numbers their seeds document.
     #[test]
     fn presets_carry_the_documented_numbers() {
-        let documented = [
-            ("window", "messages = 40"),
-            ("window", "over_chars = 1000"),
-            ("init", "high = 150000"),
-            ("init", "keep_turns = 3"),
-            ("init", "max = 4000"),
-            ("init", "over_chars = 5000"),
-            ("execute", "high = 700000"),
-            ("execute", "keep_turns = 5"),
-            ("chat", "high = 50000"),
-            ("chat", "turns = 20"),
-            ("chat", "over_chars = 20000"),
-            ("chat", "result_chars = 10000"),
-            ("budget", "target = \"60%\""),
-            ("budget", "tokens = \"65%\""),
-            ("budget", "max = \"26%\""),
-            ("budget", "over_tokens = 200"),
-            ("budget", "messages = 10"),
-            ("budget", "min_messages = 20"),
-            ("budget", "high = 50000"),
-            ("budget", "low = 30000"),
-            ("dual-track", "messages = 30"),
-            ("dual-track", "messages = 20"),
-            ("dual-track", "tokens = 4000"),
-            ("dual-track", "high = 3000"),
-            ("dual-track", "on = false"),
+        let documented: [(&str, &str, &str, toml::Value); 25] = [
+            ("window", "window", "messages", 40.into()),
+            ("window", "trim", "over_chars", 1_000.into()),
+            ("init", "fold", "high", 150_000.into()),
+            ("init", "digest", "keep_turns", 3.into()),
+            ("init", "window", "turns", 3.into()),
+            ("init", "summarise", "max", 4_000.into()),
+            ("init", "trim", "over_chars", 5_000.into()),
+            ("execute", "fold", "high", 700_000.into()),
+            ("execute", "digest", "keep_turns", 5.into()),
+            ("chat", "fold", "high", 50_000.into()),
+            ("chat", "halve", "turns", 20.into()),
+            ("chat", "trim", "over_chars", 20_000.into()),
+            ("chat", "emergency", "result_chars", 10_000.into()),
+            ("budget", "fold", "target", "60%".into()),
+            ("budget", "fold", "messages", 10.into()),
+            ("budget", "fold", "high", 50_000.into()),
+            ("budget", "fold", "low", 30_000.into()),
+            ("budget", "window", "tokens", "65%".into()),
+            ("budget", "summarise", "max", "26%".into()),
+            ("budget", "summarise", "min_messages", 20.into()),
+            ("budget", "preview", "over_tokens", 200.into()),
+            ("dual-track", "fold", "messages", 30.into()),
+            ("dual-track", "fold", "high", 3_000.into()),
+            ("dual-track", "window", "messages", 20.into()),
+            ("dual-track", "window", "tokens", 4_000.into()),
         ];
-        for (preset, line) in documented {
-            assert!(Policy::preset(preset).unwrap().text().contains(line), "{preset}: {line}");
+        for (preset, section, key, value) in documented {
+            let table: toml::Table = Policy::preset(preset).unwrap().text().parse().unwrap();
+            assert_eq!(table[section][key], value, "{preset}: {section}.{key}");
         }
     }
 

@@ -13,6 +13,9 @@ pub enum Size {
     Share(u32),
 }
 
+/// More tokens than any window will ever have, and few enough to be added up.
+const MOST: usize = 1_000_000_000;
+
 impl Size {
     /// A share in percent.
     #[must_use]
@@ -33,7 +36,7 @@ impl Size {
     #[must_use]
     pub fn parse(value: &toml::Value) -> Option<Self> {
         match value {
-            toml::Value::Integer(tokens) => usize::try_from(*tokens).ok().map(Self::Tokens),
+            toml::Value::Integer(tokens) => usize::try_from(*tokens).ok().filter(|&n| n <= MOST).map(Self::Tokens),
             toml::Value::String(text) => {
                 let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
                 if !(0.0..=100.0).contains(&percent) {

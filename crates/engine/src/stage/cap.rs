@@ -19,10 +19,16 @@ pub(super) const SPEC: Spec = Spec {
 
 /// The most that one tool output may take.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Cap {
     /// Tokens one tool output may take.
     pub max: Size,
+}
+
+impl Default for Cap {
+    fn default() -> Self {
+        Self { max: Size::percent(40) }
+    }
 }
 
 /// The least that is left of an output, however small the window.

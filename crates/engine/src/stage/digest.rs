@@ -36,7 +36,7 @@ impl Default for Digest {
 
 impl Stage for Digest {
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.room.tokens(self.over) {
+        if draft.total() <= draft.room.mark(self.over) {
             return;
         }
         let turns = draft.kept_turns();
@@ -54,12 +54,17 @@ pub(super) fn to_request_and_answer(draft: &mut Draft<'_>, turn: usize) {
     for at in atoms {
         match draft.kind(at) {
             AtomKind::User => {}
-            _ if Some(at) == answer => keep_words(draft, at),
+            _ if Some(at) == answer || user_speaks(draft, at) => keep_words(draft, at),
             _ => {
                 draft.drop(at, "work of an earlier turn; its request and answer stay");
             }
         }
     }
+}
+
+/// Whether the user spoke while the tools of this step ran.
+fn user_speaks(draft: &Draft<'_>, at: usize) -> bool {
+    draft.history.atom_messages(at).any(|message| message.role != Role::Assistant && message.has_text())
 }
 
 fn answers(draft: &Draft<'_>, at: usize) -> bool {

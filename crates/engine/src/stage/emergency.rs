@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     about: "what to do when nothing else brings the context into the window",
     keys: &[
         Key::new("result_chars", Allowed::Whole(100, 1_000_000), "tool results are cut to this"),
-        Key::new("user_chars", Allowed::Whole(100, 1_000_000), "user texts are cut to this"),
+        Key::new("user_chars", Allowed::Whole(100, 1_000_000), "other texts are cut to this"),
         Key::new("turns", Allowed::Whole(1, 1_000), "and only so many turns stay"),
     ],
     build: build::<Emergency>,
@@ -28,7 +28,7 @@ pub(super) const SPEC: Spec = Spec {
 pub struct Emergency {
     /// Tool results are cut to this.
     pub result_chars: usize,
-    /// User texts are cut to this.
+    /// Other texts are cut to this.
     pub user_chars: usize,
     /// Only so many turns stay.
     pub turns: usize,
@@ -52,7 +52,7 @@ const LEAST_OF_USER: usize = 400;
 impl Stage for Emergency {
     fn rescue(&self, draft: &mut Draft<'_>) -> bool {
         let rungs: [fn(&Self, &mut Draft<'_>); 5] =
-            [Self::cut_texts, Self::drop_turns, Self::drop_all_but_newest, Self::unpin, Self::clip_newest];
+            [Self::cut_texts, Self::drop_turns, Self::drop_all_but_newest, Self::clip_pinned, Self::clip_newest];
         for rung in rungs {
             if draft.total() <= draft.room.window {
                 return true;
@@ -83,7 +83,7 @@ impl Emergency {
         keep_turns(draft, self.turns, &format!("the window overflows: only the last {} turns stay", self.turns));
     }
 
-    /// Oldest first, and only as many as must go.
+    /// Oldest first, down to the low mark.
     fn drop_all_but_newest(&self, draft: &mut Draft<'_>) {
         let oldest_first: Vec<usize> = draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
         for at in oldest_first {
@@ -94,7 +94,7 @@ impl Emergency {
         }
     }
 
-    fn unpin(&self, draft: &mut Draft<'_>) {
+    fn clip_pinned(&self, draft: &mut Draft<'_>) {
         for at in draft.history.lead()..draft.items().len() {
             draft.drop_system(at, "the window overflows; the system prompt in front stays");
         }
@@ -119,9 +119,9 @@ impl Emergency {
                 return;
             }
             let mine = draft.item(at).map_or(0, |item| item.tokens);
+            draft.warn(Oddity::Budget, "the newest messages are larger than the window; their middle was left out");
             let least = if draft.kind(at) == AtomKind::User { LEAST_OF_USER } else { LEAST };
             draft.clip(at, mine.saturating_sub(over).max(least), "larger than the window: it lost its middle");
         }
-        draft.warn(Oddity::Budget, "the newest messages are larger than the window; their middle was left out");
     }
 }

@@ -43,10 +43,12 @@ impl Default for Halve {
 
 impl Stage for Halve {
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.kept_turns().len() > self.turns {
-            drop_oldest_half(draft);
+        // What an earlier fold dropped is not counted again.
+        for at in draft.hidden.clone() {
+            draft.drop(at, "the oldest half of the turns was dropped");
         }
-        let limit = draft.room.tokens(self.tokens).min(draft.room.window);
+        while draft.kept_turns().len() > self.turns && drop_oldest_half(draft) {}
+        let limit = draft.room.mark(self.tokens).min(draft.room.window);
         while draft.total() > limit {
             let turns = draft.kept_turns();
             if turns.len() < self.few {

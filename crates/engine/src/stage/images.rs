@@ -20,7 +20,7 @@ impl Stage for Images {
         let answered = draft.newest_first().find(|&at| matches!(draft.kind(at), AtomKind::Reply | AtomKind::Exchange));
         let Some(answered) = answered else { return };
         for at in draft.newest_first().filter(|&at| at < answered) {
-            let pictured = draft.history.atom_messages(at).any(Message::has_image);
+            let pictured = !draft.is_protected(at) && draft.history.atom_messages(at).any(Message::has_image);
             if pictured {
                 draft.reduce(at, Treatment::Trimmed, "a picture already seen was left out", |message| {
                     message.has_image().then(|| without_images(message))

@@ -38,7 +38,8 @@ pub enum RepairMode {
 impl Stage for Repair {
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
         let history = arrival.history;
-        let is_newest = item.atom + 1 == history.atoms().len();
+        let mut later = history.atoms().iter().skip(item.atom + 1);
+        let is_newest = !later.any(|atom| atom.is_sendable() && atom.kind != AtomKind::System);
         let Some(atom) = history.atom(item.atom).filter(|atom| !atom.open.is_empty() && !is_newest) else { return };
         // A user's words may stand among the results: then the step is answered, not dropped.
         let user_speaks = history.atom_messages(item.atom).any(|m| m.results().next().is_some() && m.has_text());

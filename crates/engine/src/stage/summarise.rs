@@ -24,7 +24,11 @@ pub(super) const SPEC: Spec = Spec {
         ),
         Key::new("max", Allowed::Size, "tokens of the summary"),
         Key::new("ledger", Allowed::Size, "tokens of the ledger of values"),
-        Key::new("over", Allowed::Size, "only when the context had more tokens than this"),
+        Key::new(
+            "over",
+            Allowed::Size,
+            "only when the context has more tokens than this, as the stages before left it",
+        ),
         Key::new("min_messages", Allowed::Whole(0, 100_000), "only when the history has so many messages"),
         Key::new("heading", Allowed::Text, "the first line of the summary"),
         Key::new("question", Allowed::Text, "what the mock user message asks"),
@@ -100,7 +104,7 @@ impl Default for Summarise {
 
 impl Stage for Summarise {
     fn fold(&self, draft: &mut Draft<'_>) {
-        let enough = draft.history.len() >= self.min_messages && draft.before() > draft.room.tokens(self.over);
+        let enough = draft.history.len() >= self.min_messages && draft.total() > draft.room.mark(self.over);
         if self.on && (enough || draft.had_summary) {
             draft.summary = Some(self.clone());
         }

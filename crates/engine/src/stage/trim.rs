@@ -86,7 +86,7 @@ impl Trim {
 
 impl Stage for Trim {
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.room.tokens(self.over) {
+        if draft.total() <= draft.room.mark(self.over) {
             return;
         }
         let counter = *draft.history.counter();

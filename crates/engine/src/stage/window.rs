@@ -47,7 +47,7 @@ const LEAST_CLIP: usize = 120;
 
 impl Stage for Window {
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.room.tokens(self.over) {
+        if draft.total() <= draft.room.mark(self.over) {
             return;
         }
         if let Some(turns) = self.turns {

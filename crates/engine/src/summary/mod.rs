@@ -7,6 +7,7 @@ use crate::history::View;
 use crate::ledger;
 use crate::message::{Message, Part, Role};
 use crate::plan::{Draft, Item, Treatment};
+use crate::reduce;
 use crate::stage::{Placement, Summarise};
 
 /// A summary that a caller obtained for messages a plan wanted to be summed up.
@@ -29,6 +30,8 @@ pub(crate) struct Note {
     pub(crate) placement: Placement,
     question: String,
     pub(crate) reason: String,
+    /// A summary that somebody made covers all of it.
+    pub(crate) is_made: bool,
 }
 
 /// A note shorter than this says nothing.
@@ -49,11 +52,15 @@ impl Note {
             return None;
         }
         let head = header(settings, &sources);
-        let room = budget.saturating_sub(counter.text(&head) + 16);
+        let question = if settings.placement == Placement::Mock { counter.text(&settings.question) } else { 0 };
+        let room = budget.saturating_sub(counter.text(&head) + question + 16);
         let ledger_room = draft.room.tokens(settings.ledger).min(room);
         let text_room = draft.room.tokens(settings.max).min(room - ledger_room / 2);
-        let made = supplied.iter().find(|summary| summary.sources == sources);
-        let text = made.map_or_else(|| digest::write(history, &atoms, text_room), |summary| summary.text.clone());
+        let made = best(supplied, &sources);
+        let text = match made {
+            Some(summary) => self::text_of(draft, summary, &atoms, text_room),
+            None => digest::write(history, &atoms, text_room),
+        };
         let spent = counter.text(&text);
         let shown = |message: usize| shows_whole(draft, message);
         let ledger =
@@ -72,10 +79,12 @@ impl Note {
         let ledger =
             if ledger.is_empty() { ledger } else { format!("\n\nValues seen, verbatim, likeliest first:\n{ledger}") };
         let text = format!("{head}\n{text}{ledger}\n---");
-        Some(Self { atoms, sources, text, placement: settings.placement, question: settings.question.clone(), reason })
+        let is_made = made.is_some_and(|summary| summary.sources == sources);
+        let question = settings.question.clone();
+        Some(Self { atoms, sources, text, placement: settings.placement, question, reason, is_made })
     }
 
-    /// The messages that carry the note. A note placed before a user message is put into `first_kept`, if that is one.
+    /// The messages that carry the note where it stands alone.
     pub(crate) fn views(&self) -> Vec<View> {
         let note = |role| View::made(Message::text_of(role, &self.text));
         match self.placement {
@@ -92,6 +101,29 @@ impl Note {
         joined.parts.insert(0, Part::text(format!("{}\n\n", self.text)));
         joined
     }
+}
+
+/// Of the summaries that were made, the one that covers most of these messages and nothing else. One that says nothing is
+/// none: the digest serves.
+fn best<'a>(supplied: &'a [Summary], sources: &[usize]) -> Option<&'a Summary> {
+    let fits = |summary: &&Summary| {
+        let covered = summary.sources.iter().all(|source| sources.binary_search(source).is_ok());
+        covered && !summary.sources.is_empty() && !summary.text.trim().is_empty()
+    };
+    supplied.iter().filter(fits).max_by_key(|summary| summary.sources.len())
+}
+
+/// A made summary, within its room, and a digest of what was folded since it was made.
+fn text_of(draft: &Draft<'_>, summary: &Summary, atoms: &[usize], room: usize) -> String {
+    let history = draft.history;
+    let message = Message::text_of(Role::User, summary.text.trim());
+    let message = reduce::clip(&message, history.counter(), room).unwrap_or(message);
+    let spent = history.counter().message(&message);
+    let covered =
+        |at: &usize| history.atom(*at).is_some_and(|atom| atom.messages.iter().all(|m| summary.sources.contains(m)));
+    let rest: Vec<usize> = atoms.iter().copied().filter(|at| !covered(at)).collect();
+    let digest = digest::write(history, &rest, room.saturating_sub(spent));
+    if digest.is_empty() { message.text() } else { format!("{}\n{digest}", message.text()) }
 }
 
 fn header(settings: &Summarise, sources: &[usize]) -> String {

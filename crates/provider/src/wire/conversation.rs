@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use waterline::json::{self, Fields};
 use waterline::message::{Message, Raw, Wire};
-use waterline::warning::Warning;
+use waterline::warning::{Oddity, Warning};
 
 use super::error::ParseError;
 use super::read::Reader;
@@ -52,7 +52,7 @@ pub struct Conversation {
 /// # Errors
 /// When the text is not JSON or holds no conversation, with line and column.
 pub fn parse(text: &Arc<String>, wire: Option<Wire>) -> Result<Conversation, ParseError> {
-    let value: &RawValue = serde_json::from_str(text)?;
+    let value: &RawValue = serde_json::from_str(text).map_err(|error| ParseError::of_json(text, &error))?;
     let source = Source { text };
     match value.get().as_bytes().first() {
         Some(b'[') => source.bare_list(value.get(), wire),
@@ -90,17 +90,19 @@ impl Source<'_> {
     }
 
     fn body(&self, body: &str, wire: Option<Wire>) -> Result<Conversation, ParseError> {
-        let fields: Fields<'_> = serde_json::from_str(body)?;
+        let fields = Fields::parse(body).unwrap_or_default();
         let wire = wire.or_else(|| detect::body(&fields)).ok_or_else(|| {
             self.error(body, "not a conversation: no field \"messages\", \"input\" or \"contents\" in it")
         })?;
         let format = format(wire);
         let name = format.list_field();
-        let list =
-            fields.get(name).ok_or_else(|| self.error(body, format!("not a conversation: no field {name:?} in it")))?;
+        let list = fields.get(name).ok_or_else(|| {
+            self.error(body, format!("not a conversation: no field {name:?} in it, where {wire} has its messages"))
+        })?;
         let mut conversation = Conversation::empty(wire);
         let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text);
-        conversation.id = word("id").or_else(|| word("session_id"));
+        let number = || fields.get("id").filter(|id| id.bytes().all(|byte| byte.is_ascii_digit())).map(str::to_owned);
+        conversation.id = word("id").or_else(number).or_else(|| word("session_id"));
         conversation.model = word("model");
         self.read_system(&mut conversation, format, &fields);
         let tools = fields.get("tools").and_then(json::elements).unwrap_or_default();
@@ -113,6 +115,14 @@ impl Source<'_> {
             None => return Err(self.error(list, format!("not a conversation: {name:?} is no list of messages"))),
         };
         self.read_list(&mut conversation, &elements)?;
+        if ["previous_response_id", "conversation"]
+            .iter()
+            .any(|name| fields.get(name).is_some_and(|v| !json::is_null(v)))
+        {
+            let text =
+                "the request goes on from a conversation that the provider holds; what is in it is not known here";
+            conversation.warnings.push(Warning::new(Oddity::OrphanResult, text));
+        }
         let raw = fields.iter().filter_map(|(key, value)| Some((key.to_owned(), self.raw(wire, value)?)));
         conversation.fields = raw.collect();
         Ok(conversation)
@@ -169,6 +179,13 @@ impl Conversation {
         self.messages.iter().skip(self.outside).filter_map(|message| message.raw.as_ref()).map(Raw::as_str)
     }
 
+    /// The answer's limit as the body gives it, under whatever name; Anthropic's wire demands one.
+    fn output_limit(&self) -> String {
+        let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+        let given = self.fields.iter().find(|(name, _)| names.contains(&name.as_str()));
+        given.map_or_else(|| "4096".to_owned(), |(_, raw)| raw.as_str().to_owned())
+    }
+
     /// The request body with another context in it. On its own wire every other field goes out as it came; on another
     /// one, model and tools are carried over.
     #[must_use]
@@ -177,10 +194,12 @@ impl Conversation {
         let list = json::array(context.texts());
         if wire != self.wire || self.fields.is_empty() {
             let model = self.model.as_ref().map(|model| ("model", json::quote(model)));
+            let limit = (wire == Wire::Anthropic).then(|| ("max_tokens", self.output_limit()));
             let tools = (!self.tools.is_empty()).then(|| ("tools", target.write_tools(&self.tools)));
             let system = context.system.as_ref().zip(target.system_fields().first());
             let system = system.map(|(json, name)| (*name, json.as_str().to_owned()));
-            return json::object(model.into_iter().chain(system).chain([(target.list_field(), list)]).chain(tools));
+            let list = [(target.list_field(), list)];
+            return json::object(model.into_iter().chain(limit).chain(system).chain(list).chain(tools));
         }
         let is_system = |name: &str| target.system_fields().contains(&name);
         let mut system = context.system.as_ref().map(|json| json.as_str().to_owned());

@@ -17,7 +17,9 @@ pub(super) fn body(fields: &Fields<'_>) -> Option<Wire> {
     if fields.get("system").is_some() || fields.get("anthropic_version").is_some() {
         return Some(Wire::Anthropic);
     }
+    // Under this name only two wires keep their list.
     let found = json::elements(messages).map_or(Wire::OpenaiChat, |list| self::list(&list));
+    let found = if found == Wire::Anthropic { found } else { Wire::OpenaiChat };
     let model = fields.get("model").and_then(json::string).map(|loose| loose.text).unwrap_or_default();
     // A body of plain texts fits both; what it is addressed to decides.
     let addressed = model.starts_with("claude") && fields.get("max_tokens").is_some();
@@ -39,13 +41,13 @@ fn message(json: &str) -> Option<Wire> {
     if fields.get("tool_calls").is_some_and(|calls| !json::is_null(calls)) || fields.get("tool_call_id").is_some() {
         return Some(Wire::OpenaiChat);
     }
-    if !kind(&fields).is_empty() {
-        return Some(Wire::OpenaiResponses);
-    }
-    json::elements(fields.get("content")?)?.into_iter().find_map(|part| match kind(&Fields::parse(part)?).as_str() {
+    // An Anthropic reply that was stored whole has a type too: its blocks tell more.
+    let blocks = fields.get("content").and_then(json::elements).unwrap_or_default();
+    let told = blocks.into_iter().find_map(|part| match kind(&Fields::parse(part)?).as_str() {
         "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document" => Some(Wire::Anthropic),
         "input_text" | "output_text" | "input_image" => Some(Wire::OpenaiResponses),
         "image_url" | "input_audio" => Some(Wire::OpenaiChat),
         _ => None,
-    })
+    });
+    told.or_else(|| (!matches!(kind(&fields).as_str(), "" | "message")).then_some(Wire::OpenaiResponses))
 }

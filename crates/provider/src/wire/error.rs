@@ -23,18 +23,23 @@ impl ParseError {
         Self { line, column, text: text.into() }
     }
 
+    /// What is wrong with the JSON; serde counts columns in bytes, a person in characters.
+    pub(super) fn of_json(source: &str, error: &serde_json::Error) -> Self {
+        let line = error.line().max(1);
+        let start = source.split_inclusive('\n').take(line - 1).map(str::len).sum::<usize>();
+        let mut at = (start + error.column().saturating_sub(1)).min(source.len());
+        while !source.is_char_boundary(at) {
+            at -= 1;
+        }
+        let text = error.to_string();
+        let text = text.split(" at line ").next().unwrap_or_default();
+        Self::at(source, at, format!("not JSON: {text}"))
+    }
+
     /// The same error, in a file that begins `lines` lines earlier.
     #[must_use]
     pub fn shifted(mut self, lines: usize) -> Self {
         self.line += lines;
         self
-    }
-}
-
-impl From<serde_json::Error> for ParseError {
-    fn from(error: serde_json::Error) -> Self {
-        let text = error.to_string();
-        let text = text.split(" at line ").next().unwrap_or_default();
-        Self { line: error.line().max(1), column: error.column().max(1), text: format!("not JSON: {text}") }
     }
 }

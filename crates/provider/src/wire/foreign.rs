@@ -6,6 +6,9 @@ use waterline::message::{Body, Form, Message, Part, Role, Wire};
 
 /// The message with nothing in it that this wire cannot read.
 pub(super) fn translate(wire: Wire, message: &Message) -> Cow<'_, Message> {
+    if message.role == Role::Assistant && wire != Wire::Gemini && message.has_image() && !is_native(wire, message) {
+        return Cow::Owned(without_pictures(message));
+    }
     if !message.parts.iter().any(|part| is_foreign(wire, part)) {
         return Cow::Borrowed(message);
     }
@@ -17,6 +20,21 @@ pub(super) fn translate(wire: Wire, message: &Message) -> Cow<'_, Message> {
         translated.parts.iter_mut().for_each(|part| replace(wire, part));
     }
     Cow::Owned(translated)
+}
+
+fn is_native(wire: Wire, message: &Message) -> bool {
+    message.raw.as_ref().is_some_and(|raw| raw.wire() == wire)
+}
+
+/// Only Gemini's models answer in pictures; no other wire takes one from the assistant.
+fn without_pictures(message: &Message) -> Message {
+    let mut translated = message.clone();
+    translated.form = Form::Changed;
+    for part in translated.parts.iter_mut().filter(|part| matches!(part.body, Body::Image(_))) {
+        *part = Part::text("[a picture that the model made]");
+    }
+    translated.parts.retain(|part| !matches!(part.body, Body::Opaque(_)));
+    translated
 }
 
 fn is_foreign(wire: Wire, part: &Part) -> bool {

@@ -2,7 +2,7 @@
 //! refused.
 
 use waterline::json::{self, Fields, Loose};
-use waterline::message::{Form, Message, Part, Role};
+use waterline::message::{Form, Image, Message, Part, Role};
 use waterline::warning::Oddity;
 
 /// Why a value is no message.
@@ -35,15 +35,17 @@ impl Reader {
         loose.text
     }
 
-    /// Takes a string field; anything else but null is noted.
+    /// Takes a string field. A number or the like is taken as its text, and noted; null is nothing.
     pub(super) fn take(&mut self, fields: &mut Fields<'_>, name: &str) -> Option<String> {
-        if let Some(loose) = fields.take_string(name) {
+        let value = fields.take(name)?;
+        if let Some(loose) = json::string(value) {
             return Some(self.text(loose));
         }
-        if fields.get(name).is_some_and(json::is_null) {
-            fields.take(name);
+        if json::is_null(value) {
+            return None;
         }
-        None
+        self.note(Oddity::WrongType, format!("{name} is no text"));
+        Some(value.to_owned())
     }
 
     /// Content that is a text or a list of parts; anything else is noted.
@@ -56,8 +58,12 @@ impl Reader {
         if let Some(list) = json::elements(content) {
             return list.into_iter().filter_map(|json| part(json, self)).collect();
         }
-        self.note(Oddity::NullContent, "content is neither text nor a list");
-        Vec::new()
+        if json::is_null(content) {
+            self.note(Oddity::NullContent, "there is no content");
+            return Vec::new();
+        }
+        self.note(Oddity::WrongType, "content is neither text nor a list; sent as text");
+        vec![Part::text(content)]
     }
 
     /// A message with these parts; what was odd decides whether its bytes can be sent as they are.
@@ -77,4 +83,13 @@ pub(super) fn object(json: &str) -> Result<Fields<'_>, Refusal> {
 /// The `type` of a part, if it has one.
 pub(super) fn kind(fields: &Fields<'_>) -> String {
     fields.get("type").and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+}
+
+/// A picture from a `data:` address or another one.
+pub(super) fn image(url: &str) -> Image {
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    match inline {
+        Some((media, data)) => Image::Inline { media: media.to_owned(), data: data.to_owned() },
+        None => Image::Url(url.to_owned()),
+    }
 }

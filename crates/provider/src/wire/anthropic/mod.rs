@@ -62,3 +62,8 @@ impl Format for Anthropic {
         check::check(messages)
     }
 }
+
+/// Whether a block is a compaction that the provider made: it may stand first.
+fn is_compaction(block: &str) -> bool {
+    Fields::parse(block).is_some_and(|fields| super::read::kind(&fields) == "compaction")
+}

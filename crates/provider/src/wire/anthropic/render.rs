@@ -4,11 +4,15 @@
 use waterline::json::{self, Fields};
 use waterline::message::{Body, Call, Form, Image, Message, Part, Role, ToolResult, Wire};
 
+use super::is_compaction;
 use crate::wire::read::kind;
 use crate::wire::rendered::{Json, Rendered};
 
 /// Stands where a conversation begins with the assistant, which this wire does not allow.
 const OPENING: &str = "(the conversation begins with the assistant)";
+
+/// What a failed tool says that said nothing.
+const FAILED: &str = "[the tool failed without a word]";
 
 pub(super) fn render(messages: &[&Message]) -> Rendered {
     let lead = messages.iter().take_while(|message| message.role == Role::System).count();
@@ -22,7 +26,7 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
             None => groups.push(Group { role, messages: vec![message] }),
         }
     }
-    let opening = groups.first().is_some_and(|group| group.role == "assistant").then(opening);
+    let opening = groups.first().is_some_and(Group::needs_opening).then(opening);
     let written = opening.into_iter().chain(groups.iter().map(Group::write)).collect();
     Rendered { system: system(systems), messages: written }
 }
@@ -34,6 +38,16 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
+    /// The user comes first, unless it is a compaction that the provider itself made.
+    fn needs_opening(&self) -> bool {
+        let first = self.messages.first().and_then(|message| message.parts.first());
+        let compaction = first.is_some_and(|part| match &part.body {
+            Body::Opaque(opaque) => is_compaction(&opaque.json),
+            _ => false,
+        });
+        self.role == "assistant" && !compaction
+    }
+
     fn write(&self) -> Json {
         if let [only] = self.messages.as_slice()
             && let Some(raw) = as_received(only)
@@ -55,7 +69,9 @@ impl Group<'_> {
 fn as_received(message: &Message) -> Option<Json> {
     let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::Anthropic)?;
     let ids = message.calls().map(|call| &call.id).chain(message.results().map(|result| &result.call_id));
-    let safe = ids.into_iter().all(|id| safe_id(id) == *id);
+    let safe = ids.into_iter().all(|id| safe_id(id) == *id)
+        && !message.results().any(is_silent_failure)
+        && !message.parts.iter().any(is_unsigned);
     // A system message in the middle is sent as a marked user text.
     (safe && message.role != Role::System).then(|| Json::Raw(raw.clone()))
 }
@@ -73,6 +89,8 @@ fn system(systems: &[&Message]) -> Option<Json> {
     if let [only] = systems
         && only.form == Form::AsReceived
         && let Some(raw) = only.raw.as_ref().filter(|raw| raw.wire() == Wire::Anthropic)
+        // One that stood in the list is a message, not a system prompt.
+        && !raw.as_str().starts_with('{')
     {
         return Some(Json::Raw(raw.clone()));
     }
@@ -81,7 +99,8 @@ fn system(systems: &[&Message]) -> Option<Json> {
 }
 
 fn blocks_of_text(message: &Message) -> Vec<String> {
-    message.texts().filter(|text| !text.trim().is_empty()).map(text_block).collect()
+    let texts = message.parts.iter().filter(|part| matches!(part.body, Body::Text(_)));
+    texts.filter_map(|part| write_block(part, is_ours(message))).collect()
 }
 
 fn text_block(text: &str) -> String {
@@ -99,17 +118,19 @@ fn blocks(message: &Message) -> Vec<(bool, String)> {
     }
     let ours = is_ours(message);
     let written = message.parts.iter().filter_map(|part| {
-        let fields = block(part, ours)?;
-        let extra = part.extra.iter().filter(|_| ours).cloned();
-        let json = match fields {
-            Block::Fields(fields) => {
-                json::object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).chain(extra))
-            }
-            Block::Whole(json) => json,
-        };
+        let json = write_block(part, ours)?;
         Some((matches!(part.body, Body::Result(_)), json))
     });
     written.collect()
+}
+
+/// A block with what its wire knew of it besides.
+fn write_block(part: &Part, ours: bool) -> Option<String> {
+    let extra = part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
+    Some(match block(part, ours)? {
+        Block::Fields(fields) => json::object(fields.into_iter().chain(extra)),
+        Block::Whole(json) => json,
+    })
 }
 
 /// The blocks of a message as they came: joined with a neighbour, they must still be the same bytes.
@@ -162,14 +183,14 @@ fn call(call: &Call) -> Vec<(&'static str, String)> {
 fn result(result: &ToolResult, ours: bool) -> Vec<(&'static str, String)> {
     let mut fields =
         vec![("type", json::quote("tool_result")), ("tool_use_id", json::quote(&safe_id(&result.call_id)))];
-    let inner = result.parts.iter().filter_map(|part| match block(part, ours)? {
-        Block::Fields(fields) => Some(json::object(fields)),
-        Block::Whole(json) => Some(json),
-    });
-    let inner: Vec<String> = inner.collect();
+    let inner: Vec<String> = result.parts.iter().filter_map(|part| write_block(part, ours)).collect();
     match result.parts.as_slice() {
-        [Part { body: Body::Text(text), .. }] if !text.trim().is_empty() => fields.push(("content", json::quote(text))),
+        [Part { body: Body::Text(text), extra }] if !text.trim().is_empty() && extra.is_empty() => {
+            fields.push(("content", json::quote(text)));
+        }
         _ if !inner.is_empty() => fields.push(("content", json::array(inner))),
+        // A failure must say something.
+        _ if result.is_error => fields.push(("content", json::quote(FAILED))),
         _ => {}
     }
     if result.is_error {
@@ -187,6 +208,18 @@ fn source(image: &Image) -> String {
         ]),
         Image::Url(url) => json::object([("type", json::quote("url")), ("url", json::quote(url))]),
     }
+}
+
+/// Thinking that nobody signed, which this wire refuses.
+fn is_unsigned(part: &Part) -> bool {
+    let redacted = part.extra.iter().any(|(key, _)| key == "data");
+    matches!(&part.body, Body::Thinking(thinking) if thinking.signature.is_none() && !redacted)
+}
+
+/// A failure without a word, which this wire refuses.
+fn is_silent_failure(result: &ToolResult) -> bool {
+    result.is_error
+        && !result.parts.iter().any(|part| !matches!(&part.body, Body::Text(text) if text.trim().is_empty()))
 }
 
 /// Ids of other wires may hold characters that this one refuses.

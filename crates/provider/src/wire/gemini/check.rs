@@ -55,6 +55,7 @@ fn responses(findings: &mut Findings, at: usize, mut calls: Vec<String>, respons
 }
 
 fn names(parts: &[Fields<'_>], kind: &str) -> Vec<String> {
-    let inner = parts.iter().filter_map(|part| part.get(kind).and_then(Fields::parse));
+    let snake = if kind == "functionCall" { "function_call" } else { "function_response" };
+    let inner = parts.iter().filter_map(|part| part.get(kind).or_else(|| part.get(snake)).and_then(Fields::parse));
     inner.map(|fields| fields.get("name").and_then(json::string).map(|loose| loose.text).unwrap_or_default()).collect()
 }

@@ -50,20 +50,27 @@ fn parts(parts: Option<&str>, reader: &mut Reader) -> Vec<Part> {
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
     let opaque = || Some(Body::Opaque(Opaque { wire: Wire::Gemini, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else { return opaque() };
+    // A signature may come with an empty text at the end of a stream; it goes back as it is.
+    if fields.get("text") == Some("\"\"") && fields.get("thoughtSignature").is_some() {
+        return opaque();
+    }
     if fields.len() == 1 && fields.get("text").is_some_and(json::is_null) {
         reader.note(Oddity::NullContent, "a text that is null was left out");
         return None;
     }
-    let body = if let Some(call) = fields.get("functionCall").and_then(Fields::parse) {
+    let body = if let Some(call) = either(&fields, "functionCall", "function_call").and_then(Fields::parse) {
         fields.take("functionCall");
+        fields.take("function_call");
         self::call(call, reader)
-    } else if let Some(response) = fields.get("functionResponse").and_then(Fields::parse) {
+    } else if let Some(response) = either(&fields, "functionResponse", "function_response").and_then(Fields::parse) {
         fields.take("functionResponse");
+        fields.take("function_response");
         result(response, reader)
-    } else if let Some(data) = fields.get("inlineData").and_then(Fields::parse) {
+    } else if let Some(data) = either(&fields, "inlineData", "inline_data").and_then(Fields::parse) {
         match image(&data) {
             Some(image) => {
                 fields.take("inlineData");
+                fields.take("inline_data");
                 Body::Image(image)
             }
             None => return opaque(),
@@ -84,9 +91,14 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
     Some(Part { body, extra: fields.into_rest() })
 }
 
+/// A field under either of its names: the API reads both.
+fn either<'a>(fields: &Fields<'a>, camel: &str, snake: &str) -> Option<&'a str> {
+    fields.get(camel).or_else(|| fields.get(snake))
+}
+
 fn image(data: &Fields<'_>) -> Option<Image> {
     let word = |name: &str| data.get(name).and_then(json::string).map(|loose| loose.text);
-    let media = word("mimeType").filter(|media| media.starts_with("image/"))?;
+    let media = word("mimeType").or_else(|| word("mime_type")).filter(|media| media.starts_with("image/"))?;
     Some(Image::Inline { media, data: word("data")? })
 }
 
@@ -105,7 +117,7 @@ fn result(mut response: Fields<'_>, reader: &mut Reader) -> Body {
     }
     let answer = response.take("response").unwrap_or("{}");
     let fields = Fields::parse(answer).unwrap_or_default();
-    let is_error = fields.get("error").is_some();
+    let is_error = fields.get("error").is_some_and(|error| !json::is_null(error));
     let plain =
         ["output", "result", "content", "error"].into_iter().find_map(|key| fields.get(key).and_then(json::string));
     let text = match plain.filter(|_| fields.len() == 1) {

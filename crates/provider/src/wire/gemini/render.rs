@@ -57,7 +57,7 @@ impl<'a> Writer<'a> {
 
     fn write(&self, group: &[&Message]) -> Option<Json> {
         if let [only] = group
-            && let Some(raw) = as_received(only)
+            && let Some(raw) = as_received(only).filter(|_| self.in_call_order(only))
         {
             return Some(raw);
         }
@@ -67,14 +67,26 @@ impl<'a> Writer<'a> {
             // Joined with a neighbour, the parts must still be the same bytes in the same order.
             if let Some(raw) = as_received(message) {
                 for (part, json) in message.parts.iter().zip(raw_parts(raw.as_str())) {
-                    if matches!(part.body, Body::Result(_)) { results.push((0, json)) } else { rest.push(json) }
+                    match &part.body {
+                        Body::Result(result) => results.push((self.order(result), json)),
+                        _ => rest.push(json),
+                    }
                 }
                 continue;
             }
             let ours = is_ours(message);
             for part in &message.parts {
                 match &part.body {
-                    Body::Result(result) => results.push(self.result(result)),
+                    Body::Result(result) => {
+                        results.push((self.order(result), self.result(result)));
+                        rest.extend(
+                            result
+                                .parts
+                                .iter()
+                                .filter(|inner| is_picture(inner))
+                                .filter_map(|inner| self::part(inner, ours)),
+                        );
+                    }
                     _ if message.role == Role::System => rest.extend(system_words(part)),
                     _ => rest.extend(self::part(part, ours)),
                 }
@@ -85,18 +97,27 @@ impl<'a> Writer<'a> {
         (!parts.is_empty()).then(|| Json::Made(content(self.role, parts)))
     }
 
-    fn result(&self, result: &ToolResult) -> (usize, String) {
-        let order = self.calls.iter().position(|(id, _)| *id == result.call_id);
-        let name = order
-            .and_then(|at| self.calls.get(at))
-            .map(|(_, name)| *name)
-            .or(result.name.as_deref())
-            .unwrap_or_default();
+    /// Where the call of a result stands: without ids, order is what pairs them.
+    fn order(&self, result: &ToolResult) -> usize {
+        self.calls.iter().position(|(id, _)| *id == result.call_id).unwrap_or(usize::MAX)
+    }
+
+    fn in_call_order(&self, message: &Message) -> bool {
+        message.results().map(|result| self.order(result)).is_sorted()
+    }
+
+    fn result(&self, result: &ToolResult) -> String {
+        let call = self.calls.iter().find(|(id, _)| *id == result.call_id);
+        let name = call.map(|(_, name)| *name).or(result.name.as_deref()).unwrap_or_default();
         let key = if result.is_error { "error" } else { "output" };
         let response = json::object([(key, json::quote(&result.text()))]);
         let response = json::object([("name", json::quote(name)), ("response", response)]);
-        (order.map_or(usize::MAX, |order| order + 1), json::object([("functionResponse", response)]))
+        json::object([("functionResponse", response)])
     }
+}
+
+const fn is_picture(part: &Part) -> bool {
+    matches!(part.body, Body::Image(_))
 }
 
 /// Ids may have been given to calls that came without; this wire needs none, so the bytes still serve.

@@ -25,7 +25,10 @@ fn message(findings: &mut Findings, at: usize, message: &str) {
         Some(role) => {
             findings.close(at.saturating_sub(1));
             let calls = fields.get("tool_calls").and_then(json::elements).unwrap_or_default();
-            if calls.is_empty() && role != Role::System && !says_something(fields.get("content")) {
+            let instead = ["refusal", "audio", "function_call"]
+                .iter()
+                .any(|name| fields.get(name).is_some_and(|v| !json::is_null(v)));
+            if calls.is_empty() && !instead && role != Role::System && !says_something(fields.get("content")) {
                 findings.report(at, "V6", format!("an empty {} message", role.name()));
             }
             for call in calls {

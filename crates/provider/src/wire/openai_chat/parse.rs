@@ -1,10 +1,10 @@
 //! Chat messages to neutral ones.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Call, Image, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::message::{Body, Call, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
 use waterline::warning::Oddity;
 
-use crate::wire::read::{Reader, Refusal, kind, object};
+use crate::wire::read::{self, Reader, Refusal, kind, object};
 
 pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     let mut fields = object(json)?;
@@ -17,6 +17,15 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
     if let Some(text) = reader.take(&mut fields, "reasoning_content").filter(|text| !text.is_empty()) {
         parts.insert(0, Body::Thinking(Thinking { text, signature: None }).into());
     }
+    if let Some(text) = fields.get("refusal").filter(|value| json::string(value).is_some()) {
+        let json = json::object([("type", json::quote("refusal")), ("refusal", text.to_owned())]);
+        parts.push(Body::Opaque(Opaque { wire: Wire::OpenaiChat, json }).into());
+    }
+    // What was called before there were ids; the result names the function.
+    if let Some(function) = fields.get("function_call").and_then(Fields::parse) {
+        fields.take("function_call");
+        parts.extend(legacy_call(function, reader));
+    }
     if let Some(calls) = fields.get("tool_calls").and_then(json::elements) {
         fields.take("tool_calls");
         parts.extend(calls.into_iter().filter_map(|call| self::call(call, reader)));
@@ -26,8 +35,9 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
 
 fn content(fields: &mut Fields<'_>, role: Role, reader: &mut Reader) -> Vec<Part> {
     let content = fields.take("content");
-    // Null or nothing beside calls is what the API itself writes.
-    if content.is_none_or(json::is_null) && role == Role::Assistant && fields.get("tool_calls").is_some() {
+    // Null or nothing beside one of these is what the API itself writes.
+    let instead = ["tool_calls", "function_call", "refusal", "audio"].iter().any(|name| fields.get(name).is_some());
+    if content.is_none_or(json::is_null) && role == Role::Assistant && instead {
         return Vec::new();
     }
     reader.content(content, part)
@@ -51,19 +61,16 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
         }
         "image_url" => {
             let url = fields.get("image_url").and_then(Fields::parse).and_then(|mut inner| inner.take_string("url"));
-            Some(url.map_or_else(opaque, |url| Body::Image(image(&url.text)).into()))
+            Some(url.map_or_else(opaque, |url| Body::Image(read::image(&url.text)).into()))
         }
         _ => Some(opaque()),
     }
 }
 
-/// A picture from a `data:` address or another one.
-fn image(url: &str) -> Image {
-    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match inline {
-        Some((media, data)) => Image::Inline { media: media.to_owned(), data: data.to_owned() },
-        None => Image::Url(url.to_owned()),
-    }
+fn legacy_call(mut function: Fields<'_>, reader: &mut Reader) -> Option<Part> {
+    let name = reader.take(&mut function, "name")?;
+    let arguments = reader.take(&mut function, "arguments").unwrap_or_default();
+    Some(Body::Call(Call { id: String::new(), name, arguments }).into())
 }
 
 fn call(json: &str, reader: &mut Reader) -> Option<Part> {
@@ -74,24 +81,11 @@ fn call(json: &str, reader: &mut Reader) -> Option<Part> {
     let name = reader.take(&mut function, "name").unwrap_or_default();
     let arguments = match reader.take(&mut function, "arguments") {
         Some(text) => text,
-        None => written_otherwise(&function, reader),
+        // The free input of a custom tool.
+        None => function.get("input").map_or_else(String::new, |input| json::object([("input", input)])),
     };
     fields.take("type");
     Some(Part { body: Body::Call(Call { id, name, arguments }), extra: fields.into_rest() })
-}
-
-/// Arguments that are an object instead of a text, or the free input of a custom tool.
-fn written_otherwise(function: &Fields<'_>, reader: &mut Reader) -> String {
-    if let Some(input) = function.get("input") {
-        return json::object([("input", input)]);
-    }
-    match function.get("arguments") {
-        Some(arguments) => {
-            reader.note(Oddity::BadArguments, "call arguments are not written as a text");
-            arguments.to_owned()
-        }
-        None => String::new(),
-    }
 }
 
 fn result(mut fields: Fields<'_>, parts: Vec<Part>, reader: &mut Reader) -> Message {

@@ -1,7 +1,7 @@
 //! Neutral messages to chat messages.
 
 use waterline::json;
-use waterline::message::{Body, Call, Form, Image, Message, Part, Role, ToolResult, Wire};
+use waterline::message::{Body, Form, Image, Message, Part, Role, ToolResult, Wire};
 
 use crate::wire::rendered::{Json, Rendered};
 
@@ -74,7 +74,7 @@ impl Writer {
     fn flush_pictures(&mut self) {
         if !self.pictures.is_empty() {
             let parts = std::mem::take(&mut self.pictures);
-            self.out.extend(content(&parts).map(|content| Json::Made(plain("user", content))));
+            self.out.extend(content(&parts, false).map(|content| Json::Made(plain("user", content))));
         }
     }
 
@@ -86,9 +86,9 @@ impl Writer {
         }
         let rest: Vec<Part> =
             message.parts.iter().filter(|part| !matches!(part.body, Body::Result(_))).cloned().collect();
-        let Some(content) = content(&rest) else { return };
+        let Some(content) = content(&rest, is_ours(message)) else { return };
         self.flush_pictures();
-        let role = if message.role == Role::System { "system" } else { "user" };
+        let role = if message.role == Role::System { system_role(message) } else { "user" };
         let written = if message.results().next().is_none() {
             with_extra(message, [("role", json::quote(role)), ("content", content)])
         } else {
@@ -108,6 +108,14 @@ fn is_ours(message: &Message) -> bool {
     message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiChat)
 }
 
+/// Newer models call it developer; a rewritten message keeps the name it came with.
+fn system_role(message: &Message) -> &'static str {
+    let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OpenaiChat);
+    let role =
+        raw.and_then(|raw| json::Fields::parse(raw.as_str())).and_then(|fields| fields.get("role").map(str::to_owned));
+    if role.as_deref() == Some("\"developer\"") { "developer" } else { "system" }
+}
+
 fn plain(role: &str, content: String) -> String {
     json::object([("role", json::quote(role)), ("content", content)])
 }
@@ -124,26 +132,38 @@ fn assistant(message: &Message) -> Option<String> {
         .filter(|part| matches!(part.body, Body::Text(_) | Body::Image(_) | Body::Opaque(_)))
         .cloned()
         .collect();
-    let content = content(&words);
-    let calls: Vec<&Call> = message.calls().collect();
+    let content = content(&words, is_ours(message));
+    let ours = is_ours(message);
+    let calls: Vec<String> = message.parts.iter().filter_map(|part| call(part, ours)).collect();
     if content.is_none() && calls.is_empty() {
         return None;
     }
-    let thinking = message.parts.iter().find_map(|part| match &part.body {
-        Body::Thinking(thinking) if is_ours(message) => Some(("reasoning_content", json::quote(&thinking.text))),
-        _ => None,
-    });
-    let calls = (!calls.is_empty()).then(|| ("tool_calls", json::array(calls.into_iter().map(call))));
+    let calls = (!calls.is_empty()).then(|| ("tool_calls", json::array(calls)));
     let content = content.unwrap_or_else(|| "null".to_owned());
-    Some(with_extra(
-        message,
-        [("role", json::quote("assistant")), ("content", content)].into_iter().chain(thinking).chain(calls),
-    ))
+    let fields = [("role", json::quote("assistant")), ("content", content)];
+    Some(with_extra(message, fields.into_iter().chain(reasoning(message)).chain(calls)))
 }
 
-fn call(call: &Call) -> String {
+/// Some providers want the field in every message that once had it, even when the thinking is gone.
+fn reasoning(message: &Message) -> Option<(&'static str, String)> {
+    let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OpenaiChat)?;
+    let thought = message.parts.iter().find_map(|part| match &part.body {
+        Body::Thinking(thinking) => Some(thinking.text.as_str()),
+        _ => None,
+    });
+    let had_one = raw.as_str().contains("\"reasoning_content\"");
+    (thought.is_some() || had_one).then(|| ("reasoning_content", json::quote(thought.unwrap_or_default())))
+}
+
+fn call(part: &Part, ours: bool) -> Option<String> {
+    let Body::Call(call) = &part.body else { return None };
+    let extra = part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
+    let id = ("id", json::quote(&call.id));
+    if ours && part.extra.iter().any(|(key, _)| key == "custom") {
+        return Some(json::object([id, ("type", json::quote("custom"))].into_iter().chain(extra)));
+    }
     let function = json::object([("name", json::quote(&call.name)), ("arguments", json::quote(&call.arguments))]);
-    json::object([("id", json::quote(&call.id)), ("type", json::quote("function")), ("function", function)])
+    Some(json::object([id, ("type", json::quote("function")), ("function", function)].into_iter().chain(extra)))
 }
 
 fn tool(message: &Message, result: &ToolResult) -> String {
@@ -166,23 +186,25 @@ fn result_text(result: &ToolResult) -> String {
 }
 
 /// Parts as content: one text where that is enough, a list otherwise, nothing where there is nothing to say.
-fn content(parts: &[Part]) -> Option<String> {
+fn content(parts: &[Part], ours: bool) -> Option<String> {
     let texts: Vec<&str> = parts
         .iter()
         .filter_map(|part| if let Body::Text(text) = &part.body { Some(text.as_str()) } else { None })
         .collect();
-    if texts.len() == parts.len() {
+    let plain = !ours || parts.iter().all(|part| part.extra.is_empty());
+    if plain && texts.len() == parts.len() {
         let text = texts.join("\n");
         return (!text.trim().is_empty()).then(|| json::quote(&text));
     }
-    let list: Vec<String> = parts.iter().filter_map(part).collect();
+    let list: Vec<String> = parts.iter().filter_map(|part| self::part(part, ours)).collect();
     (!list.is_empty()).then(|| json::array(list))
 }
 
-fn part(part: &Part) -> Option<String> {
+fn part(part: &Part, ours: bool) -> Option<String> {
     match &part.body {
         Body::Text(text) if !text.trim().is_empty() => {
-            Some(json::object([("type", json::quote("text")), ("text", json::quote(text))]))
+            let extra = part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
+            Some(json::object([("type", json::quote("text")), ("text", json::quote(text))].into_iter().chain(extra)))
         }
         Body::Image(image) => {
             let url = match image {

@@ -30,7 +30,11 @@ fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool
             findings.call(at, word("call_id"));
             true
         }
-        "function_call_output" | "custom_tool_call_output" => {
+        kind if kind.ends_with("_call") && fields.get("call_id").is_some() => {
+            findings.call(at, word("call_id"));
+            true
+        }
+        kind if kind.ends_with("_call_output") => {
             findings.result(at, &word("call_id"));
             false
         }

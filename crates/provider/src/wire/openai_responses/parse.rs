@@ -1,10 +1,10 @@
 //! Responses items to neutral messages, one each.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Call, Image, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::message::{Body, Call, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
 use waterline::warning::Oddity;
 
-use crate::wire::read::{Reader, Refusal, kind, object};
+use crate::wire::read::{self, Reader, Refusal, kind, object};
 
 pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     if let Some(text) = json::string(json) {
@@ -14,9 +14,11 @@ pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> 
     let mut fields = object(json)?;
     let kind = kind(&fields);
     match kind.as_str() {
+        "" if fields.get("role").is_none() && fields.get("id").is_some() => Ok(opaque(json, reader)),
         "" | "message" => message(fields, reader),
-        "function_call" | "custom_tool_call" => Ok(call(&kind, fields, reader)),
-        "function_call_output" | "custom_tool_call_output" => Ok(output(fields, reader)),
+        // Computer, shell and patch calls too: whatever has a call id must stay with its output.
+        _ if kind.ends_with("_call") && fields.get("call_id").is_some() => Ok(call(&kind, fields, reader)),
+        _ if kind.ends_with("_call_output") && fields.get("call_id").is_some() => Ok(output(&kind, fields, reader)),
         "reasoning" => {
             fields.take("type");
             let signature = reader.take(&mut fields, "encrypted_content");
@@ -24,11 +26,14 @@ pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> 
             let part = Part { body: Body::Thinking(thinking), extra: fields.into_rest() };
             Ok(reader.message(Role::Assistant, vec![part], Fields::default()))
         }
-        _ => {
-            let opaque = Opaque { wire: Wire::OpenaiResponses, json: json.to_owned() };
-            Ok(reader.message(Role::Assistant, vec![Body::Opaque(opaque).into()], Fields::default()))
-        }
+        _ => Ok(opaque(json, reader)),
     }
+}
+
+/// An item that is complete in itself, or a reference to one the provider holds.
+fn opaque(json: &str, reader: &Reader) -> Message {
+    let opaque = Opaque { wire: Wire::OpenaiResponses, json: json.to_owned() };
+    reader.message(Role::Assistant, vec![Body::Opaque(opaque).into()], Fields::default())
 }
 
 pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
@@ -64,7 +69,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
             Some(Part { body: Body::Text(text), extra: fields.into_rest() })
         }
         "input_image" => match fields.take_string("image_url") {
-            Some(url) => Some(Body::Image(Image::Url(url.text)).into()),
+            Some(url) => Some(Body::Image(read::image(&url.text)).into()),
             None => opaque(),
         },
         _ => opaque(),
@@ -73,19 +78,29 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
 
 fn call(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
     let id = reader.take(&mut fields, "call_id").unwrap_or_default();
-    let name = reader.take(&mut fields, "name").unwrap_or_default();
-    let arguments = match kind {
-        "custom_tool_call" => json::object([("input", fields.take("input").unwrap_or("\"\""))]),
-        _ => reader.take(&mut fields, "arguments").unwrap_or_default(),
+    let (name, arguments) = match kind {
+        "function_call" => {
+            (reader.take(&mut fields, "name"), reader.take(&mut fields, "arguments").unwrap_or_default())
+        }
+        "custom_tool_call" => {
+            let input = fields.take("input").unwrap_or("\"\"");
+            (reader.take(&mut fields, "name"), json::object([("input", input)]))
+        }
+        // What it does stands among its other fields, which go back as they came.
+        _ => (Some(kind.to_owned()), "{}".to_owned()),
     };
-    // The type stays among the other fields: it tells a custom call from a plain one.
+    let name = name.unwrap_or_default();
+    // The type stays among the other fields: it tells the kinds of call apart.
     let part = Part { body: Body::Call(Call { id, name, arguments }), extra: fields.into_rest() };
     reader.message(Role::Assistant, vec![part], Fields::default())
 }
 
-fn output(mut fields: Fields<'_>, reader: &mut Reader) -> Message {
+fn output(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
     let call_id = reader.take(&mut fields, "call_id").unwrap_or_default();
-    let parts = reader.content(fields.take("output"), part);
+    let parts = match kind {
+        "function_call_output" | "custom_tool_call_output" => reader.content(fields.take("output"), part),
+        _ => fields.get("output").map(Part::text).into_iter().collect(),
+    };
     let part = Part {
         body: Body::Result(ToolResult { call_id, name: None, parts, is_error: false }),
         extra: fields.into_rest(),

@@ -45,26 +45,22 @@ fn items(message: &Message) -> Vec<String> {
     let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
     let mut items = Vec::new();
     let mut words: Vec<String> = Vec::new();
+    // An item of the provider's own fills its message; a part of that kind stands among words.
+    let whole = ours && message.role == Role::Assistant && !is_spoken(message);
     let text_kind = if message.role == Role::Assistant { "output_text" } else { "input_text" };
     for part in &message.parts {
         match &part.body {
             Body::Text(text) if text.trim().is_empty() => {}
             Body::Text(text) => {
-                words.push(json::object([("type", json::quote(text_kind)), ("text", json::quote(text))]))
+                words.push(with_extra([("type", json::quote(text_kind)), ("text", json::quote(text))], part, ours))
             }
             Body::Image(image) => words.push(picture(image)),
-            Body::Opaque(opaque)
-                if opaque.wire == Wire::OpenaiResponses
-                    && message.role == Role::Assistant
-                    && message.parts.len() == 1 =>
-            {
-                items.push(opaque.json.clone())
-            }
-            Body::Opaque(opaque) if opaque.wire == Wire::OpenaiResponses => words.push(opaque.json.clone()),
+            Body::Opaque(opaque) if whole => items.push(opaque.json.clone()),
+            Body::Opaque(opaque) => words.push(opaque.json.clone()),
             Body::Call(call) => items.push(self::call(call, part, ours)),
             Body::Result(_) => items.extend(output(part, ours)),
             Body::Thinking(thinking) if ours && thinking.signature.is_some() => items.push(reasoning(part)),
-            Body::Thinking(_) | Body::Opaque(_) => {}
+            Body::Thinking(_) => {}
         }
     }
     if !words.is_empty() {
@@ -73,6 +69,19 @@ fn items(message: &Message) -> Vec<String> {
         if message.role == Role::Assistant { items.insert(0, said) } else { items.push(said) }
     }
     items
+}
+
+/// Whether it came as a message, not as an item of another type.
+fn is_spoken(message: &Message) -> bool {
+    message
+        .raw
+        .as_ref()
+        .is_some_and(|raw| json::Fields::parse(raw.as_str()).is_some_and(|fields| fields.get("role").is_some()))
+}
+
+fn with_extra<'a>(fields: impl IntoIterator<Item = (&'a str, String)>, part: &'a Part, ours: bool) -> String {
+    let extra = part.extra.iter().filter(|(key, _)| ours && key != "type");
+    json::object(fields.into_iter().chain(extra.map(|(key, value)| (key.as_str(), value.clone()))))
 }
 
 fn spoken(role: Role, words: Vec<String>) -> String {
@@ -84,49 +93,58 @@ fn spoken(role: Role, words: Vec<String>) -> String {
     json::object([("type", json::quote("message")), ("role", json::quote(name)), ("content", json::array(words))])
 }
 
-fn is_custom(part: &Part, ours: bool) -> bool {
-    ours && part.extra.iter().any(|(key, value)| key == "type" && value.contains("custom_tool_call"))
+/// The type an item came with, if it came from this wire.
+fn kind(part: &Part, ours: bool) -> Option<String> {
+    let (_, value) = part.extra.iter().find(|(key, _)| ours && key == "type")?;
+    json::string(value).map(|loose| loose.text)
 }
 
-/// Item ids tie an item to others that may be gone, so a rewritten item goes without.
 fn call(call: &Call, part: &Part, ours: bool) -> String {
     let (id, name) = (("call_id", json::quote(&call.id)), ("name", json::quote(&call.name)));
-    if is_custom(part, ours) {
-        let input = json::Fields::parse(&call.arguments).and_then(|fields| fields.get("input").map(str::to_owned));
-        let input = input.unwrap_or_else(|| json::quote(&call.arguments));
-        return json::object([("type", json::quote("custom_tool_call")), id, name, ("input", input)]);
-    }
-    json::object([("type", json::quote("function_call")), id, name, ("arguments", json::quote(&call.arguments))])
+    let kind = kind(part, ours).unwrap_or_else(|| "function_call".to_owned());
+    let fields = match kind.as_str() {
+        "function_call" => vec![id, name, ("arguments", json::quote(&call.arguments))],
+        "custom_tool_call" => {
+            let input = json::Fields::parse(&call.arguments).and_then(|fields| fields.get("input").map(str::to_owned));
+            vec![id, name, ("input", input.unwrap_or_else(|| json::quote(&call.arguments)))]
+        }
+        _ => vec![id],
+    };
+    with_extra([("type", json::quote(&kind))].into_iter().chain(fields), part, ours)
 }
 
 fn output(part: &Part, ours: bool) -> Option<String> {
     let Body::Result(result) = &part.body else { return None };
-    let kind = if is_custom(part, ours) { "custom_tool_call_output" } else { "function_call_output" };
-    let pictures: Vec<String> = result
-        .parts
-        .iter()
-        .filter_map(|part| if let Body::Image(image) = &part.body { Some(picture(image)) } else { None })
-        .collect();
+    let kind = kind(part, ours).unwrap_or_else(|| "function_call_output".to_owned());
+    let fields = [("type", json::quote(&kind)), ("call_id", json::quote(&result.call_id))];
+    if part.extra.iter().any(|(key, _)| ours && key == "output") {
+        return Some(with_extra(fields, part, ours));
+    }
+    let is_text = |part: &&Part| matches!(part.body, Body::Text(_));
+    let others: Vec<String> = result.parts.iter().filter(|part| !is_text(part)).filter_map(other).collect();
     let text = result.text();
-    let output = if pictures.is_empty() {
+    let output = if others.is_empty() {
         json::quote(&text)
     } else {
-        let words = (!text.is_empty())
-            .then(|| json::object([("type", json::quote("input_text")), ("text", json::quote(&text))]));
-        json::array(words.into_iter().chain(pictures))
+        let words = json::object([("type", json::quote("input_text")), ("text", json::quote(&text))]);
+        json::array((!text.is_empty()).then_some(words).into_iter().chain(others))
     };
-    Some(json::object([("type", json::quote(kind)), ("call_id", json::quote(&result.call_id)), ("output", output)]))
+    Some(with_extra(fields.into_iter().chain([("output", output)]), part, ours))
+}
+
+/// A picture or a part of this wire's own inside a result.
+fn other(part: &Part) -> Option<String> {
+    match &part.body {
+        Body::Image(image) => Some(picture(image)),
+        Body::Opaque(opaque) => Some(opaque.json.clone()),
+        _ => None,
+    }
 }
 
 fn reasoning(part: &Part) -> String {
     let Body::Thinking(thinking) = &part.body else { return String::new() };
-    let summary = part.extra.iter().find(|(key, _)| key == "summary").map_or("[]", |(_, value)| value);
     let signature = json::quote(thinking.signature.as_deref().unwrap_or_default());
-    json::object([
-        ("type", json::quote("reasoning")),
-        ("summary", summary.to_owned()),
-        ("encrypted_content", signature),
-    ])
+    with_extra([("type", json::quote("reasoning")), ("encrypted_content", signature)], part, true)
 }
 
 fn picture(image: &Image) -> String {
