@@ -34,6 +34,7 @@ pub mod policy;
 pub mod reduce;
 pub mod stage;
 pub mod summary;
+pub mod thought;
 pub mod tokens;
 pub mod validity;
 pub mod warning;

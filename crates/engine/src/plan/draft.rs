@@ -11,6 +11,7 @@ use crate::message::Message;
 use crate::model::Model;
 use crate::reduce;
 use crate::stage::{Arrival, Stage, Summarise};
+use crate::thought;
 use crate::warning::{Oddity, Warning};
 
 /// What is to become of one atom.
@@ -282,13 +283,22 @@ impl<'a> Draft<'a> {
         self.item(at).map(|item| item.views(self.history)).unwrap_or_default()
     }
 
-    /// Sends other messages for an atom, whatever their size.
-    pub(super) fn rewrite(&mut self, at: usize, views: Vec<View>, reason: &str) {
+    /// Takes the thinking out of an atom.
+    pub fn drop_thinking(&mut self, at: usize) {
+        let views = self.views(at);
+        if !views.iter().filter_map(|view| view.message(self.history)).any(thought::is_bound) {
+            return;
+        }
+        let bare = views.into_iter().filter_map(|view| match view.message(self.history) {
+            Some(message) if thought::is_bound(message) => thought::without(message).map(View::made),
+            _ => Some(view),
+        });
+        let bare: Vec<View> = bare.collect();
         self.change(at, |item, history| {
-            item.tokens = views.iter().map(|view| view.tokens(history)).sum();
-            item.views = Some(views);
+            item.tokens = bare.iter().map(|view| view.tokens(history)).sum();
+            item.views = Some(bare);
             if item.reason.is_empty() {
-                reason.clone_into(&mut item.reason);
+                "without its thinking".clone_into(&mut item.reason);
             }
         });
     }

@@ -6,15 +6,21 @@ use super::assemble::Assembly;
 use super::draft::Draft;
 use super::room::Room;
 use super::{Action, Figures, Input, Plan, Wanted};
-use crate::history::{AtomKind, History, View};
-use crate::json::{self, Fields};
-use crate::message::{Body, Form, Message, Part, Role, Wire};
+use crate::history::AtomKind;
+use crate::message::Message;
 use crate::stage::{Emergency, Mode, Stage};
 use crate::summary::Note;
 
 /// Folds the whole history.
 pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Plan {
-    let mut draft = Draft::new(input, *room, before);
+    // A fold that the window forces frees a tenth too, so that the next message does not force another one.
+    let tenth = before.saturating_sub(room.fixed).div_ceil(10);
+    let mut goal = *room;
+    if before > room.window {
+        goal.window = room.window.min(before - tenth);
+        goal.low = room.low.min(goal.window);
+    }
+    let mut draft = Draft::new(input, goal, before);
     drop_repeated_systems(&mut draft);
     for stage in &input.policy.stages {
         stage.fold(&mut draft);
@@ -65,8 +71,7 @@ fn come_down(draft: &mut Draft<'_>, has_low: bool, before: usize) {
         return;
     }
     let note = draft.summary.as_ref().map_or(0, |settings| room.tokens(settings.max) + room.tokens(settings.ledger));
-    let tenth = before.saturating_sub(room.fixed).div_ceil(10);
-    let low = if before > room.window { room.low.min(before - tenth) } else { room.low };
+    let low = room.low;
     let goal = low - note.min(low.saturating_sub(room.fixed) / 2);
     let oldest_first: Vec<usize> = draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
     for at in oldest_first {
@@ -116,44 +121,8 @@ fn start_with_user(draft: &mut Draft<'_>) {
 fn drop_old_thinking(draft: &mut Draft<'_>) {
     let from = if draft.model.preserved_thinking { usize::MAX } else { draft.running() };
     for at in draft.newest_first().filter(|&at| at < from) {
-        let views = draft.views(at);
-        if !views.iter().filter_map(|view| view.message(draft.history)).any(thinks_or_is_bound) {
-            continue;
-        }
-        let bare: Vec<View> = views.into_iter().filter_map(|view| without_thinking(draft.history, view)).collect();
-        draft.rewrite(at, bare, "without its thinking");
+        draft.drop_thinking(at);
     }
-}
-
-/// Whether a message holds thinking, or may be bound to some in another atom.
-fn thinks_or_is_bound(message: &Message) -> bool {
-    let bound = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
-    message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_))) || bound && message.role == Role::Assistant
-}
-
-fn drop_item_id(part: &mut Part) {
-    part.extra.retain(|(key, _)| key != "id");
-    if let Body::Opaque(opaque) = &mut part.body
-        && let Some(fields) =
-            Fields::parse(&opaque.json).filter(|fields| fields.get("type").is_some() && fields.get("id").is_some())
-    {
-        opaque.json = json::object(fields.iter().filter(|(key, _)| *key != "id"));
-    }
-}
-
-/// The message without thinking; none where nothing else is in it. Its siblings lose the ids they came with, because
-/// some wires bind an item to the thinking before it by id.
-fn without_thinking(history: &History, view: View) -> Option<View> {
-    let message = view.message(history)?;
-    if message.role != Role::Assistant {
-        return Some(view);
-    }
-    let mut bare = message.clone();
-    bare.form = Form::Changed;
-    bare.parts.retain(|part| !matches!(part.body, Body::Thinking(_)));
-    bare.parts.iter_mut().for_each(drop_item_id);
-    bare.extra.retain(|(key, _)| key != "id");
-    (!bare.parts.is_empty()).then(|| View::made(bare))
 }
 
 /// The note for what was dropped, and the summary that would be better than it.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::window::keep_turns;
 use super::{Spec, Stage, build};
 use crate::history::AtomKind;
+use crate::message::Body;
 use crate::plan::{Draft, Treatment};
 use crate::policy::{Allowed, Key};
 use crate::reduce;
@@ -51,8 +52,14 @@ const LEAST_OF_USER: usize = 400;
 
 impl Stage for Emergency {
     fn rescue(&self, draft: &mut Draft<'_>) -> bool {
-        let rungs: [fn(&Self, &mut Draft<'_>); 5] =
-            [Self::cut_texts, Self::drop_turns, Self::drop_all_but_newest, Self::clip_pinned, Self::clip_newest];
+        let rungs: [fn(&Self, &mut Draft<'_>); 6] = [
+            Self::cut_texts,
+            Self::drop_turns,
+            Self::drop_all_but_newest,
+            Self::drop_thinking,
+            Self::clip_pinned,
+            Self::clip_newest,
+        ];
         for rung in rungs {
             if draft.total() <= draft.room.window {
                 return true;
@@ -94,6 +101,13 @@ impl Emergency {
         }
     }
 
+    /// Thinking cannot be shortened, only left out.
+    fn drop_thinking(&self, draft: &mut Draft<'_>) {
+        for at in draft.newest_first() {
+            draft.drop_thinking(at);
+        }
+    }
+
     fn clip_pinned(&self, draft: &mut Draft<'_>) {
         for at in draft.history.lead()..draft.items().len() {
             draft.drop_system(at, "the window overflows; the system prompt in front stays");
@@ -121,7 +135,16 @@ impl Emergency {
             let mine = draft.item(at).map_or(0, |item| item.tokens);
             draft.warn(Oddity::Budget, "the newest messages are larger than the window; their middle was left out");
             let least = if draft.kind(at) == AtomKind::User { LEAST_OF_USER } else { LEAST };
+            let least = least + pictures(draft, at);
             draft.clip(at, mine.saturating_sub(over).max(least), "larger than the window: it lost its middle");
         }
     }
+}
+
+/// The tokens of an atom's pictures, which no cut makes smaller.
+fn pictures(draft: &Draft<'_>, at: usize) -> usize {
+    let history = draft.history;
+    let views = draft.views(at);
+    let parts = views.iter().filter_map(|view| view.message(history)).flat_map(|message| &message.parts);
+    parts.filter(|part| matches!(part.body, Body::Image(_))).map(|part| history.counter().part(part)).sum()
 }
