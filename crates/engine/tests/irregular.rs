@@ -197,3 +197,42 @@ fn parts_that_a_speaker_cannot_say_are_left_out() {
     let misplaced = history.warnings().iter().filter(|warning| warning.oddity == Oddity::MisplacedPart);
     assert_eq!(misplaced.count(), 3);
 }
+
+/// A message that answers two steps belongs to the newest; the other result is not sent, and the warning says why.
+#[test]
+fn one_message_for_two_steps_answers_the_newest() {
+    let mut history = history("H A[a] H A[b]");
+    let result = |id: &str| {
+        Body::Result(ToolResult { call_id: id.into(), name: None, parts: vec![Part::text(id)], is_error: false })
+    };
+    history.append(Message::new(Role::User, vec![result("a").into(), result("b").into()]));
+    assert_eq!(context(&history), "H A[a] T(a!) H A[b] T(b)");
+    assert!(history.warnings().iter().any(|warning| warning.text.contains("earlier step")), "{:?}", history.warnings());
+}
+
+/// A picture beside a result comes behind all results of the step, as words do.
+#[test]
+fn pictures_between_results_come_behind_them() {
+    let mut history = history("H A[a,b]");
+    let result = ToolResult { call_id: "a".into(), name: None, parts: Vec::new(), is_error: false };
+    let picture = Body::Image(waterline::message::Image::Url("https://example.org/x.png".into()));
+    history.append(Message::new(Role::User, vec![Body::Result(result).into(), picture.into()]));
+    history.append(Message::result_of("b", "ok", false));
+    assert_eq!(context(&history), "H A[a,b] T(a) T(b) H");
+}
+
+/// Calls without a result are told of, once nothing more comes.
+#[test]
+fn loose_ends_are_told_of() {
+    let history = history("H A[a,b] T(a) H");
+    let ends: Vec<Oddity> = history.loose_ends().iter().map(|warning| warning.oddity).collect();
+    assert_eq!(ends, [Oddity::UnansweredCall]);
+}
+
+/// The same id thousands of times takes no time.
+#[test]
+fn an_id_used_very_often_is_still_cheap() {
+    let talk = (0..40_000).map(|_| Message::call_of("same", "run", "{}"));
+    let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
+    assert_eq!(history.message(39_999).unwrap().calls().next().unwrap().id, "same_40000");
+}

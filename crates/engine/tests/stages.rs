@@ -244,3 +244,42 @@ fn a_policy_takes_stages_made_in_code() {
     talk.say(messages("H A H A H"));
     assert_eq!(talk.shown(), "H");
 }
+
+/// What the user said while tools ran is a request too: a digest of the turn keeps it.
+#[test]
+fn digest_keeps_words_that_came_with_results() {
+    let mut talk = Talk::new("stages = [\"digest\"]\n[fold]\nturns = 2\n[digest]\nkeep_turns = 2", 1_000_000);
+    let mut said = messages("H A[a]");
+    let mut answer = Message::result_of("a", "a long output ".repeat(50), false);
+    answer.role = Role::User;
+    answer.parts.push(Part::text("WAIT, use blue"));
+    said.push(answer);
+    said.extend(messages("A H A H A H A"));
+    talk.say(said);
+    assert!(talk.context().iter().any(|message| message.text().contains("use blue")), "{}", talk.shown());
+    assert!(!talk.shown().contains("T("), "{}", talk.shown());
+}
+
+/// The picture of the running request stays while it is worked on.
+#[test]
+fn the_newest_requests_picture_stays() {
+    let mut talk =
+        Talk::new("stages = [\"images\", \"window\"]\n[fold]\nmessages = 10\n[window]\nmessages = 10", 1_000_000);
+    let picture = Part::from(Body::Image(Image::Url("https://example.org/a.png".into())));
+    talk.say(messages("H A H A H A H A"));
+    talk.say(vec![Message::new(Role::User, vec![Part::text("build this"), picture])]);
+    talk.say(messages("A[1] T(1) A[2] T(2) A[3] T(3) A[4] T(4) A[5] T(5)"));
+    assert!(talk.context().iter().any(Message::has_image), "{}", talk.shown());
+}
+
+/// A program's note in the user's place does not take the place of what the user asked.
+#[test]
+fn a_reminder_does_not_displace_the_request() {
+    let mut talk = Talk::new("stages = [\"window\"]\n[fold]\nmessages = 10\n[window]\nmessages = 10", 1_000_000);
+    talk.say(messages("H A H:the_real_request"));
+    talk.say(vec![Message::text_of(Role::User, "<system-reminder>be nice</system-reminder>")]);
+    for at in 0..20 {
+        talk.say(messages(&format!("A[c{at}] T(c{at})")));
+    }
+    assert!(talk.context().iter().any(|message| message.text() == "the_real_request"), "{}", talk.shown());
+}

@@ -364,3 +364,40 @@ fn c2_2_chat_folds_between_turns() {
     }
     assert_eq!(folds, [false, false, false, false, true]);
 }
+
+/// A context over the window folds, also when only a little must go, and frees a tenth then (decision 0003).
+#[test]
+fn over_the_window_there_is_always_a_fold() {
+    for preset in waterline::policy::PRESETS {
+        let policy = Policy::preset(preset.name).unwrap();
+        let talk: Vec<Message> = std::iter::once(Message::text_of(Role::User, "hi"))
+            .chain((0..20).map(|at| {
+                let role = if at % 2 == 0 { Role::Assistant } else { Role::User };
+                Message::text_of(role, "word ".repeat(404))
+            }))
+            .collect();
+        let planned = run_with(&policy, talk, 9_900, &[]);
+        assert!(planned.plan.tokens.after <= 9_100, "{}: {:?}", preset.name, planned.plan.tokens);
+    }
+}
+
+/// C1.9: what counts is the assembled context: when request and answer of earlier turns fit, no summary is wanted.
+#[test]
+fn c1_9_no_summary_where_the_digest_is_enough() {
+    let policy = Policy::preset("init").unwrap();
+    let mut talk = Vec::new();
+    for at in 0..10 {
+        talk.extend(messages(&format!("H A[c{at}]")));
+        talk.push(Message::result_of(format!("c{at}"), "x".repeat(70_000), false));
+        talk.extend(messages("A"));
+    }
+    let planned = run_with(&policy, talk, 200_000, &[]);
+    assert!(matches!(planned.plan.action, Action::Fold { .. }));
+    assert!(planned.plan.wanted.is_none() && planned.plan.tokens.after < 60_000, "{:?}", planned.plan.tokens);
+}
+
+/// S2.12: many turns at once are halved until they are few enough; what an earlier fold dropped does not count again.
+#[test]
+fn s2_12_halving_never_leaves_more_turns_than_allowed() {
+    assert_eq!(run(&halve(1_000_000), &turns(101, "H A")).context(), turns(13, "H A"));
+}

@@ -232,6 +232,8 @@ fn wires_are_told_apart() {
     assert_eq!(wire(r#"{"input":"hi"}"#), Wire::OpenaiResponses);
     assert_eq!(wire(r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#), Wire::OpenaiResponses);
     assert_eq!(wire(r#"[{"role":"user","parts":[{"text":"hi"}]}]"#), Wire::Gemini);
+    let stored = r#"{"messages":[{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}]}"#;
+    assert_eq!(wire(stored), Wire::Anthropic);
 }
 
 #[test]
@@ -288,6 +290,113 @@ fn a_gemini_response_is_sent_under_the_name_of_its_call() {
     assert_eq!(send(nameless, Wire::Gemini).matches(r#""name":"unknown""#).count(), 2);
     let other = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"g","response":{"output":"ok"}}}]}]}"#;
     assert!(send(other, Wire::Gemini).contains(r#"{"functionResponse":{"name":"f","#));
+}
+
+/// Ids that are no texts are read as texts, and stand in what is sent once.
+#[test]
+fn an_id_that_is_a_number_is_sent_once() {
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":5,"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":5,"content":"k"}]"#;
+    insta::assert_snapshot!(send(text, Wire::OpenaiChat), @r#"
+    {"role":"user","content":"x"}
+    {"role":"assistant","content":null,"tool_calls":[{"id":"5","type":"function","function":{"name":"f","arguments":"{}"}}]}
+    {"role":"tool","tool_call_id":"5","content":"k"}
+    "#);
+}
+
+/// A system message in Anthropic's list becomes the system prompt, not a message in its place.
+#[test]
+fn a_leading_system_message_of_anthropics_list_is_the_system_prompt() {
+    let text =
+        r#"[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"document","source":{}}]}]"#;
+    assert!(send(text, Wire::Anthropic).starts_with(r#"system [{"type":"text","text":"Be brief."}]"#));
+}
+
+/// A compaction that the provider made stays first.
+#[test]
+fn a_compaction_block_stays_first() {
+    let text = r#"[{"role":"assistant","content":[{"type":"compaction","content":"s"}]},{"role":"user","content":[{"type":"text","text":"go on"},{"type":"document","source":{}}]}]"#;
+    assert!(send(text, Wire::Anthropic).starts_with(r#"{"role":"assistant","content":[{"type":"compaction""#));
+}
+
+/// Half of a UTF-16 pair is replaced also where it stands inside JSON: in arguments, in a wire's own blocks.
+#[test]
+fn lone_surrogates_inside_json_are_replaced() {
+    let text = r#"[{"role":"user","content":[{"type":"document","title":"\ud83d"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"p":"\udc00x"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#;
+    let sent = send(text, Wire::Anthropic);
+    assert!(!sent.contains("ud83d") && !sent.contains("udc00") && sent.matches("ufffd").count() == 2, "{sent}");
+}
+
+/// Computer, shell and patch calls stay with their outputs, and go back as they came.
+#[test]
+fn every_kind_of_responses_call_is_paired() {
+    let text = r#"{"input":[{"role":"user","content":"click"},{"type":"computer_call","call_id":"c1","id":"cu_1","action":{"type":"click","x":1.0},"status":"completed"},{"type":"computer_call_output","call_id":"c1","output":{"type":"computer_screenshot","image_url":"data:x"}}]}"#;
+    let history = history(parse(text));
+    assert_eq!(history.atoms().len(), 2);
+    assert!(send(text, Wire::OpenaiResponses).contains(r#""action":{"type":"click","x":1.0}"#));
+    assert!(send(text, Wire::OpenaiChat).contains("computer_call"));
+}
+
+/// Pictures given as data addresses are pictures on every wire; one in a result reaches Gemini too.
+#[test]
+fn pictures_cross_the_wires() {
+    let text =
+        r#"{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]}"#;
+    assert!(send(text, Wire::Anthropic).contains(r#""media_type":"image/png","data":"AAAA""#));
+    let shot = r#"[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]"#;
+    assert!(send(shot, Wire::Gemini).contains(r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#));
+}
+
+/// What older or other clients of the chat wire write instead of content.
+#[test]
+fn legacy_calls_and_refusals_are_no_empty_messages() {
+    let legacy = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"42"}]"#;
+    let sent = send(legacy, Wire::OpenaiChat);
+    assert!(
+        sent.contains(r#""tool_calls":[{"id":"call_1_0""#)
+            && sent.contains(r#""tool_call_id":"call_1_0","content":"42""#),
+        "{sent}"
+    );
+    let refusal = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"refusal":"I will not."},{"role":"user","content":"ok"}]"#;
+    assert_eq!(send(refusal, Wire::OpenaiChat).lines().count(), 3);
+    let object = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":{"ok":true}}]"#;
+    assert!(send(object, Wire::OpenaiChat).contains(r#""content":"{\"ok\":true}""#));
+}
+
+/// A message that is written anew keeps what its wire knew of its parts.
+#[test]
+fn fields_of_parts_survive_a_repair() {
+    let chat = r#"[{"role":"developer","content":"d","n":1.0},{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "}]},{"role":"assistant","content":" ","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},{"role":"tool","tool_call_id":"a","content":"k"}]"#;
+    let sent = send(chat, Wire::OpenaiChat);
+    assert!(
+        sent.contains("cache_control") && sent.contains("thought_signature") && sent.contains("developer"),
+        "{sent}"
+    );
+    let anthropic = r#"[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "},{"type":"document","source":{}}]}]"#;
+    assert!(send(anthropic, Wire::Anthropic).contains("cache_control"));
+    let responses = r#"{"input":[{"role":"user","content":"x"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"},{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":""},{"type":"function_call_output","call_id":"a","output":"k"}]}"#;
+    assert!(
+        send(responses, Wire::OpenaiResponses).contains(r#""id":"fc_1""#),
+        "the reasoning before it asks for this id"
+    );
+}
+
+/// A failed tool that said nothing, thinking that nobody signed: Anthropic refuses both.
+#[test]
+fn what_anthropic_refuses_of_its_own_is_repaired() {
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":""}]}]"#;
+    let sent = send(text, Wire::Anthropic);
+    assert!(!sent.contains("thinking") && sent.contains("failed without a word"), "{sent}");
+}
+
+/// Gemini reads its fields under two names, and pairs calls and responses by their order.
+#[test]
+fn gemini_names_and_order() {
+    let snake = r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"function_call":{"name":"f","args":{}}}]},{"role":"user","parts":[{"function_response":{"name":"f","response":{"output":"ok","error":null}}}]}]}"#;
+    let sent = send(snake, Wire::OpenaiChat);
+    assert!(sent.contains(r#""tool_calls""#) && sent.contains(r#""role":"tool""#), "{sent}");
+    let ids = r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}},{"functionCall":{"id":"2","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"2","name":"f","response":{"output":"TWO"}}}]}]}"#;
+    let sent = send(ids, Wire::Gemini);
+    assert!(sent.find("interrupted").unwrap() < sent.find("TWO").unwrap(), "{sent}");
 }
 
 /// Tools and model are carried over to another wire.

@@ -32,8 +32,8 @@ impl History {
         let sent = repaired.as_deref().unwrap_or(&message);
         let tokens = self.counter.message(sent);
         self.values.append(index, sent);
+        self.tokens += if repaired.is_some() { self.counter.message(&message) } else { tokens };
         self.entries.push(Entry { message, repaired, tokens, atom });
-        self.tokens += tokens;
         if let Some(atom) = self.atoms.get_mut(atom) {
             atom.tokens += tokens;
         }

@@ -90,6 +90,12 @@ impl History {
         self.entries.get(index).map(|entry| entry.repaired.as_deref().unwrap_or(&entry.message))
     }
 
+    /// Whether a message is sent otherwise than it came.
+    #[must_use]
+    pub fn is_repaired(&self, index: usize) -> bool {
+        self.entries.get(index).is_some_and(|entry| entry.repaired.is_some())
+    }
+
     /// The tokens of a message as it is sent.
     #[must_use]
     pub fn message_tokens(&self, index: usize) -> usize {
@@ -178,7 +184,7 @@ impl History {
         &self.warnings
     }
 
-    /// The tokens of all messages.
+    /// The tokens of all messages as they came.
     #[must_use]
     pub const fn tokens(&self) -> usize {
         self.tokens

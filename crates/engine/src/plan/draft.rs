@@ -71,7 +71,7 @@ impl Item {
             treatment: if sendable { Treatment::Verbatim } else { Treatment::Omitted },
             views: None,
             tokens: if sendable { tokens() } else { 0 },
-            reason: known.filter(|_| !sendable).map_or_else(String::new, |atom| atom.unsendable_reason().to_owned()),
+            reason: known.map_or_else(String::new, |atom| reason(history, atom).to_owned()),
             pinned: false,
             held: false,
             arrived: false,
@@ -113,6 +113,19 @@ impl Item {
         self.views = Some(views);
         self.reason = reason.into();
         true
+    }
+}
+
+/// What is to be said of an atom before any stage touched it.
+fn reason(history: &History, atom: &Atom) -> &'static str {
+    if !atom.is_sendable() {
+        atom.unsendable_reason()
+    } else if !atom.open.is_empty() {
+        "a call without a result is answered as interrupted"
+    } else if atom.messages.iter().any(|&message| history.is_repaired(message)) {
+        "repaired, see the warnings"
+    } else {
+        ""
     }
 }
 
