@@ -70,7 +70,11 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         Action::Fold { .. } => "folded",
     };
     let odd = report.warnings.len();
-    let odd = if odd > 0 { format!("  {odd} warnings") } else { String::new() };
+    let odd = match odd {
+        0 => String::new(),
+        1 => "  1 warning".to_owned(),
+        more => format!("  {more} warnings"),
+    };
     writeln!(
         out,
         "{:>9} → {:>8} {:>4}%  {action:<6}  {}{DIM}{odd}{DIM:#}",

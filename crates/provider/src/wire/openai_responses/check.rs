@@ -38,6 +38,8 @@ fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool
             findings.result(at, &word("call_id"));
             false
         }
+        // A reference to an item that the provider holds.
+        "" if fields.get("role").is_none() && fields.get("id").is_some() => true,
         "" | "message" => {
             message(findings, at, &word("role"), fields.get("content"));
             word("role") == "assistant"
