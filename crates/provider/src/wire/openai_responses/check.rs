@@ -34,7 +34,7 @@ fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool
             findings.call(at, word("call_id"));
             true
         }
-        kind if kind.ends_with("_call_output") => {
+        kind if kind.ends_with("_call_output") && (kind.starts_with("function") || fields.get("call_id").is_some()) => {
             findings.result(at, &word("call_id"));
             false
         }
