@@ -76,7 +76,10 @@ fn image(fields: &Fields<'_>) -> Option<Image> {
 fn call(fields: &mut Fields<'_>, reader: &mut Reader) -> Body {
     let id = reader.take(fields, "id").unwrap_or_default();
     let name = reader.take(fields, "name").unwrap_or_default();
-    let arguments = fields.take("input").unwrap_or("{}").to_owned();
+    let arguments = fields.take("input").map(str::to_owned).unwrap_or_else(|| {
+        reader.note(Oddity::BadArguments, "a call without input");
+        "{}".to_owned()
+    });
     Body::Call(Call { id, name, arguments })
 }
 
