@@ -399,6 +399,16 @@ fn gemini_names_and_order() {
     assert!(sent.find("interrupted").unwrap() < sent.find("TWO").unwrap(), "{sent}");
 }
 
+/// Found by fuzzing: calls that lack their id or their input, and references to items that the provider holds.
+#[test]
+fn calls_that_lack_something_are_still_calls() {
+    let text = r#"{"input":[{"role":"user","content":"x"},{"type":"function_call","name":"f","arguments":"{}"},{"id":"ws_1"}]}"#;
+    let sent = send(text, Wire::OpenaiResponses);
+    assert!(sent.contains(r#""call_id":"call_1_0""#) && sent.contains(r#"{"id":"ws_1"}"#), "{sent}");
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f"}]}]"#;
+    assert!(send(text, Wire::Anthropic).contains(r#""input":{}"#));
+}
+
 /// Tools and model are carried over to another wire.
 #[test]
 fn a_body_for_another_wire() {
