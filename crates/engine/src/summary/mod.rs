@@ -70,12 +70,12 @@ impl Note {
         if text.is_empty() && ledger.is_empty() {
             return None;
         }
-        let reason = format!(
-            "{} messages became a {} of {spent} tokens and a ledger of {}",
-            sources.len(),
-            if made.is_some() { "summary" } else { "digest" },
-            counter.text(&ledger),
-        );
+        let listed = match counter.text(&ledger) {
+            0 => String::new(),
+            tokens => format!(" and a ledger of {tokens}"),
+        };
+        let what = if made.is_some() { "summary" } else { "digest" };
+        let reason = format!("{} messages became a {what} of {spent} tokens{listed}", sources.len());
         let ledger =
             if ledger.is_empty() { ledger } else { format!("\n\nValues seen, verbatim, likeliest first:\n{ledger}") };
         let text = format!("{head}\n{text}{ledger}\n---");
