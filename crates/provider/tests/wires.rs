@@ -399,13 +399,22 @@ fn gemini_names_and_order() {
     assert!(sent.find("interrupted").unwrap() < sent.find("TWO").unwrap(), "{sent}");
 }
 
+/// An interrupted custom call is answered in its own kind.
+#[test]
+fn a_custom_call_is_answered_as_one() {
+    let text =
+        r#"{"input":[{"role":"user","content":"x"},{"type":"custom_tool_call","call_id":"c","name":"g","input":"y"}]}"#;
+    assert!(send(text, Wire::OpenaiResponses).contains(r#"{"type":"custom_tool_call_output","call_id":"c""#));
+}
+
 /// Found by fuzzing: calls that lack their id or their input, and references to items that the provider holds.
 #[test]
 fn calls_that_lack_something_are_still_calls() {
     let text = r#"{"input":[{"role":"user","content":"x"},{"type":"function_call","name":"f","arguments":"{}"},{"id":"ws_1"}]}"#;
     let sent = send(text, Wire::OpenaiResponses);
     assert!(sent.contains(r#""call_id":"call_1_0""#) && sent.contains(r#"{"id":"ws_1"}"#), "{sent}");
-    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f"}]}]"#;
+    let text =
+        r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f"}]}]"#;
     assert!(send(text, Wire::Anthropic).contains(r#""input":{}"#));
 }
 

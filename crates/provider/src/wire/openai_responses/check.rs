@@ -26,15 +26,11 @@ fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool
     let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default();
     let kind = kind(&fields);
     let produced = match kind.as_str() {
-        "function_call" | "custom_tool_call" => {
+        kind if super::is_call(kind, &fields) => {
             findings.call(at, word("call_id"));
             true
         }
-        kind if kind.ends_with("_call") && fields.get("call_id").is_some() => {
-            findings.call(at, word("call_id"));
-            true
-        }
-        kind if kind.ends_with("_call_output") && (kind.starts_with("function") || fields.get("call_id").is_some()) => {
+        kind if super::is_output(kind, &fields) => {
             findings.result(at, &word("call_id"));
             false
         }

@@ -59,3 +59,15 @@ impl Format for OpenaiResponses {
         check::check(messages)
     }
 }
+
+/// Whether an item asks for something that an output answers. Besides plain and custom calls these are computer, shell
+/// and patch calls: whatever has a call id.
+fn is_call(kind: &str, fields: &Fields<'_>) -> bool {
+    matches!(kind, "function_call" | "custom_tool_call") || kind.ends_with("_call") && fields.get("call_id").is_some()
+}
+
+/// Whether an item answers a call.
+fn is_output(kind: &str, fields: &Fields<'_>) -> bool {
+    let call = kind.strip_suffix("_output").unwrap_or_default();
+    is_call(call, fields)
+}

@@ -16,11 +16,8 @@ pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> 
     match kind.as_str() {
         "" if fields.get("role").is_none() && fields.get("id").is_some() => Ok(opaque(json, reader)),
         "" | "message" => message(fields, reader),
-        "function_call" | "custom_tool_call" => Ok(call(&kind, fields, reader)),
-        "function_call_output" | "custom_tool_call_output" => Ok(output(&kind, fields, reader)),
-        // Computer, shell and patch calls too: whatever has a call id must stay with its output.
-        _ if kind.ends_with("_call") && fields.get("call_id").is_some() => Ok(call(&kind, fields, reader)),
-        _ if kind.ends_with("_call_output") && fields.get("call_id").is_some() => Ok(output(&kind, fields, reader)),
+        _ if super::is_call(&kind, &fields) => Ok(call(&kind, fields, reader)),
+        _ if super::is_output(&kind, &fields) => Ok(output(&kind, fields, reader)),
         "reasoning" => {
             fields.take("type");
             let signature = reader.take(&mut fields, "encrypted_content");

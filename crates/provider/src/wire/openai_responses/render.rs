@@ -9,7 +9,9 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
     let mut rendered = Rendered::default();
     let mut instructions: Vec<String> = Vec::new();
     let mut begun = false;
+    let mut custom: Vec<&str> = Vec::new();
     for message in messages {
+        custom.extend(custom_calls(message));
         if message.role == Role::System && !begun && !is_item(message) {
             if let Some(raw) = as_received(message) {
                 rendered.system = Some(raw);
@@ -20,7 +22,7 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
         begun |= message.role != Role::System;
         match as_received(message) {
             Some(raw) => rendered.messages.push(raw),
-            None => rendered.messages.extend(items(message).into_iter().map(Json::Made)),
+            None => rendered.messages.extend(items(message, &custom).into_iter().map(Json::Made)),
         }
     }
     if instructions.len() > 1 || rendered.system.is_none() && !instructions.is_empty() {
@@ -41,7 +43,16 @@ fn as_received(message: &Message) -> Option<Json> {
     (message.role == Role::System || raw.as_str().starts_with('{')).then(|| Json::Raw(raw.clone()))
 }
 
-fn items(message: &Message) -> Vec<String> {
+/// The ids of a message's custom calls: their answers have a type of their own.
+fn custom_calls(message: &Message) -> impl Iterator<Item = &str> {
+    let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
+    message.parts.iter().filter_map(move |part| match &part.body {
+        Body::Call(call) if kind(part, ours).as_deref() == Some("custom_tool_call") => Some(call.id.as_str()),
+        _ => None,
+    })
+}
+
+fn items(message: &Message, custom: &[&str]) -> Vec<String> {
     let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
     let mut items = Vec::new();
     let mut words: Vec<String> = Vec::new();
@@ -58,7 +69,7 @@ fn items(message: &Message) -> Vec<String> {
             Body::Opaque(opaque) if whole => items.push(opaque.json.clone()),
             Body::Opaque(opaque) => words.push(opaque.json.clone()),
             Body::Call(call) => items.push(self::call(call, part, ours)),
-            Body::Result(_) => items.extend(output(part, ours)),
+            Body::Result(_) => items.extend(output(part, ours, custom)),
             Body::Thinking(thinking) if ours && thinking.signature.is_some() => items.push(reasoning(part)),
             Body::Thinking(_) => {}
         }
@@ -113,9 +124,11 @@ fn call(call: &Call, part: &Part, ours: bool) -> String {
     with_extra([("type", json::quote(&kind))].into_iter().chain(fields), part, ours)
 }
 
-fn output(part: &Part, ours: bool) -> Option<String> {
+fn output(part: &Part, ours: bool, custom: &[&str]) -> Option<String> {
     let Body::Result(result) = &part.body else { return None };
-    let kind = kind(part, ours).unwrap_or_else(|| "function_call_output".to_owned());
+    let is_custom = custom.contains(&result.call_id.as_str());
+    let made = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
+    let kind = kind(part, ours).unwrap_or_else(|| made.to_owned());
     let fields = [("type", json::quote(&kind)), ("call_id", json::quote(&result.call_id))];
     if part.extra.iter().any(|(key, _)| ours && key == "output") {
         return Some(with_extra(fields, part, ours));
