@@ -1,5 +1,7 @@
 //! Neutral messages to Responses items.
 
+use std::collections::HashSet;
+
 use waterline::json;
 use waterline::message::{Body, Call, Form, Image, Message, Part, Role, Wire};
 
@@ -9,7 +11,7 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
     let mut rendered = Rendered::default();
     let mut instructions: Vec<String> = Vec::new();
     let mut begun = false;
-    let mut custom: Vec<&str> = Vec::new();
+    let mut custom: HashSet<&str> = HashSet::new();
     for message in messages {
         custom.extend(custom_calls(message));
         if message.role == Role::System && !begun && !is_item(message) {
@@ -52,7 +54,7 @@ fn custom_calls(message: &Message) -> impl Iterator<Item = &str> {
     })
 }
 
-fn items(message: &Message, custom: &[&str]) -> Vec<String> {
+fn items(message: &Message, custom: &HashSet<&str>) -> Vec<String> {
     let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
     let mut items = Vec::new();
     let mut words: Vec<String> = Vec::new();
@@ -124,9 +126,9 @@ fn call(call: &Call, part: &Part, ours: bool) -> String {
     with_extra([("type", json::quote(&kind))].into_iter().chain(fields), part, ours)
 }
 
-fn output(part: &Part, ours: bool, custom: &[&str]) -> Option<String> {
+fn output(part: &Part, ours: bool, custom: &HashSet<&str>) -> Option<String> {
     let Body::Result(result) = &part.body else { return None };
-    let is_custom = custom.contains(&result.call_id.as_str());
+    let is_custom = custom.contains(result.call_id.as_str());
     let made = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
     let kind = kind(part, ours).unwrap_or_else(|| made.to_owned());
     let fields = [("type", json::quote(&kind)), ("call_id", json::quote(&result.call_id))];
