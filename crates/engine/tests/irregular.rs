@@ -210,6 +210,17 @@ fn one_message_for_two_steps_answers_the_newest() {
     assert!(history.warnings().iter().any(|warning| warning.text.contains("earlier step")), "{:?}", history.warnings());
 }
 
+/// An orphan beside a late result does not keep it from its step.
+#[test]
+fn an_orphan_beside_a_late_result_does_no_harm() {
+    let mut history = history("H A[a] H A[b] T(b)");
+    let result = |id: &str| {
+        Body::Result(ToolResult { call_id: id.into(), name: None, parts: vec![Part::text(id)], is_error: false })
+    };
+    history.append(Message::new(Role::User, vec![result("nobody").into(), result("a").into()]));
+    assert_eq!(context(&history), "H A[a] T(a) H A[b] T(b)");
+}
+
 /// A picture beside a result comes behind all results of the step, as words do.
 #[test]
 fn pictures_between_results_come_behind_them() {

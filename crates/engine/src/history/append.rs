@@ -199,8 +199,10 @@ impl History {
             })
             .collect();
         let alone = results.len() == 1 && view.parts.len() == 1;
-        // A message can belong to one step only: of several that it answers, the newest.
-        let home = results.iter().filter_map(|(_, given, _)| self.waits_for(given)).max();
+        // A message can belong to one step only: of several that it answers, the newest. Results without an id go to the
+        // newest step there is.
+        let named = results.iter().map(|(_, given, _)| given).filter(|given| !given.is_empty());
+        let home = named.filter_map(|given| self.links.waiting_for(given)).max().or(self.newest_exchange);
         let mut answers = false;
         let mut unwanted = Vec::new();
         for (at, given, name) in results {
@@ -244,12 +246,6 @@ impl History {
                 self.links.remember_early(given, index);
             }
         }
-    }
-
-    /// The atom that waits for a result of this id; one without an id goes to the newest step.
-    fn waits_for(&self, given: &str) -> Option<usize> {
-        let by_id = if given.is_empty() { None } else { self.links.waiting_for(given) };
-        by_id.or(self.newest_exchange)
     }
 
     /// The call of an atom that a result answers, taken off the open ones.
