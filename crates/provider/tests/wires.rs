@@ -383,7 +383,7 @@ fn fields_of_parts_survive_a_repair() {
 /// A failed tool that said nothing, thinking that nobody signed: Anthropic refuses both.
 #[test]
 fn what_anthropic_refuses_of_its_own_is_repaired() {
-    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":""}]}]"#;
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"t","data":"d"},{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":""}]}]"#;
     let sent = send(text, Wire::Anthropic);
     assert!(!sent.contains("thinking") && sent.contains("failed without a word"), "{sent}");
 }

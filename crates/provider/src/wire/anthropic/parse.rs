@@ -44,6 +44,8 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
         }
         "thinking" => {
             let text = reader.take(&mut fields, "thinking").unwrap_or_default();
+            // Only a redacted block has data, and is known by it.
+            fields.take("data");
             Body::Thinking(Thinking { text, signature: reader.take(&mut fields, "signature") })
         }
         // The data stays among the other fields: it is what tells such a block from plain thinking.
