@@ -122,9 +122,14 @@ pub fn plan(input: &Input<'_>) -> Plan {
         .filter(|_| before > room.window || input.generation.may_fold_again(before))
         .filter(|_| !input.generation.is_settled(input.history, &room));
     let tried = reason.is_some().then_some(before);
+    // A fold has slots of its own; those of a long first extension need not be held beside them.
+    let slots = if reason.is_some() { None } else { Some(slots) };
     let folded =
         reason.map(|reason| fold::fold(input, &room, before, reason)).filter(|plan| is_worth_it(&room, before, plan));
-    let mut plan = folded.unwrap_or_else(|| extension(slots, before, room, tried));
+    let mut plan = folded.unwrap_or_else(|| {
+        let slots = slots.unwrap_or_else(|| extend::new_slots(input, &room));
+        extension(slots, before, room, tried)
+    });
     plan.covered = input.history.len();
     plan.tokens = figures(input, &room, plan.tokens.after);
     check(input, &mut plan);

@@ -4,9 +4,18 @@ use std::borrow::Cow;
 
 use waterline::message::{Body, Form, Message, Part, Role, Wire};
 
+/// Whether there is something in a message that this wire cannot read.
+pub(super) fn needs_translation(wire: Wire, message: &Message) -> bool {
+    has_made_picture(wire, message) || message.parts.iter().any(|part| is_foreign(wire, part))
+}
+
+fn has_made_picture(wire: Wire, message: &Message) -> bool {
+    message.role == Role::Assistant && wire != Wire::Gemini && message.has_image() && !is_native(wire, message)
+}
+
 /// The message with nothing in it that this wire cannot read.
 pub(super) fn translate(wire: Wire, message: &Message) -> Cow<'_, Message> {
-    if message.role == Role::Assistant && wire != Wire::Gemini && message.has_image() && !is_native(wire, message) {
+    if has_made_picture(wire, message) {
         return Cow::Owned(without_pictures(message));
     }
     if !message.parts.iter().any(|part| is_foreign(wire, part)) {

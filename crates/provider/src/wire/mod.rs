@@ -64,6 +64,9 @@ fn format(wire: Wire) -> &'static dyn Format {
 /// Writes a context for a wire.
 #[must_use]
 pub fn render(wire: Wire, messages: &[&Message]) -> Rendered {
+    if !messages.iter().any(|message| foreign::needs_translation(wire, message)) {
+        return format(wire).render(messages);
+    }
     let native: Vec<_> = messages.iter().map(|message| foreign::translate(wire, message)).collect();
     let native: Vec<&Message> = native.iter().map(AsRef::as_ref).collect();
     format(wire).render(&native)
