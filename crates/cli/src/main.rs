@@ -23,6 +23,8 @@ enum Command {
     Plan(command::plan::Arguments),
     /// List, show and check policies
     Policy(command::policy::Arguments),
+    /// See what policies cost and forget, on recorded conversations
+    Replay(command::replay::Arguments),
     /// Count the tokens of a conversation
     Tokens(command::tokens::Arguments),
     /// Check anyone's message list against the rules of a wire
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Plan(arguments) => command::plan::run(arguments),
         Command::Policy(arguments) => command::policy::run(arguments),
+        Command::Replay(arguments) => command::replay::run(arguments),
         Command::Tokens(arguments) => command::tokens::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
     };

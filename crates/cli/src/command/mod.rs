@@ -3,4 +3,5 @@
 pub mod check;
 pub mod plan;
 pub mod policy;
+pub mod replay;
 pub mod tokens;

@@ -36,11 +36,15 @@ const NEVER: [&str; 6] =
 
 /// The identifier-like words of a text, in their order.
 pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
-    text.split(is_separator).filter_map(|word| {
-        let word = strip(word);
+    words(text).filter_map(|word| {
         let word = without_location(word);
         kind(word).map(|kind| (word, kind))
     })
+}
+
+/// The words of a text, without what surrounds them.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_separator).map(strip)
 }
 
 const fn is_separator(c: char) -> bool {

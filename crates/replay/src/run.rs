@@ -1,0 +1,115 @@
+//! One conversation under every policy and window: before each model call the context is planned as it would have been.
+
+use waterline::message::{Message, Role, Wire};
+use waterline::model::Model;
+use waterline::policy::Policy;
+use waterline::tokens::{Counter, Method};
+use waterline_transcript::{Entry, Transcript};
+
+use crate::lost::{Fold, Lost};
+use crate::need::Needs;
+use crate::price::Prices;
+use crate::tally::Tally;
+use crate::track::Track;
+use crate::walk::Walk;
+
+/// What a replay is made with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The policies.
+    pub policies: Vec<Policy>,
+    /// The tokens a context may take beside system prompt and tool definitions.
+    pub windows: Vec<usize>,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// The model that is taken to be called; else the one the transcript names.
+    pub model: Option<String>,
+    /// The way of counting; else the model's.
+    pub method: Option<Method>,
+}
+
+/// What one policy did with one conversation under one window.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The policy's name.
+    pub policy: String,
+    /// The window.
+    pub window: usize,
+    /// The figures.
+    pub tally: Tally,
+    /// Each model call.
+    pub calls: Vec<CallFigures>,
+    /// Each fold.
+    pub folds: Vec<Fold>,
+    /// Each value that was forgotten.
+    pub lost: Vec<Lost>,
+}
+
+/// One model call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallFigures {
+    /// The message it made, as the file numbers it.
+    pub message: usize,
+    /// The whole prompt.
+    pub tokens: usize,
+    /// Of it, served by the cache.
+    pub read: usize,
+    /// Values the call needed and had.
+    pub retained: usize,
+    /// Values the call needed.
+    pub values: usize,
+}
+
+/// A context as it would have been sent.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The conversation.
+    pub id: &'a str,
+    /// The message that answered it, as the file numbers it.
+    pub call: usize,
+    /// The policy.
+    pub policy: &'a str,
+    /// The window.
+    pub window: usize,
+    /// The wire it is written in.
+    pub wire: Wire,
+    /// The messages.
+    pub messages: &'a [&'a Message],
+}
+
+/// Replays one conversation. Each context is shown to `watch`.
+pub fn replay(transcript: Transcript, setup: &Setup, mut watch: impl FnMut(&Context<'_>)) -> Vec<Outcome> {
+    let name = setup.model.as_deref().or(transcript.model.as_deref());
+    let model = name.and_then(Model::known).unwrap_or(Model::unknown());
+    let counter = setup.method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image));
+    let tools = transcript.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
+    // What the program wrote in place of cut messages would not be there: nothing is cut for good.
+    let entries: Vec<Entry> = transcript.entries.into_iter().filter(|entry| !entry.is_summary).collect();
+    let needs = Needs::of(&entries.iter().map(|entry| &entry.message).collect::<Vec<_>>());
+    let mut tracks: Vec<Track<'_>> = Vec::new();
+    for policy in &setup.policies {
+        tracks.extend(setup.windows.iter().map(|&window| Track::new(policy, window, model)));
+    }
+    let mut walk = Walk::new(counter, tools, transcript.wire);
+    let indices: Vec<usize> = entries.iter().map(|entry| entry.index).collect();
+    let last = entries.iter().rposition(|entry| entry.message.role == Role::Assistant);
+    for (at, entry) in entries.into_iter().enumerate() {
+        if walk.is_call(&entry.message) {
+            let call = walk.call(&needs, &indices, &entry, &setup.prices, Some(at) == last);
+            for track in &mut tracks {
+                track.call(&walk, &call);
+                let messages: Vec<&Message> = track.context(&walk).collect();
+                watch(&Context {
+                    id: &transcript.id,
+                    call: entry.index,
+                    policy: &track.policy.name,
+                    window: track.window,
+                    wire: transcript.wire,
+                    messages: &messages,
+                });
+            }
+        }
+        walk.append(entry);
+    }
+    tracks.into_iter().map(|track| track.finish(walk.append_only)).collect()
+}

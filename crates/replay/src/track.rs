@@ -1,0 +1,238 @@
+//! One policy under one window, call after call.
+
+use memchr::memmem;
+use rustc_hash::FxHashMap;
+use waterline::history::View;
+use waterline::message::Message;
+use waterline::model::Model;
+use waterline::plan::{Action, Generation, Input, Plan, plan};
+use waterline::policy::Policy;
+use waterline::validity;
+use waterline_provider::wire;
+
+use crate::lost::{Fold, Lost};
+use crate::need::text_of;
+use crate::price::Bill;
+use crate::run::{CallFigures, Outcome};
+use crate::tally::Tally;
+use crate::walk::{Call, Walk};
+
+/// One policy under one window.
+#[derive(Debug)]
+pub(crate) struct Track<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) window: usize,
+    model: &'a Model,
+    generation: Generation,
+    seen: Sight,
+    /// The fold that dropped a message.
+    dropped: FxHashMap<usize, usize>,
+    tally: Tally,
+    calls: Vec<CallFigures>,
+    folds: Vec<Fold>,
+    lost: Vec<Lost>,
+    /// Tokens of the last prompt.
+    sent: usize,
+}
+
+/// What a context shows: messages as they are, and texts made for it.
+#[derive(Debug, Default)]
+struct Sight {
+    whole: Vec<bool>,
+    made: String,
+    verbatim: usize,
+}
+
+impl<'a> Track<'a> {
+    pub(crate) fn new(policy: &'a Policy, window: usize, model: &'a Model) -> Self {
+        Self {
+            policy,
+            window,
+            model,
+            generation: Generation::new(),
+            seen: Sight::default(),
+            dropped: FxHashMap::default(),
+            tally: Tally { conversations: 1, ..Tally::default() },
+            calls: Vec::new(),
+            folds: Vec::new(),
+            lost: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    /// The context of the last call.
+    pub(crate) fn context<'b>(&'b self, walk: &'b Walk) -> impl Iterator<Item = &'b Message> {
+        self.generation.context(&walk.history)
+    }
+
+    /// Plans one call and measures its context.
+    pub(crate) fn call(&mut self, walk: &Walk, call: &Call<'_>) {
+        let next = plan(&Input {
+            history: &walk.history,
+            generation: &self.generation,
+            policy: self.policy,
+            budget: walk.budget(self.window),
+            model: self.model,
+            summaries: &[],
+        });
+        let is_fold = matches!(next.action, Action::Fold { .. });
+        let mut bill = self.summary_call(&next, call);
+        let same = self.freeze(walk, next, call.index);
+        let all = self.generation.tokens() + walk.tools();
+        let prompt = call.prices.prompt(same.min(all), all, call.is_cold);
+        bill.add(prompt);
+        self.sent = all;
+        self.tally.bill.add(bill);
+        self.measure(walk, call, prompt, all);
+        if self.is_invalid(walk, is_fold || call.is_last) {
+            self.tally.invalid += 1;
+        }
+    }
+
+    /// What it costs to have a summary made, where a policy wants a model to make it: the last prompt is read once more, and
+    /// the summary is written.
+    fn summary_call(&self, next: &Plan, call: &Call<'_>) -> Bill {
+        let Some(wanted) = &next.wanted else { return Bill::default() };
+        let mut bill = call.prices.prompt(self.sent, self.sent, call.is_cold);
+        bill.cost += crate::price::tokens(wanted.max_tokens) * call.prices.output;
+        bill
+    }
+
+    /// Takes in the plan; the tokens of the prefix that the last prompt had too.
+    fn freeze(&mut self, walk: &Walk, next: Plan, before: usize) -> usize {
+        let Action::Fold { from, .. } = next.action else {
+            let start = self.generation.slots().len();
+            self.generation.freeze(&walk.history, next);
+            self.seen.take(walk, self.generation.slots().get(start..).unwrap_or_default());
+            return self.sent;
+        };
+        let old: Vec<View> = views(&self.generation).cloned().collect();
+        let was_whole = std::mem::take(&mut self.seen).whole;
+        self.generation.freeze(&walk.history, next);
+        self.seen.take(walk, self.generation.slots());
+        self.tally.folds += 1;
+        let number = self.folds.len() + 1;
+        self.folds.push(Fold { number, before, from, to: self.generation.tokens() + walk.tools() });
+        for (message, _) in was_whole.iter().enumerate().filter(|(at, was)| **was && !self.seen.is_whole(*at)) {
+            self.dropped.insert(message, number);
+        }
+        let same = old.iter().zip(views(&self.generation)).take_while(|(a, b)| is_same(a, b));
+        walk.tools() + same.map(|(view, _)| view.tokens(&walk.history)).sum::<usize>()
+    }
+
+    fn measure(&mut self, walk: &Walk, call: &Call<'_>, prompt: Bill, all: usize) {
+        let mut figures =
+            CallFigures { message: call.index, tokens: all, read: prompt.read, retained: 0, values: 0 };
+        for tool in call.tools {
+            let mut missing = 0;
+            for &value in &tool.seen {
+                let Some(text) = call.needs.values.get(value) else { continue };
+                let places = call.needs.places_before(value, walk.history.len());
+                figures.values += 1;
+                if self.seen.shows(text, places) {
+                    figures.retained += 1;
+                } else {
+                    missing += 1;
+                    self.note_lost(walk, call, text, places, &tool.tool);
+                }
+            }
+            self.tally.calls += 1;
+            self.tally.intact += usize::from(missing == 0);
+        }
+        let tokens = all.saturating_sub(walk.beside());
+        self.tally.values += figures.values;
+        self.tally.retained += figures.retained;
+        self.tally.contexts += 1;
+        self.tally.tokens += tokens;
+        self.tally.tokens_max = self.tally.tokens_max.max(tokens);
+        self.tally.over += usize::from(tokens > self.window);
+        self.tally.verbatim += self.seen.verbatim;
+        self.calls.push(figures);
+    }
+
+    fn note_lost(&mut self, walk: &Walk, call: &Call<'_>, value: &str, places: &[usize], tool: &str) {
+        let Some(&seen) = places.last() else { return };
+        let fold = places.iter().rev().find_map(|place| self.dropped.get(place));
+        let fold = fold.and_then(|&number| self.folds.get(number - 1)).copied();
+        let index = |at: usize| call.indices.get(at).copied().unwrap_or(at);
+        let by = walk.history.source(seen).map_or_else(String::new, |message| speaker(walk, message));
+        let value = value.to_owned();
+        self.lost.push(Lost { value, seen: index(seen), by, needed: call.index, tool: tool.to_owned(), fold });
+    }
+
+    /// Neutral rules are checked before every call; those of the wire whenever the context begins anew, and at the end:
+    /// in between it only grows.
+    fn is_invalid(&self, walk: &Walk, whole: bool) -> bool {
+        if !validity::check(self.context(walk)).is_empty() {
+            return true;
+        }
+        let messages: Vec<&Message> = self.context(walk).collect();
+        whole && !wire::check(walk.wire, &wire::render(walk.wire, &messages).texts()).is_empty()
+    }
+
+    pub(crate) fn finish(mut self, append_only: Bill) -> Outcome {
+        self.tally.append_only = append_only;
+        Outcome {
+            policy: self.policy.name.clone(),
+            window: self.window,
+            tally: self.tally,
+            calls: self.calls,
+            folds: self.folds,
+            lost: self.lost,
+        }
+    }
+}
+
+impl Sight {
+    fn take(&mut self, walk: &Walk, slots: &[waterline::plan::Slot]) {
+        let history = &walk.history;
+        self.whole.resize(history.len(), false);
+        for view in slots.iter().flat_map(|slot| &slot.views) {
+            match view {
+                View::Source(index) if !history.is_repaired(*index) => {
+                    if let Some(whole) = self.whole.get_mut(*index) {
+                        *whole = true;
+                    }
+                    let is_said = history.source(*index).is_some_and(|m| m.role != waterline::message::Role::System);
+                    self.verbatim += if is_said { history.message_tokens(*index) } else { 0 };
+                }
+                _ => {
+                    if let Some(message) = view.message(history) {
+                        self.made.push_str(&text_of(message));
+                        self.made.push('\0');
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_whole(&self, message: usize) -> bool {
+        self.whole.get(message).copied().unwrap_or(false)
+    }
+
+    fn shows(&self, value: &str, places: &[usize]) -> bool {
+        places.iter().rev().any(|&place| self.is_whole(place))
+            || memmem::find(self.made.as_bytes(), value.as_bytes()).is_some()
+    }
+}
+
+fn views(generation: &Generation) -> impl Iterator<Item = &View> {
+    generation.slots().iter().flat_map(|slot| &slot.views)
+}
+
+fn is_same(a: &View, b: &View) -> bool {
+    match (a, b) {
+        (View::Source(a), View::Source(b)) => a == b,
+        (View::Made(a), View::Made(b)) => a.role == b.role && a.parts == b.parts,
+        _ => false,
+    }
+}
+
+/// Who said a message: the tool, where it is a result.
+fn speaker(walk: &Walk, message: &Message) -> String {
+    let called = message.results().next().and_then(|result| {
+        let calls = (0..walk.history.len()).rev().filter_map(|at| walk.history.source(at)).flat_map(Message::calls);
+        calls.into_iter().find(|call| call.id == result.call_id).map(|call| call.name.clone())
+    });
+    called.unwrap_or_else(|| message.role.name().to_owned())
+}

@@ -1,0 +1,120 @@
+//! The conversation as it grows: what is known when a model call is about to be made, whatever the policy.
+
+use rustc_hash::FxHashSet;
+use waterline::history::{AtomKind, History};
+use waterline::message::{Message, Role, Wire};
+use waterline::plan::Budget;
+use waterline::tokens::{Calibration, Counter};
+use waterline_transcript::Entry;
+
+use crate::need::{CallNeeds, Needs};
+use crate::price::{Bill, Prices};
+
+/// A conversation up to the next call.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    pub(crate) history: History,
+    pub(crate) wire: Wire,
+    /// What all calls would have cost so far, had nothing been folded.
+    pub(crate) append_only: Bill,
+    /// Tokens of tool definitions.
+    tools: usize,
+    /// Tokens of the system messages, each text counted once.
+    system: usize,
+    system_texts: FxHashSet<String>,
+    /// Tokens of the whole history at the last call.
+    sent: usize,
+    last_time: Option<i64>,
+    speaks: bool,
+}
+
+/// One model call, with what it is measured by.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) needs: &'a Needs,
+    /// Where each message stands in the file.
+    pub(crate) indices: &'a [usize],
+    pub(crate) prices: &'a Prices,
+    /// The message that the call made.
+    pub(crate) index: usize,
+    /// The calls of that message that have values.
+    pub(crate) tools: &'a [CallNeeds],
+    /// The cache has forgotten everything.
+    pub(crate) is_cold: bool,
+    pub(crate) is_last: bool,
+}
+
+impl Walk {
+    pub(crate) fn new(counter: Counter, tools: usize, wire: Wire) -> Self {
+        Self {
+            history: History::new(counter),
+            wire,
+            append_only: Bill::default(),
+            tools,
+            system: 0,
+            system_texts: FxHashSet::default(),
+            sent: 0,
+            last_time: None,
+            speaks: false,
+        }
+    }
+
+    /// Whether a message is the answer to a model call: it makes tool calls, or answers someone. A program may store one
+    /// answer as several messages; only those that act or begin are calls.
+    pub(crate) fn is_call(&self, message: &Message) -> bool {
+        let newest = (0..self.history.len()).rev().find_map(|at| match self.history.source(at)?.role {
+            Role::System => None,
+            role => Some(role),
+        });
+        let answers = newest.is_some_and(|role| role != Role::Assistant);
+        message.role == Role::Assistant && self.speaks && (answers || message.calls().next().is_some())
+    }
+
+    /// The call that this entry answers.
+    pub(crate) fn call<'a>(
+        &mut self,
+        needs: &'a Needs,
+        indices: &'a [usize],
+        entry: &Entry,
+        prices: &'a Prices,
+        is_last: bool,
+    ) -> Call<'a> {
+        let at = self.history.len();
+        let start = needs.calls.partition_point(|call| call.message < at);
+        let end = needs.calls.partition_point(|call| call.message <= at);
+        let gap = self.last_time.zip(entry.time).map_or(0, |(last, now)| now - last);
+        let is_cold = prices.is_cold(gap);
+        let all = self.history.tokens() + self.tools;
+        self.append_only.add(prices.prompt(self.sent.min(all), all, is_cold));
+        self.sent = all;
+        self.last_time = entry.time.or(self.last_time);
+        let tools = needs.calls.get(start..end).unwrap_or_default();
+        Call { needs, indices, prices, index: entry.index, tools, is_cold, is_last }
+    }
+
+    pub(crate) fn append(&mut self, entry: Entry) {
+        let is_system = entry.message.role == Role::System;
+        let text = if is_system { entry.message.text() } else { String::new() };
+        self.speaks |= !is_system;
+        self.history.append(entry.message);
+        let tokens = self.history.message_tokens(self.history.len() - 1);
+        let sendable = self.history.atoms().last().is_some_and(|atom| atom.kind == AtomKind::System);
+        if is_system && sendable && self.system_texts.insert(text) {
+            self.system += tokens;
+        }
+    }
+
+    /// What may be spent: the window is for the conversation, system prompt and tool definitions come on top.
+    pub(crate) fn budget(&self, window: usize) -> Budget {
+        Budget { window: window + self.beside(), tools: self.tools, calibration: Calibration::default() }
+    }
+
+    /// The tokens beside the conversation.
+    pub(crate) const fn beside(&self) -> usize {
+        self.system + self.tools
+    }
+
+    pub(crate) const fn tools(&self) -> usize {
+        self.tools
+    }
+}

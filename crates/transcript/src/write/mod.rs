@@ -1,0 +1,1 @@
+//! Transcripts in the formats that can be written.
