@@ -5,11 +5,13 @@
 //! fresh tokens cost. This crate reads no files and prints nothing.
 
 pub mod crew;
+pub mod lesson;
 pub mod lost;
 pub mod need;
 pub mod price;
 pub mod run;
 pub mod tally;
 mod track;
+pub mod train;
 pub mod value;
 mod walk;

@@ -2,7 +2,8 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use rustc_hash::FxHashMap;
-use waterline::message::{Body, Message, Part};
+use waterline::ledger::text_of;
+use waterline::message::Message;
 
 use crate::value;
 
@@ -92,26 +93,6 @@ fn places(values: &[String], messages: &[&Message]) -> Vec<Vec<usize>> {
         }
     }
     places
-}
-
-/// What a reader of a message sees: its words, its results and the arguments of its calls, not its thinking.
-#[must_use]
-pub fn text_of(message: &Message) -> String {
-    let mut text = String::new();
-    for part in &message.parts {
-        add(&mut text, part);
-    }
-    if text.contains("\\/") { text.replace("\\/", "/") } else { text }
-}
-
-fn add(text: &mut String, part: &Part) {
-    match &part.body {
-        Body::Text(words) => text.push_str(words),
-        Body::Call(call) => text.push_str(&call.arguments),
-        Body::Result(result) => result.parts.iter().for_each(|inner| add(text, inner)),
-        Body::Thinking(_) | Body::Image(_) | Body::Opaque(_) => return,
-    }
-    text.push('\n');
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline_transcript::{Entry, Transcript};
 
+use crate::lesson::Lesson;
 use crate::lost::{Fold, Lost};
 use crate::need::Needs;
 use crate::price::Prices;
@@ -26,6 +27,8 @@ pub struct Setup {
     pub model: Option<String>,
     /// The way of counting; else the model's.
     pub method: Option<Method>,
+    /// Whether to note what each fold could have listed and what was needed of it, for training.
+    pub learn: bool,
 }
 
 /// What one policy did with one conversation under one window.
@@ -43,6 +46,8 @@ pub struct Outcome {
     pub folds: Vec<Fold>,
     /// Each value that was forgotten.
     pub lost: Vec<Lost>,
+    /// What each fold could have listed, and what was needed of it.
+    pub lessons: Vec<Lesson>,
 }
 
 /// One model call.
@@ -88,7 +93,7 @@ pub fn replay(transcript: Transcript, setup: &Setup, mut watch: impl FnMut(&Cont
     let needs = Needs::of(&entries.iter().map(|entry| &entry.message).collect::<Vec<_>>());
     let mut tracks: Vec<Track<'_>> = Vec::new();
     for policy in &setup.policies {
-        tracks.extend(setup.windows.iter().map(|&window| Track::new(policy, window, model)));
+        tracks.extend(setup.windows.iter().map(|&window| Track::new(policy, window, model, setup.learn)));
     }
     let mut walk = Walk::new(counter, tools, transcript.wire);
     let indices: Vec<usize> = entries.iter().map(|entry| entry.index).collect();

@@ -1,8 +1,9 @@
 //! One policy under one window, call after call.
 
 use memchr::memmem;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use waterline::history::View;
+use waterline::ledger::{Shown, text_of};
 use waterline::message::Message;
 use waterline::model::Model;
 use waterline::plan::{Action, Generation, Input, Plan, plan};
@@ -10,8 +11,8 @@ use waterline::policy::Policy;
 use waterline::validity;
 use waterline_provider::wire;
 
+use crate::lesson::Lesson;
 use crate::lost::{Fold, Lost};
-use crate::need::text_of;
 use crate::price::Bill;
 use crate::run::{CallFigures, Outcome};
 use crate::tally::Tally;
@@ -31,6 +32,7 @@ pub(crate) struct Track<'a> {
     calls: Vec<CallFigures>,
     folds: Vec<Fold>,
     lost: Vec<Lost>,
+    lessons: Option<Vec<Lesson>>,
     /// Tokens of the last prompt.
     sent: usize,
 }
@@ -44,7 +46,7 @@ struct Sight {
 }
 
 impl<'a> Track<'a> {
-    pub(crate) fn new(policy: &'a Policy, window: usize, model: &'a Model) -> Self {
+    pub(crate) fn new(policy: &'a Policy, window: usize, model: &'a Model, learn: bool) -> Self {
         Self {
             policy,
             window,
@@ -56,6 +58,7 @@ impl<'a> Track<'a> {
             calls: Vec::new(),
             folds: Vec::new(),
             lost: Vec::new(),
+            lessons: learn.then(Vec::new),
             sent: 0,
         }
     }
@@ -110,6 +113,9 @@ impl<'a> Track<'a> {
         let was_whole = std::mem::take(&mut self.seen).whole;
         self.generation.freeze(&walk.history, next);
         self.seen.take(walk, self.generation.slots());
+        if let Some(lessons) = &mut self.lessons {
+            lessons.push(lesson(walk, &self.generation));
+        }
         self.tally.folds += 1;
         let number = self.folds.len() + 1;
         self.folds.push(Fold { number, before, from, to: self.generation.tokens() + walk.tools() });
@@ -129,6 +135,11 @@ impl<'a> Track<'a> {
                 let Some(text) = call.needs.values.get(value) else { continue };
                 let places = call.needs.places_before(value, walk.history.len());
                 figures.values += 1;
+                if !self.seen.shows_whole(places)
+                    && let Some(lesson) = self.lessons.as_mut().and_then(|lessons| lessons.last_mut())
+                {
+                    lesson.need(text);
+                }
                 if self.seen.shows(text, places) {
                     figures.retained += 1;
                 } else {
@@ -179,6 +190,7 @@ impl<'a> Track<'a> {
             calls: self.calls,
             folds: self.folds,
             lost: self.lost,
+            lessons: self.lessons.unwrap_or_default(),
         }
     }
 }
@@ -210,10 +222,24 @@ impl Sight {
         self.whole.get(message).copied().unwrap_or(false)
     }
 
-    fn shows(&self, value: &str, places: &[usize]) -> bool {
+    fn shows_whole(&self, places: &[usize]) -> bool {
         places.iter().rev().any(|&place| self.is_whole(place))
-            || memmem::find(self.made.as_bytes(), value.as_bytes()).is_some()
     }
+
+    fn shows(&self, value: &str, places: &[usize]) -> bool {
+        self.shows_whole(places) || memmem::find(self.made.as_bytes(), value.as_bytes()).is_some()
+    }
+}
+
+/// What the fold that began a generation could have listed: what it did list, and what its context does not show.
+fn lesson(walk: &Walk, generation: &Generation) -> Lesson {
+    let texts: Vec<String> = generation.context(&walk.history).map(text_of).collect();
+    let mut shown = Shown::default();
+    texts.iter().for_each(|text| shown.add(text));
+    let listed: FxHashSet<&str> = generation.slots().iter().flat_map(|slot| &slot.listed).map(String::as_str).collect();
+    let mut lesson = Lesson::of(walk.history.values(), |value| listed.contains(value) || !shown.has(value));
+    lesson.room = listed.iter().map(|value| crate::price::tokens(value.len() + 1)).sum();
+    lesson
 }
 
 fn views(generation: &Generation) -> impl Iterator<Item = &View> {

@@ -36,6 +36,12 @@ pub struct Arguments {
     /// Count tokens in this way (default: as the model does)
     #[arg(long, value_name = "METHOD")]
     tokens: Option<Method>,
+    #[arg(long)]
+    lost: bool,
+    #[arg(long)]
+    train: bool,
+    #[arg(long)]
+    weights: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -44,9 +50,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         arguments.policy.clone()
     };
-    let policies = names.iter().map(|name| settings::policy(name, &arguments.set)).collect::<Result<Vec<_>>>()?;
+    let mut policies = names.iter().map(|name| settings::policy(name, &arguments.set)).collect::<Result<Vec<_>>>()?;
+    if let Some(file) = &arguments.weights {
+        let weights = waterline::ledger::Weights::read(&std::fs::read_to_string(file)?).map_err(|e| anyhow!(e))?;
+        policies.iter_mut().for_each(|policy| policy.weights = weights.clone());
+    }
+    let mut lessons = Vec::new();
     let prices = Prices::named(&arguments.prices).ok_or_else(|| anyhow!("no prices"))?;
-    let setup = Setup { policies, windows: arguments.window.clone(), prices, model: None, method: arguments.tokens };
+    let setup = Setup { policies, windows: arguments.window.clone(), prices, model: None, method: arguments.tokens, learn: arguments.train };
     let mut tallies: Vec<Tally> = vec![Tally::default(); setup.policies.len() * setup.windows.len()];
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     replay_all(
@@ -62,12 +73,29 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
             Ok(())
         },
-        |done: Done| {
+        |mut done: Done| {
+            for outcome in &mut done.outcomes {
+                lessons.append(&mut outcome.lessons);
+            }
             for (tally, outcome) in tallies.iter_mut().zip(&done.outcomes) {
                 tally.add(&outcome.tally);
+                if arguments.lost {
+                    for lost in &outcome.lost {
+                        println!("LOST\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:?}", outcome.policy, outcome.window, done.id, lost.value, lost.seen, lost.by, lost.needed, lost.fold);
+                    }
+                }
             }
         },
     )?;
+    if arguments.train {
+        let start = waterline::ledger::Weights::shipped();
+        let n: usize = lessons.iter().map(|l| l.candidates.len()).sum();
+        let p: usize = lessons.iter().map(|l| l.needed.iter().filter(|n| **n > 0).count()).sum();
+        eprintln!("{} lessons, {n} candidates, {p} needed", lessons.len());
+        let weights = waterline_replay::train::fit(&lessons, start, waterline_replay::train::Fit::default());
+        println!("{}", weights.text());
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut out = std::io::stdout().lock();
     for (at, tally) in tallies.iter().enumerate() {
         let policy = setup.policies.get(at / setup.windows.len()).map_or("", |policy| &policy.name);

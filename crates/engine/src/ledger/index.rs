@@ -4,10 +4,11 @@
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::rank::doublings;
 use super::value::{self, Kind};
-use crate::message::{Body, Message, Role};
+use crate::message::{Body, Message, Part, Role};
 
 /// What is known of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Seen {
     pub by_assistant: bool,
     /// It stood on a line that defines something.
     pub defined: bool,
+    /// The file that the newest result with it was about, by the hash of its base name; 0 for none.
+    source: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,9 +45,13 @@ enum Speaker {
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     values: FxHashMap<Box<str>, Seen>,
-    /// By hash of a base name or folder: the newest message whose calls used it.
-    base_names: FxHashMap<u64, usize>,
+    /// By hash of a base name: the newest message whose calls used it, and how many did. By hash of a folder: the newest.
+    base_names: FxHashMap<u64, (usize, usize)>,
     folders: FxHashMap<u64, usize>,
+    /// By hash of a call's id: the file it named.
+    calls: FxHashMap<u64, u64>,
+    /// By hash of a word that values are made of: values that have it, and uses in calls and by the user.
+    words: FxHashMap<u64, (u32, u32)>,
     newest: usize,
 }
 
@@ -55,15 +62,22 @@ impl Index {
         for part in &message.parts {
             match &part.body {
                 Body::Text(text) => match message.role {
-                    Role::User => self.take(index, text, Speaker::User),
-                    Role::Assistant => self.take(index, text, Speaker::Assistant),
-                    Role::System | Role::Tool => self.take(index, text, Speaker::Tool),
+                    Role::User => self.take(index, text, Speaker::User, 0),
+                    Role::Assistant => self.take(index, text, Speaker::Assistant, 0),
+                    Role::System | Role::Tool => self.take(index, text, Speaker::Tool, 0),
                 },
-                Body::Call(call) => self.take(index, &unescaped(&call.arguments), Speaker::OwnCall),
+                Body::Call(call) => {
+                    let arguments = unescaped(&call.arguments);
+                    self.take(index, &arguments, Speaker::OwnCall, 0);
+                    if let Some(file) = file_in(&arguments) {
+                        self.calls.insert(hash(&call.id), hash(value::base_name(file)));
+                    }
+                }
                 Body::Result(result) => {
+                    let source = self.calls.get(&hash(&result.call_id)).copied().unwrap_or(0);
                     for inner in &result.parts {
                         if let Body::Text(text) = &inner.body {
-                            self.take(index, text, Speaker::Tool);
+                            self.take(index, text, Speaker::Tool, source);
                         }
                     }
                 }
@@ -72,7 +86,7 @@ impl Index {
         }
     }
 
-    fn take(&mut self, index: usize, text: &str, speaker: Speaker) {
+    fn take(&mut self, index: usize, text: &str, speaker: Speaker, source: u64) {
         let mut found: FxHashMap<&str, (Kind, bool)> = FxHashMap::default();
         for line in text.lines() {
             let defines = is_definition(line);
@@ -82,24 +96,23 @@ impl Index {
         }
         let crowd = u32::try_from(found.len()).unwrap_or(u32::MAX);
         for (value, (kind, defined)) in found {
-            self.note(index, value, kind, crowd, speaker);
-            if defined && let Some(seen) = self.values.get_mut(value) {
-                seen.defined = true;
+            let seen = self.note(index, value, kind, crowd, speaker);
+            if let Some(seen) = seen {
+                seen.defined |= defined;
+                if source != 0 {
+                    seen.source = source;
+                }
             }
         }
     }
 
-    fn note(&mut self, index: usize, value: &str, kind: Kind, crowd: u32, speaker: Speaker) {
-        if speaker == Speaker::OwnCall {
-            self.base_names.insert(hash(value::base_name(value)), index);
-            if let Some(folder) = value::folder(value) {
-                self.folders.insert(hash(folder), index);
-            }
-        }
-        if !self.values.contains_key(value) {
+    fn note(&mut self, index: usize, value: &str, kind: Kind, crowd: u32, speaker: Speaker) -> Option<&mut Seen> {
+        let is_new = !self.values.contains_key(value);
+        self.note_use(index, value, speaker, is_new);
+        if is_new {
             self.values.insert(value.into(), Seen::new(kind, crowd));
         }
-        let Some(seen) = self.values.get_mut(value) else { return };
+        let seen = self.values.get_mut(value)?;
         seen.occurrences = seen.occurrences.saturating_add(1);
         seen.crowd = seen.crowd.min(crowd);
         seen.last = index;
@@ -109,6 +122,43 @@ impl Index {
             Speaker::OwnCall => seen.own_calls = seen.own_calls.saturating_add(1),
             Speaker::Tool => {}
         }
+        Some(seen)
+    }
+
+    fn note_use(&mut self, index: usize, value: &str, speaker: Speaker, is_new: bool) {
+        if speaker == Speaker::OwnCall {
+            let (last, uses) = self.base_names.entry(hash(value::base_name(value))).or_default();
+            *last = index;
+            *uses += 1;
+            if let Some(folder) = value::folder(value) {
+                self.folders.insert(hash(folder), index);
+            }
+        }
+        let is_use = matches!(speaker, Speaker::OwnCall | Speaker::User);
+        if is_new || is_use {
+            for word in value::parts(value) {
+                let (values, uses) = self.words.entry(word).or_default();
+                *values = values.saturating_add(u32::from(is_new));
+                *uses = uses.saturating_add(u32::from(is_use));
+            }
+        }
+    }
+
+    /// How much the words that a value is made of were used, and how common they are, on average.
+    pub(super) fn kin(&self, value: &str) -> (f64, f64) {
+        let (mut used, mut common, mut count) = (0.0, 0.0, 0.0);
+        for word in value::parts(value) {
+            let (values, uses) = self.words.get(&word).copied().unwrap_or_default();
+            used += doublings(uses as usize);
+            common += doublings(values as usize);
+            count += 1.0;
+        }
+        if count > 0.0 { (used / count, common / count) } else { (0.0, 0.0) }
+    }
+
+    /// The newest message whose calls named the file that a value stood in, and how many did.
+    pub(super) fn source_used(&self, seen: &Seen) -> Option<(usize, usize)> {
+        self.base_names.get(&seen.source).copied()
     }
 
     /// Every value with what is known of it, in no order.
@@ -136,7 +186,7 @@ impl Index {
 
     /// The newest message whose calls used this base name.
     pub(super) fn base_name_used(&self, value: &str) -> Option<usize> {
-        self.base_names.get(&hash(value::base_name(value))).copied()
+        self.base_names.get(&hash(value::base_name(value))).map(|(last, _)| *last)
     }
 
     /// The newest message whose calls used this folder.
@@ -147,7 +197,17 @@ impl Index {
 
 impl Seen {
     const fn new(kind: Kind, crowd: u32) -> Self {
-        Self { kind, occurrences: 0, own_calls: 0, crowd, last: 0, by_user: false, by_assistant: false, defined: false }
+        Self {
+            kind,
+            occurrences: 0,
+            own_calls: 0,
+            crowd,
+            last: 0,
+            by_user: false,
+            by_assistant: false,
+            defined: false,
+            source: 0,
+        }
     }
 }
 
@@ -160,9 +220,30 @@ fn unescaped(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// Every value in a text, for telling what a reader of that text can see.
-pub(super) fn set_of(text: &str) -> FxHashSet<&str> {
-    value::values(text).map(|(value, _)| value).collect()
+/// What a reader of a message sees: its words, its results and the arguments of its calls, not its thinking.
+#[must_use]
+pub fn text_of(message: &Message) -> String {
+    let mut text = String::new();
+    for part in &message.parts {
+        add(&mut text, part);
+    }
+    if text.contains("\\/") { text.replace("\\/", "/") } else { text }
+}
+
+fn add(text: &mut String, part: &Part) {
+    match &part.body {
+        Body::Text(words) => text.push_str(words),
+        Body::Call(call) => text.push_str(&call.arguments),
+        Body::Result(result) => result.parts.iter().for_each(|inner| add(text, inner)),
+        Body::Thinking(_) | Body::Image(_) | Body::Opaque(_) => return,
+    }
+    text.push('\n');
+}
+
+/// The file that a call is about: the first path or file name in its arguments.
+fn file_in(arguments: &str) -> Option<&str> {
+    let is_file = |kind: Kind| matches!(kind, Kind::AbsolutePath | Kind::RelativePath | Kind::File);
+    value::values(arguments).find(|(_, kind)| is_file(*kind)).map(|(value, _)| value)
 }
 
 fn hash(text: &str) -> u64 {

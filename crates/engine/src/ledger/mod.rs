@@ -1,12 +1,13 @@
 //! The ledger: values that later steps are likely to need (paths, ids, names, numbers), kept verbatim when the
 //! messages that showed them are folded. Made without a model, so that quality does not hang on a summariser.
 
+mod choice;
 mod index;
 mod rank;
 pub mod value;
 
-pub use index::{Index, Seen};
-pub use rank::{KindWeights, Weights};
+pub use index::{Index, Seen, text_of};
+pub use rank::{FEATURES, Features, Weights, features};
 pub use value::Kind;
 
 use rustc_hash::FxHashSet;
@@ -23,66 +24,86 @@ const GROUPS: [(&str, &[Kind]); 6] = [
     ("links", &[Kind::Link]),
 ];
 
-/// A value chosen for the ledger.
-#[derive(Clone, Debug, PartialEq)]
+/// A value that the ledger could list.
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Entry<'a> {
     value: &'a str,
     kind: Kind,
-    score: f64,
+    /// How likely it is needed.
+    odds: f64,
 }
 
 /// Writes the ledger: of the values that `wanted` accepts and `shown` does not hold already, the best that
-/// fit into `budget` tokens. Empty when there is none.
+/// fit into `budget` tokens, grouped for a reader, and once more in the order of their rank.
 #[must_use]
 pub fn write(
-    index: &Index,
+    (index, weights): (&Index, &Weights),
     counter: &Counter,
     budget: usize,
-    shown: &str,
+    shown: &Shown<'_>,
     wanted: impl Fn(&str, &Seen) -> bool,
-) -> String {
-    let visible = index::set_of(shown);
-    let weights = Weights::shipped();
-    let mut entries: Vec<Entry<'_>> = index
+) -> (String, Vec<String>) {
+    let entries: Vec<Entry<'_>> = index
         .iter()
-        .filter(|(value, seen)| !visible.contains(value) && wanted(value, seen))
-        .map(|(value, seen)| Entry { value, kind: seen.kind, score: weights.score(index, value, seen) })
+        .filter(|(value, seen)| wanted(value, seen) && !shown.has(value))
+        .map(|(value, seen)| Entry { value, kind: seen.kind, odds: weights.odds(index, value, seen) })
         .collect();
-    // Equal scores are common; the text decides, so that the same history gives the same ledger.
-    entries.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.value.cmp(b.value)));
-    print(&choose(&entries, counter, budget))
+    let (text, listed) = fill(&entries, counter, budget);
+    (text, listed.into_iter().map(|entry| entry.value.to_owned()).collect())
 }
 
-/// The best entries within the budget, without those that stand inside another one.
-fn choose<'a>(entries: &[Entry<'a>], counter: &Counter, budget: usize) -> Vec<Entry<'a>> {
-    let mut left = budget.saturating_sub(GROUPS.len() * 4);
-    let mut chosen: Vec<Entry<'a>> = Vec::new();
-    let mut inside: FxHashSet<&str> = FxHashSet::default();
-    let mut misses = 0;
-    for entry in entries {
-        if inside.contains(entry.value) {
+/// The best entries that fit, printed. Values cost less together than one by one: what the first choice leaves free is
+/// filled once more.
+fn fill<'a>(entries: &[Entry<'a>], counter: &Counter, budget: usize) -> (String, Vec<Entry<'a>>) {
+    let mut room = budget;
+    let mut best = (String::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let chosen = choice::choose(entries, counter, room);
+        let text = print(&chosen);
+        let tokens = counter.text(&text);
+        if tokens > budget {
+            room = room * budget / tokens;
             continue;
         }
-        let cost = counter.text(entry.value) + 1;
-        if cost > left {
-            misses += 1;
-            if misses > 32 {
-                break;
-            }
-            continue;
+        let is_full = tokens * 50 >= budget * 49 || text.len() == best.0.len();
+        if text.len() > best.0.len() {
+            best = (text, chosen);
         }
-        left -= cost;
-        inside.extend(pieces(entry.value));
-        chosen.push(entry.clone());
+        if is_full || tokens == 0 {
+            break;
+        }
+        room = room * budget / tokens;
     }
-    chosen.retain(|entry| !inside.contains(entry.value));
-    chosen
+    best
 }
 
-/// What a reader finds inside a path: its endings and its folders.
-fn pieces(value: &str) -> impl Iterator<Item = &str> {
-    let slashes = value.match_indices('/').map(|(at, _)| at).filter(|&at| at > 0);
-    slashes.flat_map(move |at| [value.get(at + 1..), value.get(..at)]).flatten()
+/// How often the choice is made again to use the room.
+const ROUNDS: usize = 4;
+
+/// What a reader can see already: words, and what stands inside them.
+#[derive(Debug, Default)]
+pub struct Shown<'a>(FxHashSet<&'a str>);
+
+impl<'a> Shown<'a> {
+    /// Takes in a text.
+    pub fn add(&mut self, text: &'a str) {
+        for word in value::words(text) {
+            if self.0.insert(word) {
+                self.add_pieces(word);
+            }
+        }
+    }
+
+    /// What stands inside a word: its names, and for a path its endings and its folders.
+    fn add_pieces(&mut self, word: &'a str) {
+        self.0.extend(value::pieces(word));
+    }
+
+    /// Whether a value is among it.
+    #[must_use]
+    pub fn has(&self, value: &str) -> bool {
+        self.0.contains(value)
+    }
 }
 
 fn print(entries: &[Entry<'_>]) -> String {
@@ -118,7 +139,7 @@ mod tests {
     #[test]
     fn values_are_grouped_and_pieces_of_a_listed_path_are_not_repeated() {
         let index = index_of(&["see /srv/app/main.py and main.py in order 100452, call load_all"]);
-        let text = write(&index, &Counter::default(), 200, "", |_, _| true);
+        let (text, _) = write((&index, Weights::shipped()), &Counter::default(), 200, &Shown::default(), |_, _| true);
         assert_eq!(text, "paths: /srv/app/main.py\nnames: load_all\nnumbers: 100452");
     }
 
@@ -127,7 +148,9 @@ mod tests {
         let words: Vec<String> = (0..500).map(|n| format!("name_{n}")).collect();
         let index = index_of(&[&words.join(" ")]);
         let counter = Counter::default();
-        let text = write(&index, &counter, 300, "name_7 stands here", |_, _| true);
+        let mut shown = Shown::default();
+        shown.add("name_7 stands here");
+        let (text, _) = write((&index, Weights::shipped()), &counter, 300, &shown, |_, _| true);
         assert!(counter.text(&text) <= 300, "{}", counter.text(&text));
         assert!(text.split(' ').count() > 40);
         assert!(!text.split(' ').any(|word| word == "name_7"));
@@ -136,7 +159,7 @@ mod tests {
     #[test]
     fn the_same_history_gives_the_same_ledger() {
         let words: Vec<String> = (0..300).map(|n| format!("item_{n}")).collect();
-        let write = || write(&index_of(&[&words.join(" ")]), &Counter::default(), 150, "", |_, _| true);
+        let write = || write((&index_of(&[&words.join(" ")]), Weights::shipped()), &Counter::default(), 150, &Shown::default(), |_, _| true);
         assert_eq!(write(), write());
     }
 }

@@ -1,4 +1,5 @@
-//! How likely a value is to be needed again. The weights are data: `presets/ledger.toml`.
+//! How likely a value is to be needed again. The weights are data: `presets/ledger.toml`, made by `waterline replay
+//! train`. The odds of a value are `exp(sum of weight × feature)`.
 
 use std::sync::LazyLock;
 
@@ -9,68 +10,58 @@ use super::value::Kind;
 
 const WEIGHTS: &str = include_str!("../../../../presets/ledger.toml");
 
-static SHIPPED: LazyLock<Weights> = LazyLock::new(|| toml::from_str(WEIGHTS).unwrap_or_default());
+static SHIPPED: LazyLock<Weights> = LazyLock::new(|| Weights::read(WEIGHTS).unwrap_or_default());
 
-/// The weights of the ranking; a value's score is `exp(sum) / sqrt(length + 1)`, logarithms are to base 2.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Weights {
-    /// The agent used it in a call of its own.
-    pub own_call: f64,
-    /// Each doubling of those uses.
-    pub own_call_uses: f64,
-    /// Each doubling of the parts that showed it.
-    pub occurrences: f64,
-    /// Each doubling of the values that stood beside it where it was least crowded.
-    pub crowd: f64,
-    /// Each doubling of the messages since it was seen.
-    pub age: f64,
-    /// Each doubling of the messages since a call used the same base name.
-    pub base_name_age: f64,
-    /// Each doubling of the messages since a call used the same folder.
-    pub folder_age: f64,
-    /// The user wrote it.
-    pub by_user: f64,
-    /// The assistant wrote it in an answer.
-    pub by_assistant: f64,
-    /// It stood on a line that defines something.
-    pub defined: f64,
-    /// What kind it is.
-    pub kind: KindWeights,
-}
+/// What is asked of a value: a name for files, and the question for people. Counts are taken as `log2(1 + count)`, so
+/// that a weight says what each doubling is worth.
+pub const FEATURES: [(&str, &str); 25] = [
+    ("own_call", "the agent used it in a call of its own"),
+    ("own_call_uses", "how often the agent used it"),
+    ("occurrences", "parts of messages that showed it"),
+    ("crowd", "values beside it, where it was least crowded"),
+    ("age", "messages since it was seen"),
+    ("base_name_age", "messages since a call used the same base name"),
+    ("folder_age", "messages since a call used the same folder"),
+    ("source_age", "messages since a call named the file it stood in"),
+    ("source_uses", "calls that named the file it stood in"),
+    ("kin_used", "uses of the words it is made of, in calls and by the user"),
+    ("kin_common", "values made of the same words"),
+    ("by_user", "the user wrote it"),
+    ("by_assistant", "the assistant wrote it in an answer"),
+    ("defined", "it stood on a line that defines something"),
+    ("length", "its characters"),
+    ("absolute_path", "an absolute path"),
+    ("relative_path", "a relative path"),
+    ("file", "a file name"),
+    ("symbol", "a name in code"),
+    ("dotted", "names joined by dots"),
+    ("hash", "a hash"),
+    ("id", "letters with digits"),
+    ("number", "a number"),
+    ("link", "an address"),
+    ("cjk", "Chinese, Japanese or Korean words"),
+];
 
-/// The weight of each kind.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "each field is named as the kind it weighs")]
-pub struct KindWeights {
-    pub absolute_path: f64,
-    pub relative_path: f64,
-    pub file: f64,
-    pub symbol: f64,
-    pub dotted: f64,
-    pub hash: f64,
-    pub id: f64,
-    pub number: f64,
-    pub link: f64,
-    pub cjk: f64,
-}
+/// The answers for one value, in the order of [`FEATURES`].
+pub type Features = [f64; FEATURES.len()];
 
-impl KindWeights {
-    const fn of(&self, kind: Kind) -> f64 {
-        match kind {
-            Kind::AbsolutePath => self.absolute_path,
-            Kind::RelativePath => self.relative_path,
-            Kind::File => self.file,
-            Kind::Symbol => self.symbol,
-            Kind::Dotted => self.dotted,
-            Kind::Hash => self.hash,
-            Kind::Id => self.id,
-            Kind::Number => self.number,
-            Kind::Link => self.link,
-            Kind::Cjk => self.cjk,
-        }
+/// Where the kinds begin.
+const KINDS: usize = 15;
+
+/// The weight of each feature.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights(pub Features);
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self([0.0; FEATURES.len()])
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    weights: std::collections::BTreeMap<String, f64>,
 }
 
 impl Weights {
@@ -80,29 +71,107 @@ impl Weights {
         &SHIPPED
     }
 
-    /// The score of a value: how likely it is needed again, by the room it takes.
+    /// Reads weights; a feature without one has none.
+    ///
+    /// # Errors
+    /// When the text is no TOML, or names a feature that there is not.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut weights = Self::default();
+        for (name, weight) in file.weights {
+            let at = FEATURES.iter().position(|(known, _)| *known == name);
+            let place = at.and_then(|at| weights.0.get_mut(at)).ok_or_else(|| format!("no feature is called {name}"))?;
+            *place = weight;
+        }
+        Ok(weights)
+    }
+
+    /// The weights as a file.
     #[must_use]
-    pub fn score(&self, index: &Index, value: &str, seen: &Seen) -> f64 {
-        let since = |message: usize| count(index.newest().saturating_sub(message));
-        let never = index.newest() + 1;
-        let flag = |set: bool| f64::from(u8::from(set));
-        let sum = self.own_call * flag(seen.own_calls > 0)
-            + self.own_call_uses * doublings(f64::from(seen.own_calls))
-            + self.occurrences * doublings(f64::from(seen.occurrences))
-            + self.crowd * doublings(f64::from(seen.crowd))
-            + self.age * doublings(since(seen.last))
-            + self.base_name_age * doublings(index.base_name_used(value).map_or(count(never), since))
-            + self.folder_age * doublings(index.folder_used(value).map_or(count(never), since))
-            + self.by_user * flag(seen.by_user)
-            + self.by_assistant * flag(seen.by_assistant)
-            + self.defined * flag(seen.defined)
-            + self.kind.of(seen.kind);
-        sum.exp() / count(value.len() + 1).sqrt()
+    pub fn text(&self) -> String {
+        let line = |((name, about), weight): (&(&str, &str), &f64)| {
+            let setting = format!("{name} = {weight:.3}");
+            format!("{setting:<24}# {about}\n")
+        };
+        let lines: String = FEATURES.iter().zip(&self.0).map(line).collect();
+        format!("[weights]\n{lines}")
+    }
+
+    /// How likely a value is needed again, up to a constant.
+    #[must_use]
+    pub fn odds(&self, index: &Index, value: &str, seen: &Seen) -> f64 {
+        self.likelihood(&features(index, value, seen)).exp()
+    }
+
+    /// The logarithm of how likely a value with these features is needed, up to a constant.
+    #[must_use]
+    pub fn likelihood(&self, features: &Features) -> f64 {
+        self.0.iter().zip(features).map(|(weight, feature)| weight * feature).sum()
+    }
+
+    /// What speaks for a value and what against it, strongest first, in the words of [`FEATURES`].
+    #[must_use]
+    pub fn reasons(&self, index: &Index, value: &str, seen: &Seen) -> Vec<(&'static str, f64)> {
+        let features = features(index, value, seen);
+        let shares = self.0.iter().zip(&features).map(|(weight, feature)| weight * feature);
+        let mut reasons: Vec<_> = FEATURES.iter().map(|(_, about)| *about).zip(shares).collect();
+        reasons.retain(|(_, share)| share.abs() > 0.005);
+        reasons.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        reasons
     }
 }
 
-fn doublings(count: f64) -> f64 {
-    (1.0 + count).log2()
+/// What is known of a value, as numbers.
+#[must_use]
+pub fn features(index: &Index, value: &str, seen: &Seen) -> Features {
+    let never = index.newest() + 1;
+    let since = |message: Option<usize>| doublings(message.map_or(never, |at| index.newest().saturating_sub(at)));
+    let flag = |set: bool| f64::from(u8::from(set));
+    let (kin_used, kin_common) = index.kin(value);
+    let source = index.source_used(seen);
+    let mut features = [0.0; FEATURES.len()];
+    let told = [
+        flag(seen.own_calls > 0),
+        doublings(seen.own_calls as usize),
+        doublings(seen.occurrences as usize),
+        doublings(seen.crowd as usize),
+        since(Some(seen.last)),
+        since(index.base_name_used(value)),
+        since(index.folder_used(value)),
+        since(source.map(|(last, _)| last)),
+        doublings(source.map_or(0, |(_, uses)| uses)),
+        kin_used,
+        kin_common,
+        flag(seen.by_user),
+        flag(seen.by_assistant),
+        flag(seen.defined),
+        doublings(value.len()),
+    ];
+    features.iter_mut().zip(told).for_each(|(feature, told)| *feature = told);
+    if let Some(kind) = features.get_mut(KINDS + place(seen.kind)) {
+        *kind = 1.0;
+    }
+    features
+}
+
+/// Where a kind stands among the features.
+const fn place(kind: Kind) -> usize {
+    match kind {
+        Kind::AbsolutePath => 0,
+        Kind::RelativePath => 1,
+        Kind::File => 2,
+        Kind::Symbol => 3,
+        Kind::Dotted => 4,
+        Kind::Hash => 5,
+        Kind::Id => 6,
+        Kind::Number => 7,
+        Kind::Link => 8,
+        Kind::Cjk => 9,
+    }
+}
+
+pub(super) fn doublings(count: usize) -> f64 {
+    (1.0 + self::count(count)).log2()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
@@ -116,9 +185,10 @@ mod tests {
     use crate::message::{Message, Role};
 
     #[test]
-    fn the_shipped_weights_read() {
-        let weights: Weights = toml::from_str(WEIGHTS).unwrap();
-        assert!(weights.own_call > 0.0 && weights.crowd < 0.0);
+    fn the_shipped_weights_read_and_are_written_the_same() {
+        let weights = Weights::read(WEIGHTS).unwrap();
+        assert_eq!(Weights::read(&weights.text()).unwrap(), weights);
+        assert!(Weights::read("[weights]\nbeauty = 1.0").unwrap_err().contains("beauty"));
     }
 
     #[test]
@@ -127,10 +197,10 @@ mod tests {
         index.append(0, &Message::call_of("1", "read", r#"{"path":"src/used.rs"}"#));
         let listing: Vec<String> = (0..100).map(|n| format!("src/other{n}.rs")).collect();
         index.append(1, &Message::text_of(Role::Tool, listing.join("\n")));
-        let score = |value: &str| {
+        let odds = |value: &str| {
             let (_, seen) = index.iter().find(|(known, _)| *known == value).unwrap();
-            Weights::shipped().score(&index, value, seen)
+            Weights::shipped().odds(&index, value, seen)
         };
-        assert!(score("src/used.rs") > 5.0 * score("src/other7.rs"));
+        assert!(odds("src/used.rs") > 5.0 * odds("src/other7.rs"));
     }
 }

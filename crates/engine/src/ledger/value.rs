@@ -34,11 +34,12 @@ const LONGEST: usize = 200;
 const NEVER: [&str; 6] =
     ["/dev/null", "dev/null", "origin/main", "in_progress", "files_with_matches", "general-purpose"];
 
-/// The identifier-like words of a text, in their order.
+/// The identifier-like words of a text, in their order. Marks that tools put between line numbers, columns and bullets
+/// separate words too, and measures (`775.00ms`, `16px`) are left out: nobody needs them again.
 pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
-    words(text).filter_map(|word| {
-        let word = without_location(word);
-        kind(word).map(|kind| (word, kind))
+    text.split(|c| is_separator(c) || matches!(c, '→' | '│' | '·' | '•' | '✓' | '✗' | '…')).filter_map(|word| {
+        let word = without_location(strip(word));
+        kind(word).filter(|_| !is_measure(word)).map(|kind| (word, kind))
     })
 }
 
@@ -92,7 +93,7 @@ fn strip(word: &str) -> &str {
 /// `src/a.rs:12:fn` names a file: the place in it will be another one next time.
 fn without_location(word: &str) -> &str {
     match word.split_once(':') {
-        Some((file, rest)) if !rest.starts_with("//") && file.contains(['/', '.']) => file,
+        Some((file, rest)) if rest.starts_with(|c: char| c.is_ascii_digit()) || has_extension(file) => file,
         _ => word,
     }
 }
@@ -169,6 +170,12 @@ fn is_number(word: &str) -> bool {
         && body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ':' | '-' | '/'))
 }
 
+/// A number with the unit of a time or a size.
+fn is_measure(word: &str) -> bool {
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
+    unit.len() < word.len() && ["ms", "s", "px", "rem", "kB", "KB", "MB", "GB"].contains(&unit)
+}
+
 /// `--like-this`
 fn is_flag(word: &str) -> bool {
     word.starts_with('-') && word.chars().all(|c| c == '-' || c.is_ascii_lowercase())
@@ -184,6 +191,61 @@ fn has_extension(word: &str) -> bool {
 
 fn has_camel(word: &str) -> bool {
     word.as_bytes().windows(2).any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+}
+
+/// What a reader finds inside a word: for a path its endings and its folders, for dotted names the same, and every name
+/// on its own.
+pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    let joints = word.match_indices(['/', '.', ':']).map(|(at, _)| at).filter(|&at| at > 0);
+    let ends = joints.flat_map(move |at| [word.get(at + 1..), word.get(..at)]).flatten();
+    let names = word.split(['/', '.', ':', '#', '@']);
+    ends.chain(names).filter(move |piece| piece.len() >= SHORTEST && piece.len() < word.len())
+}
+
+/// The words that a value is made of, as hashes without regard to case: `RemediationCard.tsx` has three.
+pub(super) fn parts(value: &str) -> impl Iterator<Item = u64> {
+    let bytes = value.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            let start = at;
+            at = part_end(bytes, start);
+            let part = bytes.get(start..at).unwrap_or_default();
+            if part.len() >= 3 && part.iter().all(|byte| !byte.is_ascii() || byte.is_ascii_alphabetic()) {
+                return Some(hash_of(part));
+            }
+        }
+        None
+    })
+}
+
+/// Where a part that begins at `start` ends: a word goes on in lower case, or all in upper case.
+fn part_end(bytes: &[u8], start: usize) -> usize {
+    let is_letter = |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
+    let is_lower = |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_lowercase() || !byte.is_ascii());
+    if !is_letter(start) {
+        return start + 1;
+    }
+    let mut at = start + 1;
+    if is_lower(at) || is_lower(start) {
+        while is_lower(at) {
+            at += 1;
+        }
+        return at;
+    }
+    // `JSONFile`: the last capital belongs to the next word.
+    while is_letter(at) && !is_lower(at) && !is_lower(at + 1) {
+        at += 1;
+    }
+    at
+}
+
+fn hash_of(part: &[u8]) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in part {
+        hash = (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash
 }
 
 /// The part of a value after its last slash.

@@ -86,7 +86,7 @@ impl<'a> Assembly<'a> {
         }
         let views = item.views(self.history);
         let tokens = views.iter().map(|view| view.tokens(self.history)).sum();
-        self.slots.push(Slot { sources, treatment: item.treatment, tokens, reason, views });
+        self.slots.push(Slot { sources, treatment: item.treatment, tokens, reason, views, listed: Vec::new() });
     }
 
     /// The note on its own.
@@ -101,6 +101,7 @@ impl<'a> Assembly<'a> {
             tokens,
             reason: note.reason.clone(),
             views,
+            listed: note.listed.clone(),
         });
     }
 
@@ -115,6 +116,7 @@ impl<'a> Assembly<'a> {
             tokens,
             reason: note.reason.clone(),
             views: Vec::new(),
+            listed: note.listed.clone(),
         });
         self.push_item(item, "with the summary in front of it");
         if let Some(slot) = self.slots.last_mut() {

@@ -7,6 +7,7 @@ use super::Input;
 use super::room::Room;
 use super::slot::Treatment;
 use crate::history::{Atom, AtomKind, History, View};
+use crate::ledger::Weights;
 use crate::message::Message;
 use crate::model::Model;
 use crate::reduce;
@@ -47,6 +48,8 @@ pub struct Draft<'a> {
     pub summary: Option<Summarise>,
     /// Whether the context before the fold held a summary: then the next one must hold one too.
     pub had_summary: bool,
+    /// How the ledger ranks values.
+    pub weights: &'a Weights,
     /// Atoms of the conversation that the context before the fold did not show.
     pub hidden: Vec<usize>,
     stages: &'a [Arc<dyn Stage>],
@@ -143,6 +146,7 @@ impl<'a> Draft<'a> {
             model: input.model,
             warnings: Vec::new(),
             summary: None,
+            weights: &input.policy.weights,
             had_summary: input.generation.has_summary(),
             hidden: input.generation.hidden(history),
             stages: &input.policy.stages,

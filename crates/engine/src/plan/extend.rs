@@ -44,6 +44,7 @@ fn slot(input: &Input<'_>, arrival: &Arrival<'_>, at: usize, covered: usize) -> 
         tokens: views.iter().map(|view| view.tokens(history)).sum(),
         reason: item.reason,
         views,
+        listed: Vec::new(),
     }
 }
 
@@ -56,7 +57,7 @@ fn late(input: &Input<'_>, at: usize, covered: usize, sources: Vec<usize>) -> Sl
     } else {
         (Treatment::Verbatim, "came after the step it belongs to had been sent")
     };
-    Slot { sources, treatment, tokens, reason: reason.to_owned(), views }
+    Slot { sources, treatment, tokens, reason: reason.to_owned(), views, listed: Vec::new() }
 }
 
 /// Atoms that the generation no longer shows; only a policy that recalls needs them.

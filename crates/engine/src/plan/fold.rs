@@ -30,7 +30,11 @@ pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String
         draft.arrive(at);
     }
     drop_old_thinking(&mut draft);
+    // A note that finds no place loses more than the middle of a large output does: its room is kept free.
+    let window = draft.room.window;
+    draft.room.window = window.saturating_sub(note_tokens(&draft).min(draft.room.available / 2));
     rescue(&mut draft, input);
+    draft.room.window = window;
     let (note, wanted) = write_note(&draft, input);
     let (items, warnings, mut total) = draft.into_parts();
     let slots = Assembly::new(input.history, note.as_ref()).slots(&items, &mut total);
@@ -70,9 +74,7 @@ fn come_down(draft: &mut Draft<'_>, has_low: bool, before: usize) {
     if before <= room.high || !has_low && before <= room.window {
         return;
     }
-    let note = draft.summary.as_ref().map_or(0, |settings| room.tokens(settings.max) + room.tokens(settings.ledger));
-    let low = room.low;
-    let goal = low - note.min(low.saturating_sub(room.fixed) / 2);
+    let goal = low_without_note(draft);
     let oldest_first: Vec<usize> = draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
     for at in oldest_first {
         if draft.total() <= goal {
@@ -80,6 +82,18 @@ fn come_down(draft: &mut Draft<'_>, has_low: bool, before: usize) {
         }
         draft.drop(at, "over the low mark");
     }
+}
+
+/// The low mark, less the room for a note, which is at most half of it.
+fn low_without_note(draft: &Draft<'_>) -> usize {
+    let Room { low, fixed, .. } = draft.room;
+    low - note_tokens(draft).min(low.saturating_sub(fixed) / 2)
+}
+
+/// The tokens a note may take.
+fn note_tokens(draft: &Draft<'_>) -> usize {
+    let room = &draft.room;
+    draft.summary.as_ref().map_or(0, |settings| room.tokens(settings.max) + room.tokens(settings.ledger))
 }
 
 /// Brings what is still too large into the window. What the ladder drops may leave the conversation without a user
@@ -129,11 +143,12 @@ fn drop_old_thinking(draft: &mut Draft<'_>) {
 fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wanted>) {
     let Some(settings) = &draft.summary else { return (None, None) };
     let room = &draft.room;
-    // What had to be kept may lie at the low mark or above it; then a part of what is left up to the window serves.
+    // What had to be kept may lie too high for a note below the low mark; then what is left up to the window serves.
     let to_low = room.low.saturating_sub(draft.total());
     let to_window = room.window.saturating_sub(draft.total());
-    let budget = if to_low >= room.low.saturating_sub(room.fixed) / 20 { to_low } else { to_window / 4 };
     let most = room.tokens(settings.max) + room.tokens(settings.ledger) + HEADER_TOKENS;
+    let share = room.low - low_without_note(draft);
+    let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
     let note = Note::write(draft, settings, input.summaries, budget.min(most));
     let wanted = note.as_ref().filter(|note| settings.mode != Mode::Digest && !note.is_made).map(|note| Wanted {
         sources: note.sources.clone(),

@@ -61,4 +61,6 @@ pub struct Slot {
     pub reason: String,
     /// What is sent for it, in order.
     pub views: Vec<View>,
+    /// The values that its ledger lists, likeliest first; only a summary has any.
+    pub listed: Vec<String>,
 }

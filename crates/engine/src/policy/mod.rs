@@ -15,6 +15,7 @@ pub use size::Size;
 
 use std::sync::Arc;
 
+use crate::ledger::Weights;
 use crate::stage::{self, Stage};
 
 /// When to fold, and what to do then.
@@ -30,6 +31,8 @@ pub struct Policy {
     pub stages: Vec<Arc<dyn Stage>>,
     /// What is odd about the settings.
     pub warnings: Vec<String>,
+    /// How the ledger ranks values.
+    pub weights: Weights,
     text: String,
 }
 
@@ -83,6 +86,7 @@ impl Policy {
             fold,
             stages: built,
             warnings: Vec::new(),
+            weights: Weights::shipped().clone(),
             text: toml::to_string(table).unwrap_or_default(),
         };
         policy.warnings = policy.stages.iter().filter_map(|stage| stage.concern(&policy.fold)).collect();

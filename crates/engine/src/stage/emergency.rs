@@ -66,9 +66,6 @@ impl Stage for Emergency {
             }
             rung(self, draft);
         }
-        if draft.total() > draft.room.window {
-            draft.warn(Oddity::Budget, "system prompt and newest message alone are larger than the window");
-        }
         true
     }
 }
@@ -123,7 +120,7 @@ impl Emergency {
         if draft.room.available == 0 {
             return;
         }
-        let goal = draft.room.fixed + draft.room.available * ROOMY / 100;
+        let goal = (draft.room.fixed + draft.room.available * ROOMY / 100).min(draft.room.window);
         let mut protected: Vec<usize> = draft.newest_first().filter(|&at| draft.is_protected(at)).collect();
         // The newest step is clipped before the user's words are.
         protected.sort_by_key(|&at| draft.kind(at) == AtomKind::User);
@@ -133,7 +130,7 @@ impl Emergency {
                 return;
             }
             let mine = draft.item(at).map_or(0, |item| item.tokens);
-            draft.warn(Oddity::Budget, "the newest messages are larger than the window; their middle was left out");
+            draft.warn(Oddity::Budget, "the newest messages do not fit into the window; their middle was left out");
             let least = if draft.kind(at) == AtomKind::User { LEAST_OF_USER } else { LEAST };
             let least = least + pictures(draft, at);
             draft.clip(at, mine.saturating_sub(over).max(least), "larger than the window: it lost its middle");

@@ -1,0 +1,119 @@
+//! Learning the ledger's weights: which of the values that a fold could have listed were needed afterwards.
+//!
+//! Only what happens at the margin counts: a needed value should stand above the last value that the ledger had room
+//! for. Comparisons are made inside a fold, so that differences between conversations teach nothing.
+
+use waterline::ledger::{FEATURES, Features, Weights};
+
+use crate::lesson::{Lesson, Narrow};
+
+/// How a fit is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// Rounds of gradient ascent.
+    pub rounds: usize,
+    /// How strongly weights are held to where they started.
+    pub damping: f64,
+}
+
+impl Default for Fit {
+    fn default() -> Self {
+        Self { rounds: 200, damping: std::env::var("DAMP").ok().and_then(|v| v.parse().ok()).unwrap_or(0.2) }
+    }
+}
+
+/// How far around the margin a value still counts as near.
+const SOFT: f64 = 0.7;
+
+/// How many values around the margin stand for it.
+const MARGIN: usize = 40;
+
+/// The weights under which what was needed is listed.
+#[must_use]
+pub fn fit(lessons: &[Lesson], start: &Weights, settings: Fit) -> Weights {
+    let lessons: Vec<&Lesson> = lessons.iter().filter(|lesson| lesson.teaches()).collect();
+    let mut weights = start.clone();
+    let (mut mean, mut square) = ([0.0; FEATURES.len()], [0.0; FEATURES.len()]);
+    for round in 1..=settings.rounds {
+        let slope = gradient(&lessons, &weights, start, settings.damping);
+        step(&mut weights.0, &slope, &mut mean, &mut square, round);
+    }
+    weights
+}
+
+/// One step of Adam, with the rates of its authors.
+fn step(weights: &mut Features, slope: &Features, mean: &mut Features, square: &mut Features, round: usize) {
+    let rate = if round > 120 { 0.01 } else { 0.05 };
+    let exponent = i32::try_from(round).unwrap_or(i32::MAX);
+    let (first, second) = (1.0 - 0.9_f64.powi(exponent), 1.0 - 0.999_f64.powi(exponent));
+    for (((weight, slope), mean), square) in weights.iter_mut().zip(slope).zip(mean).zip(square) {
+        *mean = 0.9 * *mean + 0.1 * slope;
+        *square = 0.999 * *square + 0.001 * slope * slope;
+        *weight += rate * (*mean / first) / ((*square / second).sqrt() + 1e-8);
+    }
+}
+
+/// Uphill, per needed value.
+fn gradient(lessons: &[&Lesson], weights: &Weights, start: &Weights, damping: f64) -> Features {
+    let mut slope = [0.0; FEATURES.len()];
+    let mut total = 0.0;
+    for lesson in lessons {
+        total += add_lesson(&mut slope, lesson, weights);
+    }
+    for ((slope, weight), start) in slope.iter_mut().zip(&weights.0).zip(&start.0) {
+        *slope = *slope / f64::max(total, 1.0) - damping * (weight - start);
+    }
+    slope
+}
+
+/// A needed value below the margin pulls the weights towards itself and away from what stands at the margin; one far above
+/// it has nothing to teach.
+fn add_lesson(slope: &mut Features, lesson: &Lesson, weights: &Weights) -> f64 {
+    let worths: Vec<f64> = lesson.candidates.iter().map(|candidate| worth(candidate, weights)).collect();
+    let Some((level, like)) = margin(lesson, &worths) else { return 0.0 };
+    let mut total = 0.0;
+    for ((candidate, worth), needed) in lesson.candidates.iter().zip(&worths).zip(&lesson.needed) {
+        if *needed == 0 {
+            continue;
+        }
+        // Each doubling of needs counts once more: a value that is used all the time must not drown the others.
+        let weight = (1.0 + f64::from(*needed)).log2();
+        let pull = weight / (1.0 + ((worth - level) / SOFT).exp());
+        for ((slope, feature), other) in slope.iter_mut().zip(candidate).zip(&like) {
+            *slope += pull * (f64::from(*feature) - other) / SOFT;
+        }
+        total += weight;
+    }
+    total
+}
+
+/// The worth of the last value that the ledger had room for, and what the values around it are like.
+fn margin(lesson: &Lesson, worths: &[f64]) -> Option<(f64, Features)> {
+    let mut order: Vec<(f64, &Narrow)> = worths.iter().copied().zip(&lesson.candidates).collect();
+    order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let mut left = lesson.room;
+    let end = order.iter().position(|(_, candidate)| {
+        left -= length(candidate) + 1.0;
+        left < 0.0
+    })?;
+    let near = order.get(end.saturating_sub(MARGIN / 2)..(end + MARGIN / 2).min(order.len()))?;
+    let mut like = [0.0; FEATURES.len()];
+    for (_, candidate) in near {
+        like.iter_mut().zip(*candidate).for_each(|(sum, feature)| *sum += f64::from(*feature));
+    }
+    let count = crate::price::tokens(near.len());
+    like.iter_mut().for_each(|sum| *sum /= count);
+    Some((order.get(end)?.0, like))
+}
+
+/// The logarithm of what a value adds for the room it takes.
+fn worth(candidate: &Narrow, weights: &Weights) -> f64 {
+    let odds: f64 = candidate.iter().zip(&weights.0).map(|(feature, weight)| f64::from(*feature) * weight).sum();
+    odds - (length(candidate) + 2.0).ln()
+}
+
+/// The characters of a value.
+fn length(candidate: &Narrow) -> f64 {
+    let at = FEATURES.iter().position(|(name, _)| *name == "length").unwrap_or(0);
+    candidate.get(at).map_or(0.0, |doublings| f64::from(*doublings).exp2() - 1.0)
+}
