@@ -73,7 +73,7 @@ fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
         let input = Input { history: &history, generation: &generation, policy, budget, model, summaries: &[] };
         let planned = plan(&input);
         prop_assert_eq!(show(&planned), show(&plan(&input)), "5: planning twice gives the same");
-        check_fold(&planned, &history, case.window)?;
+        check_fold(policy, &planned, &history, case.window)?;
         let folded = matches!(planned.action, Action::Fold { .. });
         check_window(&planned, &history, case.window)?;
         let after = planned.tokens.after;
@@ -112,12 +112,12 @@ fn show(plan: &Plan) -> String {
     format!("{:?} {:?}", plan.action, plan.slots)
 }
 
-/// 7: a fold frees at least a tenth of what is not the system prompt.
-fn check_fold(planned: &Plan, history: &History, window: usize) -> Result<(), TestCaseError> {
+/// 7: a fold frees at least a tenth of what is not the system prompt, or the share that its policy names.
+fn check_fold(policy: &Policy, planned: &Plan, history: &History, window: usize) -> Result<(), TestCaseError> {
     if let Action::Fold { from, .. } = planned.action {
         let system: usize = history.atoms().iter().take(history.lead()).map(|atom| atom.tokens).sum();
         let freed = from.saturating_sub(planned.tokens.after);
-        let tenth = freed * 10 >= from.saturating_sub(system);
+        let tenth = freed >= policy.fold.free.at_least(from.saturating_sub(system));
         prop_assert!(freed > 0 && (tenth || is_tight(history, window)), "7: {from} → {}", planned.tokens.after);
     }
     Ok(())
@@ -243,5 +243,10 @@ presets!(
     execute = "execute",
     chat = "chat",
     budget = "budget",
-    dual_track = "dual-track"
+    dual_track = "dual-track",
+    tail = "tail",
+    clear_tools = "clear-tools",
+    handoff = "handoff",
+    tail_20k = "tail-20k",
+    halve_first = "halve-first"
 );

@@ -13,11 +13,11 @@ use crate::summary::Note;
 
 /// Folds the whole history.
 pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Plan {
-    // A fold that the window forces frees a tenth too, so that the next message does not force another one.
-    let tenth = before.saturating_sub(room.fixed).div_ceil(10);
+    // A fold that the window forces frees enough too, so that the next message does not force another one.
+    let free = input.policy.fold.free.at_least(before.saturating_sub(room.fixed)).min(before);
     let mut goal = *room;
     if before > room.window {
-        goal.window = room.window.min(before - tenth);
+        goal.window = room.window.min(before - free);
         goal.low = room.low.min(goal.window);
     }
     let mut draft = Draft::new(input, goal, before);
@@ -99,16 +99,35 @@ fn note_tokens(draft: &Draft<'_>) -> usize {
 /// Brings what is still too large into the window. What the ladder drops may leave the conversation without a user
 /// message in front, and putting one there takes room again; a few rounds settle it.
 fn rescue(draft: &mut Draft<'_>, input: &Input<'_>) {
-    for _ in 0..4 {
+    for _ in 0..6 {
         start_with_user(draft);
         if draft.total() <= draft.room.window {
             return;
+        }
+        drop_little(draft);
+        if draft.total() <= draft.room.window {
+            continue;
         }
         if !input.policy.stages.iter().any(|stage| stage.rescue(draft)) {
             Emergency::default().rescue(draft);
         }
     }
     start_with_user(draft);
+}
+
+/// Where little is too much, the oldest kept atoms give it: the ladder takes far more.
+fn drop_little(draft: &mut Draft<'_>) {
+    let over = draft.total().saturating_sub(draft.room.window);
+    if over > draft.room.available / 10 {
+        return;
+    }
+    let oldest_first: Vec<usize> = draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
+    for at in oldest_first {
+        if draft.total() <= draft.room.window {
+            return;
+        }
+        draft.drop(at, "older than the newest tokens that fit");
+    }
 }
 
 /// What is kept must not begin in the middle of a turn: the user message that opens it stays too.

@@ -125,7 +125,7 @@ pub fn plan(input: &Input<'_>) -> Plan {
     // A fold has slots of its own; those of a long first extension need not be held beside them.
     let slots = if reason.is_some() { None } else { Some(slots) };
     let folded =
-        reason.map(|reason| fold::fold(input, &room, before, reason)).filter(|plan| is_worth_it(&room, before, plan));
+        reason.map(|reason| fold::fold(input, &room, before, reason)).filter(|plan| is_worth_it(input, &room, before, plan));
     let mut plan = folded.unwrap_or_else(|| {
         let slots = slots.unwrap_or_else(|| extend::new_slots(input, &room));
         extension(slots, before, room, tried)
@@ -174,13 +174,13 @@ fn reason_to_fold(input: &Input<'_>, room: &Room, added: &Counts, before: usize)
     (rule.turns > 0 && turns > rule.turns).then(|| format!("{turns} turns are more than {}", rule.turns))
 }
 
-/// A fold must free at least a tenth of what can be freed; otherwise it would only cost the cache. What brings a context
-/// into the window is worth it in any case.
-fn is_worth_it(room: &Room, before: usize, plan: &Plan) -> bool {
+/// A fold must free its share of what can be freed, a tenth unless the policy says otherwise: else it would only cost the
+/// cache. What brings a context into the window is worth it in any case.
+fn is_worth_it(input: &Input<'_>, room: &Room, before: usize, plan: &Plan) -> bool {
     let freed = before.saturating_sub(plan.tokens.after);
     let foldable = before.saturating_sub(room.fixed);
     let rescues = before > room.window && plan.tokens.after <= room.window;
-    freed > 0 && (freed * 10 >= foldable || rescues)
+    freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
 }
 
 /// Checks the plan against the rules. A violation is a bug of ours: it is reported, not hidden.

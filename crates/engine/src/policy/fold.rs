@@ -10,6 +10,7 @@ use super::size::Size;
 pub const KEYS: &[Key] = &[
     Key::new("high", Allowed::Size, "a fold starts when the context has more tokens than this"),
     Key::new("low", Allowed::Size, "and must come down to this"),
+    Key::new("free", Allowed::Size, "a fold that frees less does not happen, unless the window forces it"),
     Key::new("target", Allowed::Size, "how much of the window is used at all"),
     Key::new("messages", Allowed::Whole(0, 100_000), "a fold is considered above so many messages; 0: never for that"),
     Key::new("turns", Allowed::Whole(0, 100_000), "a fold is considered above so many turns; 0: never for that"),
@@ -34,6 +35,8 @@ pub struct FoldRule {
     pub high: Size,
     /// To which it must come down; where none is given, what the stages keep is enough.
     pub low: Option<Size>,
+    /// A fold that frees less does not happen.
+    pub free: Size,
     /// How much of the window is used at all.
     pub target: Size,
     /// More messages than this (0: no limit).
@@ -49,6 +52,7 @@ impl Default for FoldRule {
         Self {
             high: Size::percent(100),
             low: None,
+            free: Size::percent(10),
             target: Size::percent(100),
             messages: 0,
             turns: 0,

@@ -18,7 +18,20 @@ macro_rules! presets {
 }
 
 /// All of them, the default first.
-pub const PRESETS: &[Preset] = presets!("auto", "window", "init", "execute", "chat", "budget", "dual-track");
+pub const PRESETS: &[Preset] = presets!(
+    "auto",
+    "window",
+    "init",
+    "execute",
+    "chat",
+    "budget",
+    "dual-track",
+    "tail",
+    "clear-tools",
+    "handoff",
+    "tail-20k",
+    "halve-first"
+);
 
 impl Preset {
     /// The preset of that name.

@@ -32,6 +32,15 @@ impl Size {
         }
     }
 
+    /// The tokens this is of `available`, rounded up.
+    #[must_use]
+    pub const fn at_least(self, available: usize) -> usize {
+        match self {
+            Self::Tokens(tokens) => tokens,
+            Self::Share(share) => (available as u128 * share as u128).div_ceil(10_000) as usize,
+        }
+    }
+
     /// Reads `50000` or `"65%"`.
     #[must_use]
     pub fn parse(value: &toml::Value) -> Option<Self> {

@@ -2,6 +2,7 @@
 //! a line in [`STAGES`].
 
 mod cap;
+mod clear;
 mod digest;
 mod emergency;
 mod halve;
@@ -15,6 +16,7 @@ mod trim;
 mod window;
 
 pub use cap::Cap;
+pub use clear::Clear;
 pub use digest::Digest;
 pub use emergency::Emergency;
 pub use halve::Halve;
@@ -25,7 +27,7 @@ pub use recall::Recall;
 pub use repair::{Repair, RepairMode};
 pub use summarise::{Mode, Placement, Summarise};
 pub use trim::{Scope, Style, Trim};
-pub use window::Window;
+pub use window::{Only, Window};
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -91,6 +93,7 @@ pub const STAGES: &[&Spec] = &[
     &cap::SPEC,
     &preview::SPEC,
     &trim::SPEC,
+    &clear::SPEC,
     &images::SPEC,
     &digest::SPEC,
     &pin::SPEC,

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use super::{Spec, Stage, build};
+use crate::history::AtomKind;
 use crate::plan::Draft;
 use crate::policy::{Allowed, FoldRule, Key, Size};
 
@@ -14,6 +15,7 @@ pub(super) const SPEC: Spec = Spec {
         Key::new("messages", Allowed::Whole(10, 100), "keep so many messages; a step that begins inside stays whole"),
         Key::new("turns", Allowed::Whole(1, 1_000), "keep so many turns"),
         Key::new("tokens", Allowed::Size, "keep so many tokens"),
+        Key::new("only", Allowed::OneOf(&["all", "user"]), "every message, or only what the user said"),
         Key::new("clip", Allowed::Flag, "the step that the window cuts into is shortened instead of dropped"),
         Key::new("over", Allowed::Size, "only when the context has more tokens than this"),
     ],
@@ -30,6 +32,8 @@ pub struct Window {
     pub turns: Option<usize>,
     /// Keep so many tokens.
     pub tokens: Option<Size>,
+    /// Whose messages.
+    pub only: Only,
     /// Shorten the step that the window cuts into.
     pub clip: bool,
     /// Only when the context has more tokens than this.
@@ -38,8 +42,19 @@ pub struct Window {
 
 impl Default for Window {
     fn default() -> Self {
-        Self { messages: None, turns: None, tokens: None, clip: false, over: Size::Tokens(0) }
+        Self { messages: None, turns: None, tokens: None, only: Only::All, clip: false, over: Size::Tokens(0) }
     }
+}
+
+/// Whose messages stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Only {
+    /// Everyone's.
+    #[default]
+    All,
+    /// The user's; of the agent's work the newest step.
+    User,
 }
 
 /// A clipped step shorter than this says too little to be worth its place.
@@ -49,6 +64,11 @@ impl Stage for Window {
     fn fold(&self, draft: &mut Draft<'_>) {
         if draft.total() <= draft.room.mark(self.over) {
             return;
+        }
+        if self.only == Only::User {
+            for at in draft.newest_first().filter(|&at| draft.kind(at) != AtomKind::User).collect::<Vec<_>>() {
+                draft.drop(at, "only what the user said stays");
+            }
         }
         if let Some(turns) = self.turns {
             keep_turns(draft, turns, &format!("older than the last {turns} turns"));

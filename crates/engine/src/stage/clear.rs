@@ -1,0 +1,45 @@
+//! `clear`: the contents of old tool results go, their calls stay.
+
+use serde::Deserialize;
+
+use super::{Spec, Stage, build};
+use crate::history::AtomKind;
+use crate::message::Message;
+use crate::plan::{Draft, Treatment};
+use crate::policy::{Allowed, Key};
+use crate::reduce;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "clear",
+    about: "old tool results are cleared, their calls stay",
+    keys: &[Key::new("keep", Allowed::Whole(0, 1_000), "so many of the newest steps with tools keep their results")],
+    build: build::<Clear>,
+};
+
+/// Clears old tool results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Clear {
+    /// So many of the newest steps with tools keep their results.
+    pub keep: usize,
+}
+
+impl Default for Clear {
+    fn default() -> Self {
+        Self { keep: 3 }
+    }
+}
+
+/// What stands in the place of a cleared result.
+const CLEARED: &str = "[old tool result cleared]";
+
+impl Stage for Clear {
+    fn fold(&self, draft: &mut Draft<'_>) {
+        let counter = *draft.history.counter();
+        let cut = |message: &Message| reduce::results(message, &counter, |_| Some(CLEARED.to_owned()));
+        let exchanges = draft.newest_first().filter(|&at| draft.kind(at) == AtomKind::Exchange);
+        for at in exchanges.skip(self.keep).collect::<Vec<_>>() {
+            draft.reduce(at, Treatment::Trimmed, "an old tool result was cleared", cut);
+        }
+    }
+}
