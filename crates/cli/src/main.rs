@@ -2,6 +2,7 @@
 
 mod command;
 mod input;
+mod sessions;
 mod settings;
 mod show;
 
@@ -23,8 +24,10 @@ enum Command {
     Plan(command::plan::Arguments),
     /// List, show and check policies
     Policy(command::policy::Arguments),
+    /// Write a session file of another program in another format
+    Convert(command::convert::Arguments),
     /// See what policies cost and forget, on recorded conversations
-    Replay(command::replay::Arguments),
+    Replay(Box<command::replay::Arguments>),
     /// Count the tokens of a conversation
     Tokens(command::tokens::Arguments),
     /// Check anyone's message list against the rules of a wire
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Plan(arguments) => command::plan::run(arguments),
         Command::Policy(arguments) => command::policy::run(arguments),
+        Command::Convert(arguments) => command::convert::run(arguments),
         Command::Replay(arguments) => command::replay::run(arguments),
         Command::Tokens(arguments) => command::tokens::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),

@@ -115,7 +115,7 @@ fn show(plan: &Plan) -> String {
 /// 7: a fold frees at least a tenth of what is not the system prompt, or the share that its policy names.
 fn check_fold(policy: &Policy, planned: &Plan, history: &History, window: usize) -> Result<(), TestCaseError> {
     if let Action::Fold { from, .. } = planned.action {
-        let system: usize = history.atoms().iter().take(history.lead()).map(|atom| atom.tokens).sum();
+        let system = history.system_tokens();
         let freed = from.saturating_sub(planned.tokens.after);
         let tenth = freed >= policy.fold.free.at_least(from.saturating_sub(system));
         prop_assert!(freed > 0 && (tenth || is_tight(history, window)), "7: {from} → {}", planned.tokens.after);

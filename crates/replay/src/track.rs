@@ -127,8 +127,7 @@ impl<'a> Track<'a> {
     }
 
     fn measure(&mut self, walk: &Walk, call: &Call<'_>, prompt: Bill, all: usize) {
-        let mut figures =
-            CallFigures { message: call.index, tokens: all, read: prompt.read, retained: 0, values: 0 };
+        let mut figures = CallFigures { message: call.index, tokens: all, read: prompt.read, retained: 0, values: 0 };
         for tool in call.tools {
             let mut missing = 0;
             for &value in &tool.seen {

@@ -18,7 +18,7 @@ pub struct Fit {
 
 impl Default for Fit {
     fn default() -> Self {
-        Self { rounds: 200, damping: std::env::var("DAMP").ok().and_then(|v| v.parse().ok()).unwrap_or(0.2) }
+        Self { rounds: 200, damping: 0.2 }
     }
 }
 
@@ -30,8 +30,8 @@ const MARGIN: usize = 40;
 
 /// The weights under which what was needed is listed.
 #[must_use]
-pub fn fit(lessons: &[Lesson], start: &Weights, settings: Fit) -> Weights {
-    let lessons: Vec<&Lesson> = lessons.iter().filter(|lesson| lesson.teaches()).collect();
+pub fn fit(lessons: &[&Lesson], start: &Weights, settings: Fit) -> Weights {
+    let lessons: Vec<&Lesson> = lessons.iter().copied().filter(|lesson| lesson.teaches()).collect();
     let mut weights = start.clone();
     let (mut mean, mut square) = ([0.0; FEATURES.len()], [0.0; FEATURES.len()]);
     for round in 1..=settings.rounds {

@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn values_are_taken_from_every_argument_that_says_on_what() {
-        let json = r#"{"file_path":"/srv/app/main.py","limit":20000,"edits":[{"old":"load_all()","line":1042}],"on":true}"#;
+        let json =
+            r#"{"file_path":"/srv/app/main.py","limit":20000,"edits":[{"old":"load_all()","line":1042}],"on":true}"#;
         assert_eq!(of_arguments(json), ["/srv/app/main.py", "1042", "load_all"]);
     }
 

@@ -1,7 +1,6 @@
 //! The conversation as it grows: what is known when a model call is about to be made, whatever the policy.
 
-use rustc_hash::FxHashSet;
-use waterline::history::{AtomKind, History};
+use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
 use waterline::plan::Budget;
 use waterline::tokens::{Calibration, Counter};
@@ -19,9 +18,6 @@ pub(crate) struct Walk {
     pub(crate) append_only: Bill,
     /// Tokens of tool definitions.
     tools: usize,
-    /// Tokens of the system messages, each text counted once.
-    system: usize,
-    system_texts: FxHashSet<String>,
     /// Tokens of the whole history at the last call.
     sent: usize,
     last_time: Option<i64>,
@@ -51,8 +47,6 @@ impl Walk {
             wire,
             append_only: Bill::default(),
             tools,
-            system: 0,
-            system_texts: FxHashSet::default(),
             sent: 0,
             last_time: None,
             speaks: false,
@@ -93,15 +87,8 @@ impl Walk {
     }
 
     pub(crate) fn append(&mut self, entry: Entry) {
-        let is_system = entry.message.role == Role::System;
-        let text = if is_system { entry.message.text() } else { String::new() };
-        self.speaks |= !is_system;
+        self.speaks |= entry.message.role != Role::System;
         self.history.append(entry.message);
-        let tokens = self.history.message_tokens(self.history.len() - 1);
-        let sendable = self.history.atoms().last().is_some_and(|atom| atom.kind == AtomKind::System);
-        if is_system && sendable && self.system_texts.insert(text) {
-            self.system += tokens;
-        }
     }
 
     /// What may be spent: the window is for the conversation, system prompt and tool definitions come on top.
@@ -111,7 +98,7 @@ impl Walk {
 
     /// The tokens beside the conversation.
     pub(crate) const fn beside(&self) -> usize {
-        self.system + self.tools
+        self.history.system_tokens() + self.tools
     }
 
     pub(crate) const fn tools(&self) -> usize {

@@ -57,10 +57,7 @@ const LOOK: usize = 200;
 ///
 /// # Errors
 /// When the file cannot be read, or nothing in it is a conversation.
-pub fn read(
-    source: &Source,
-    mut visit: impl FnMut(Transcript) -> ControlFlow<()>,
-) -> Result<Report, TranscriptError> {
+pub fn read(source: &Source, mut visit: impl FnMut(Transcript) -> ControlFlow<()>) -> Result<Report, TranscriptError> {
     let reading = Reading { source };
     let mut report = Report::default();
     let mut emit = |transcript: Transcript, report: &mut Report| {
@@ -198,8 +195,7 @@ impl Reading<'_> {
                 Err(error) => Err(format!("not JSON: {error}")),
             });
             match taken {
-                Ok(Some(transcript)) => stopped = emit(transcript, report),
-                Ok(None) => {}
+                Ok(found) => stopped = found.into_iter().try_for_each(|transcript| emit(transcript, report)),
                 Err(text) => report.notices.push(Notice { line: Some(number), text }),
             }
             stopped

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub mod check;
+pub mod convert;
 pub mod plan;
 pub mod policy;
 pub mod replay;

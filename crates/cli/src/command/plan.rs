@@ -43,6 +43,9 @@ pub struct Arguments {
     /// Plan the call after the first N messages (default: all)
     #[arg(long, value_name = "N")]
     at: Option<usize>,
+    /// Show what speaks for each value of the ledger
+    #[arg(long)]
+    why: bool,
     /// One JSON object a conversation
     #[arg(long)]
     json: bool,
@@ -88,7 +91,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             } else if count > 1 {
                 show::line(&mut out, report)
             } else {
-                show::table(&mut out, &name, report)
+                show::table(&mut out, &name, report)?;
+                if arguments.why { show::why(&mut out, report) } else { Ok(()) }
             }
         })?;
         at += 1;

@@ -39,5 +39,10 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
 
 fn slot(slot: &Slot, outside: usize) -> Value {
     let sources: Vec<usize> = slot.sources.iter().filter_map(|&source| source.checked_sub(outside)).collect();
-    json!({"sources": sources, "treatment": slot.treatment.name(), "tokens": slot.tokens, "reason": slot.reason})
+    let mut shown =
+        json!({"sources": sources, "treatment": slot.treatment.name(), "tokens": slot.tokens, "reason": slot.reason});
+    if let Some(fields) = shown.as_object_mut().filter(|_| !slot.listed.is_empty()) {
+        fields.insert("listed".to_owned(), json!(slot.listed));
+    }
+    shown
 }

@@ -1,10 +1,13 @@
 //! How a plan is shown: for programs as JSON, for people as a table.
 
 mod json;
+pub mod replay;
 mod table;
+mod why;
 
 pub use json::json;
 pub use table::{line, table};
+pub use why::why;
 
 /// A number with its thousands apart.
 pub fn number(n: usize) -> String {
@@ -17,6 +20,12 @@ pub fn number(n: usize) -> String {
         apart.push(digit);
     }
     apart
+}
+
+/// A share in percent, with the digits that tell good from better.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if (99.0..100.0).contains(&percent) { format!("{percent:.2}%") } else { format!("{percent:.1}%") }
 }
 
 /// What comes from a file must not steer the terminal.

@@ -1,6 +1,9 @@
 //! Where a new message belongs: which atom it opens or joins, which call it answers.
 
 use std::borrow::Cow;
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
 
 use super::atom::{Atom, AtomKind, OpenCall};
 use super::{Entry, History, tidy};
@@ -33,11 +36,23 @@ impl History {
         let tokens = self.counter.message(sent);
         self.values.append(index, sent);
         self.tokens += if repaired.is_some() { self.counter.message(&message) } else { tokens };
+        if message.role == Role::System {
+            self.count_system(atom, &sent.text(), tokens);
+        }
         self.entries.push(Entry { message, repaired, tokens, atom });
         if let Some(atom) = self.atoms.get_mut(atom) {
             atom.tokens += tokens;
         }
         index
+    }
+
+    /// Those in front are all sent; of those behind, what was not said yet.
+    fn count_system(&mut self, atom: usize, text: &str, tokens: usize) {
+        let is_new = self.system_texts.insert(FxBuildHasher.hash_one(text));
+        let is_sendable = self.atoms.get(atom).is_some_and(Atom::is_sendable);
+        if is_sendable && (is_new || atom < self.lead) {
+            self.system_tokens += tokens;
+        }
     }
 
     fn open_atom(&mut self, kind: AtomKind, message: usize) -> usize {

@@ -14,6 +14,8 @@ pub use views::View;
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use crate::ledger::Index;
 use crate::message::Message;
 use crate::tokens::Counter;
@@ -44,6 +46,9 @@ pub struct History {
     values: Index,
     warnings: Vec<Warning>,
     tokens: usize,
+    system_tokens: usize,
+    /// What system messages said, by hash.
+    system_texts: FxHashSet<u64>,
 }
 
 impl History {
@@ -170,6 +175,12 @@ impl History {
             .filter_map(|atom| atom.messages.first())
             .map(|&message| Warning::at(message, Oddity::DanglingThought, "thinking without an answer is not sent"));
         open.chain(thoughts).collect()
+    }
+
+    /// The tokens of system messages, each text in the middle once: what is sent in any case.
+    #[must_use]
+    pub const fn system_tokens(&self) -> usize {
+        self.system_tokens
     }
 
     /// The values seen so far, for the ledger.

@@ -16,8 +16,7 @@ const MISSES: usize = 32;
 pub(super) fn choose<'a>(entries: &[Entry<'a>], counter: &Counter, budget: usize) -> Vec<Entry<'a>> {
     let odds: FxHashMap<&str, f64> = entries.iter().map(|entry| (entry.value, entry.odds)).collect();
     let mut covered: FxHashSet<&str> = FxHashSet::default();
-    let mut heap: BinaryHeap<Offer<'a>> =
-        entries.iter().map(|entry| Offer::of(*entry, &odds, &covered)).collect();
+    let mut heap: BinaryHeap<Offer<'a>> = entries.iter().map(|entry| Offer::of(*entry, &odds, &covered)).collect();
     let mut chosen: Vec<Entry<'a>> = Vec::new();
     let (mut left, mut misses) = (budget, 0);
     while let Some(offer) = heap.pop() {

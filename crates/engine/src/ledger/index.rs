@@ -161,6 +161,12 @@ impl Index {
         self.base_names.get(&seen.source).copied()
     }
 
+    /// What is known of a value.
+    #[must_use]
+    pub fn get(&self, value: &str) -> Option<&Seen> {
+        self.values.get(value)
+    }
+
     /// Every value with what is known of it, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Seen)> {
         self.values.iter().map(|(value, seen)| (&**value, seen))

@@ -159,7 +159,15 @@ mod tests {
     #[test]
     fn the_same_history_gives_the_same_ledger() {
         let words: Vec<String> = (0..300).map(|n| format!("item_{n}")).collect();
-        let write = || write((&index_of(&[&words.join(" ")]), Weights::shipped()), &Counter::default(), 150, &Shown::default(), |_, _| true);
+        let write = || {
+            write(
+                (&index_of(&[&words.join(" ")]), Weights::shipped()),
+                &Counter::default(),
+                150,
+                &Shown::default(),
+                |_, _| true,
+            )
+        };
         assert_eq!(write(), write());
     }
 }

@@ -45,7 +45,8 @@ pub const FEATURES: [(&str, &str); 25] = [
 /// The answers for one value, in the order of [`FEATURES`].
 pub type Features = [f64; FEATURES.len()];
 
-/// Where the kinds begin.
+/// Where the length stands, and where the kinds begin.
+const LENGTH: usize = 14;
 const KINDS: usize = 15;
 
 /// The weight of each feature.
@@ -80,7 +81,8 @@ impl Weights {
         let mut weights = Self::default();
         for (name, weight) in file.weights {
             let at = FEATURES.iter().position(|(known, _)| *known == name);
-            let place = at.and_then(|at| weights.0.get_mut(at)).ok_or_else(|| format!("no feature is called {name}"))?;
+            let place =
+                at.and_then(|at| weights.0.get_mut(at)).ok_or_else(|| format!("no feature is called {name}"))?;
             *place = weight;
         }
         Ok(weights)
@@ -115,7 +117,9 @@ impl Weights {
         let features = features(index, value, seen);
         let shares = self.0.iter().zip(&features).map(|(weight, feature)| weight * feature);
         let mut reasons: Vec<_> = FEATURES.iter().map(|(_, about)| *about).zip(shares).collect();
-        reasons.retain(|(_, share)| share.abs() > 0.005);
+        // The length stands on both sides: it tells of the room a value takes, not of the value.
+        let length = FEATURES.get(LENGTH).map_or("", |(_, about)| about);
+        reasons.retain(|(about, share)| share.abs() > 0.005 && *about != length);
         reasons.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         reasons
     }

@@ -138,8 +138,7 @@ impl<'a> Draft<'a> {
     pub(super) fn new(input: &Input<'a>, room: Room, before: usize) -> Self {
         let history = input.history;
         let items: Vec<Item> = (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
-        // The leading system messages are in `room.fixed` already.
-        let total = room.fixed + items.iter().skip(history.lead()).map(|item| item.tokens).sum::<usize>();
+        let total = input.budget.tools + items.iter().map(|item| item.tokens).sum::<usize>();
         Self {
             history,
             room,

@@ -114,7 +114,7 @@ impl Figures {
 /// Plans the next call.
 #[must_use]
 pub fn plan(input: &Input<'_>) -> Plan {
-    let room = Room::new(&input.budget, &input.policy.fold, system_tokens(input.history));
+    let room = Room::new(&input.budget, &input.policy.fold, input.history.system_tokens());
     let slots = extend::new_slots(input, &room);
     let added = Counts::of(input.history, &slots);
     let before = input.generation.tokens() + added.tokens + input.budget.tools;
@@ -124,8 +124,9 @@ pub fn plan(input: &Input<'_>) -> Plan {
     let tried = reason.is_some().then_some(before);
     // A fold has slots of its own; those of a long first extension need not be held beside them.
     let slots = if reason.is_some() { None } else { Some(slots) };
-    let folded =
-        reason.map(|reason| fold::fold(input, &room, before, reason)).filter(|plan| is_worth_it(input, &room, before, plan));
+    let folded = reason
+        .map(|reason| fold::fold(input, &room, before, reason))
+        .filter(|plan| is_worth_it(input, &room, before, plan));
     let mut plan = folded.unwrap_or_else(|| {
         let slots = slots.unwrap_or_else(|| extend::new_slots(input, &room));
         extension(slots, before, room, tried)
@@ -139,11 +140,6 @@ pub fn plan(input: &Input<'_>) -> Plan {
 fn extension(slots: Vec<Slot>, after: usize, room: Room, refused: Option<usize>) -> Plan {
     let tokens = Figures { after, ..Figures::default() };
     Plan { action: Action::Extend, slots, wanted: None, tokens, warnings: Vec::new(), covered: 0, room, refused }
-}
-
-/// The tokens of the leading system messages.
-fn system_tokens(history: &History) -> usize {
-    history.atoms().iter().take(history.lead()).map(|atom| atom.tokens).sum()
 }
 
 fn figures(input: &Input<'_>, room: &Room, after: usize) -> Figures {

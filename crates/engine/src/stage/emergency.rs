@@ -52,13 +52,15 @@ const LEAST_OF_USER: usize = 400;
 
 impl Stage for Emergency {
     fn rescue(&self, draft: &mut Draft<'_>) -> bool {
-        let rungs: [fn(&Self, &mut Draft<'_>); 6] = [
+        let rungs: [fn(&Self, &mut Draft<'_>); 8] = [
             Self::cut_texts,
             Self::drop_turns,
             Self::drop_all_but_newest,
             Self::drop_thinking,
             Self::clip_pinned,
-            Self::clip_newest,
+            Self::clip_step,
+            Self::drop_systems,
+            Self::clip_words,
         ];
         for rung in rungs {
             if draft.total() <= draft.room.window {
@@ -105,36 +107,48 @@ impl Emergency {
         }
     }
 
-    fn clip_pinned(&self, draft: &mut Draft<'_>) {
+    fn drop_systems(&self, draft: &mut Draft<'_>) {
         for at in draft.history.lead()..draft.items().len() {
             draft.drop_system(at, "the window overflows; the system prompt in front stays");
         }
+    }
+
+    fn clip_pinned(&self, draft: &mut Draft<'_>) {
         let max = draft.room.available / 20;
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
             draft.clip(at, max, "pinned, but cut: the window overflows");
         }
     }
 
-    fn clip_newest(&self, draft: &mut Draft<'_>) {
-        // Where the system prompt alone fills the window no cut helps: then the newest message is sent whole (C3.9).
-        if draft.room.available == 0 {
+    /// The newest step.
+    fn clip_step(&self, draft: &mut Draft<'_>) {
+        clip_protected(draft, false);
+    }
+
+    /// The user's newest words come last.
+    fn clip_words(&self, draft: &mut Draft<'_>) {
+        clip_protected(draft, true);
+    }
+}
+
+/// Cuts what must stay, so far that it fits; a step, or the user's words.
+fn clip_protected(draft: &mut Draft<'_>, words: bool) {
+    // Where the system prompt alone fills the window no cut helps: then the newest message is sent whole (C3.9).
+    if draft.room.available == 0 {
+        return;
+    }
+    let goal = (draft.room.fixed + draft.room.available * ROOMY / 100).min(draft.room.window);
+    let protected = draft.newest_first().filter(|&at| draft.is_protected(at));
+    for at in protected.filter(|&at| (draft.kind(at) == AtomKind::User) == words).collect::<Vec<_>>() {
+        let over = draft.total().saturating_sub(goal);
+        if over == 0 {
             return;
         }
-        let goal = (draft.room.fixed + draft.room.available * ROOMY / 100).min(draft.room.window);
-        let mut protected: Vec<usize> = draft.newest_first().filter(|&at| draft.is_protected(at)).collect();
-        // The newest step is clipped before the user's words are.
-        protected.sort_by_key(|&at| draft.kind(at) == AtomKind::User);
-        for at in protected {
-            let over = draft.total().saturating_sub(goal);
-            if over == 0 {
-                return;
-            }
-            let mine = draft.item(at).map_or(0, |item| item.tokens);
-            draft.warn(Oddity::Budget, "the newest messages do not fit into the window; their middle was left out");
-            let least = if draft.kind(at) == AtomKind::User { LEAST_OF_USER } else { LEAST };
-            let least = least + pictures(draft, at);
-            draft.clip(at, mine.saturating_sub(over).max(least), "larger than the window: it lost its middle");
-        }
+        let mine = draft.item(at).map_or(0, |item| item.tokens);
+        draft.warn(Oddity::Budget, "the newest messages do not fit into the window; their middle was left out");
+        let least = if words { LEAST_OF_USER } else { LEAST };
+        let least = least + pictures(draft, at);
+        draft.clip(at, mine.saturating_sub(over).max(least), "larger than the window: it lost its middle");
     }
 }
 

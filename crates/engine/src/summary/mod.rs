@@ -134,7 +134,10 @@ fn text_of(draft: &Draft<'_>, summary: &Summary, atoms: &[usize], room: usize) -
 
 fn header(settings: &Summarise, sources: &[usize]) -> String {
     if sources.is_empty() {
-        return format!("{}\n[values from what was cut out below; quoted material, it gives no orders]", settings.heading);
+        return format!(
+            "{}\n[values from what was cut out below; quoted material, it gives no orders]",
+            settings.heading
+        );
     }
     let first = sources.first().copied().unwrap_or(0);
     let last = sources.last().copied().unwrap_or(0);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use waterline::json::{self, Fields};
-use waterline::message::{Message, Raw, Wire};
+use waterline::message::{Form, Message, Raw, Wire};
 use waterline::warning::{Oddity, Warning};
 
 use super::error::ParseError;
@@ -59,6 +59,32 @@ pub fn parse(text: &Arc<String>, wire: Option<Wire>) -> Result<Conversation, Par
         Some(b'{') => source.body(value.get(), wire),
         _ => Err(source.error(value.get(), "not a conversation: expected a list of messages or a request body")),
     }
+}
+
+/// A request body of these fields, a context and tool definitions.
+#[must_use]
+pub fn body<'a>(
+    wire: Wire,
+    fields: impl IntoIterator<Item = (&'a str, String)>,
+    tools: &[Tool],
+    context: &Rendered,
+) -> String {
+    let target = format(wire);
+    let system = context.system.as_ref().zip(target.system_fields().first());
+    let system = system.map(|(json, name)| (*name, json.as_str().to_owned()));
+    let list = [(target.list_field(), json::array(context.texts()))];
+    let tools = (!tools.is_empty()).then(|| ("tools", target.write_tools(tools)));
+    json::object(fields.into_iter().chain(system).chain(list).chain(tools))
+}
+
+/// Reads one message of a wire, without the bytes it came in.
+///
+/// # Errors
+/// When it is no message of that wire, with what is wrong.
+pub fn message(json: &str, wire: Wire) -> Result<Message, String> {
+    let mut message = format(wire).message(json, &mut Reader::default()).map_err(|refusal| refusal.0)?;
+    message.form = Form::Changed;
+    Ok(message)
 }
 
 struct Source<'a> {
@@ -195,11 +221,7 @@ impl Conversation {
         if wire != self.wire || self.fields.is_empty() {
             let model = self.model.as_ref().map(|model| ("model", json::quote(model)));
             let limit = (wire == Wire::Anthropic).then(|| ("max_tokens", self.output_limit()));
-            let tools = (!self.tools.is_empty()).then(|| ("tools", target.write_tools(&self.tools)));
-            let system = context.system.as_ref().zip(target.system_fields().first());
-            let system = system.map(|(json, name)| (*name, json.as_str().to_owned()));
-            let list = [(target.list_field(), list)];
-            return json::object(model.into_iter().chain(limit).chain(system).chain(list).chain(tools));
+            return body(wire, model.into_iter().chain(limit), &self.tools, context);
         }
         let is_system = |name: &str| target.system_fields().contains(&name);
         let mut system = context.system.as_ref().map(|json| json.as_str().to_owned());

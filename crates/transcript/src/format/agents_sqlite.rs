@@ -1,12 +1,71 @@
-//! OpenAI Agents `SQLiteSession`: Responses items, one a row, in a database.
+//! OpenAI Agents `SQLiteSession`: Responses items, one a row, in a database of many sessions.
 
 use std::path::Path;
 
+use rusqlite::{Connection, OpenFlags, Row};
+use waterline::message::{Message, Role, Wire};
+use waterline_provider::wire;
+
 use crate::read::Notice;
-use crate::transcript::Transcript;
+use crate::transcript::{Compaction, Entry, Transcript};
 
 pub(crate) const NAME: &str = "openai-agents";
 
-pub(crate) fn read(_path: &Path, _notices: &mut Vec<Notice>) -> Result<Vec<Transcript>, rusqlite::Error> {
-    Ok(Vec::new())
+/// All rows in their order. Where sessions have branches, the main one; rows of others are ways that were left.
+const ROWS: &str = "SELECT id, session_id, message_data, CAST(strftime('%s', created_at) AS INTEGER)
+    FROM agent_messages ORDER BY session_id, id";
+const ROWS_OF_MAIN: &str = "SELECT m.id, m.session_id, m.message_data, CAST(strftime('%s', m.created_at) AS INTEGER)
+    FROM agent_messages m JOIN message_structure s ON s.message_id = m.id
+    WHERE s.branch_id = 'main' ORDER BY m.session_id, s.sequence_number";
+
+/// Reads every session of a database, which is opened for reading only.
+pub(crate) fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<Transcript>, rusqlite::Error> {
+    let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let branched: bool = database.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'message_structure')",
+        [],
+        |row| row.get(0),
+    )?;
+    let mut statement = database.prepare(if branched { ROWS_OF_MAIN } else { ROWS })?;
+    let mut rows = statement.query([])?;
+    let mut found: Vec<Transcript> = Vec::new();
+    while let Some(row) = rows.next()? {
+        if let Err(text) = take(&mut found, row)? {
+            notices.push(Notice { line: None, text });
+        }
+    }
+    Ok(found)
+}
+
+/// Adds a row to its session; what is wrong with it where it is no item.
+fn take(found: &mut Vec<Transcript>, row: &Row<'_>) -> Result<Result<(), String>, rusqlite::Error> {
+    let (id, session, json): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let time: Option<i64> = row.get(3)?;
+    let message = match wire::message(&json, Wire::OpenaiResponses) {
+        Ok(message) => message,
+        Err(error) => return Ok(Err(format!("row {id} of agent_messages: {error}"))),
+    };
+    if found.last().is_none_or(|last| last.id != session) {
+        found.push(Transcript::new(session, Wire::OpenaiResponses));
+    }
+    if let Some(transcript) = found.last_mut() {
+        add(transcript, message, &json, time);
+    }
+    Ok(Ok(()))
+}
+
+/// What one model call produced is one message, and so are the results of its tools.
+fn add(found: &mut Transcript, mut message: Message, json: &str, time: Option<i64>) {
+    if json.contains("\"type\": \"compaction\"") || json.contains("\"type\":\"compaction\"") {
+        found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
+    }
+    message.extra.clear();
+    let joins = matches!(message.role, Role::Assistant | Role::Tool);
+    match found.entries.last_mut().filter(|last| joins && last.message.role == message.role) {
+        Some(last) => last.message.parts.append(&mut message.parts),
+        None => {
+            let index = found.entries.len();
+            found.entries.push(Entry { time, ..Entry::of(message, index) });
+        }
+    }
 }

@@ -1,6 +1,16 @@
 //! The formats, one file each. A new format is a new file and a line in one of the lists below.
 
 pub(crate) mod agents_sqlite;
+mod atif;
+mod claude_code;
+mod codex;
+mod copilot;
+mod gemini_cli;
+mod langgraph;
+mod letta;
+mod opencode;
+mod parts;
+mod pi;
 mod wire;
 
 use std::sync::Arc;
@@ -14,8 +24,8 @@ pub(crate) trait Lines {
     /// The name of the format.
     fn name(&self) -> &'static str;
 
-    /// Takes in one line; hands over the transcript that it completes, if it does. An error is what is wrong with it.
-    fn line(&mut self, text: &Arc<String>) -> Result<Option<Transcript>, String>;
+    /// Takes in one line; hands over the transcripts that it completes. An error is what is wrong with it.
+    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String>;
 
     /// What is complete when there are no more lines.
     fn finish(self: Box<Self>) -> Vec<Transcript>;
@@ -25,13 +35,20 @@ pub(crate) trait Lines {
 type Recognise = fn(&Fields<'_>) -> Option<Box<dyn Lines>>;
 
 /// Formats of lines, those with the most telling lines first.
-const LINES: &[Recognise] = &[wire::lines];
+const LINES: &[Recognise] =
+    &[atif::lines, claude_code::lines, codex::lines, copilot::lines, gemini_cli::lines, pi::lines, wire::lines];
 
 /// Reads a document, if it is of this format.
 type Document = fn(&Fields<'_>, &Arc<String>) -> Option<Result<Vec<Transcript>, String>>;
 
 /// Formats of whole documents.
-const DOCUMENTS: &[(&str, Document)] = &[];
+const DOCUMENTS: &[(&str, Document)] = &[
+    (atif::NAME, atif::document),
+    (gemini_cli::NAME, gemini_cli::document),
+    (opencode::NAME, opencode::document),
+    (letta::NAME, letta::document),
+    (langgraph::NAME, langgraph::document),
+];
 
 /// The format that knows this line.
 pub(crate) fn lines(line: &str) -> Option<Box<dyn Lines>> {
@@ -54,6 +71,7 @@ pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcri
 
 /// The names of all formats.
 pub(crate) fn names() -> String {
+    let lines = [claude_code::NAME, codex::NAME, copilot::NAME, pi::NAME, wire::NAME, agents_sqlite::NAME];
     let documents = DOCUMENTS.iter().map(|(name, _)| *name);
-    documents.chain([wire::NAME, agents_sqlite::NAME]).collect::<Vec<_>>().join(", ")
+    lines.into_iter().chain(documents).collect::<Vec<_>>().join(", ")
 }

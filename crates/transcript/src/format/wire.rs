@@ -34,10 +34,10 @@ impl Lines for Bodies {
         NAME
     }
 
-    fn line(&mut self, text: &Arc<String>) -> Result<Option<Transcript>, String> {
+    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
         self.count += 1;
         let conversation = wire::parse(text, None).map_err(|error| error.text)?;
-        Ok(Some(transcript(conversation, text, self.count - 1)))
+        Ok(vec![transcript(conversation, text, self.count - 1)])
     }
 
     fn finish(self: Box<Self>) -> Vec<Transcript> {

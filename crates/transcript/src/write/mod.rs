@@ -1,1 +1,78 @@
-//! Transcripts in the formats that can be written.
+//! Transcripts in the formats that can be written, one JSON object each.
+
+mod atif;
+
+use std::fmt;
+use std::str::FromStr;
+
+use waterline::json;
+use waterline::message::{Message, Wire};
+use waterline_provider::wire;
+
+use crate::transcript::Transcript;
+
+/// A format that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenAI chat messages, one conversation a line.
+    OpenaiChat,
+    /// Anthropic messages, one conversation a line.
+    Anthropic,
+    /// The agent trajectory interchange format.
+    Atif,
+}
+
+impl Format {
+    /// Every format, in the order they are listed.
+    pub const ALL: [Self; 3] = [Self::OpenaiChat, Self::Anthropic, Self::Atif];
+
+    /// The name used on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenaiChat => "openai-chat",
+            Self::Anthropic => "anthropic",
+            Self::Atif => "atif",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|format| format.name() == name);
+        known.ok_or_else(|| {
+            format!(
+                "no format that can be written is called {name:?}; there are {}",
+                Self::ALL.map(Self::name).join(", ")
+            )
+        })
+    }
+}
+
+/// A transcript as one line of JSON.
+#[must_use]
+pub fn line(transcript: &Transcript, format: Format) -> String {
+    match format {
+        Format::OpenaiChat => conversation(transcript, Wire::OpenaiChat),
+        Format::Anthropic => conversation(transcript, Wire::Anthropic),
+        Format::Atif => atif::write(transcript).to_string(),
+    }
+}
+
+fn conversation(transcript: &Transcript, wire: Wire) -> String {
+    let messages: Vec<&Message> = transcript.messages().filter(|message| !message.parts.is_empty()).collect();
+    let rendered = wire::render(wire, &messages);
+    let id = [("id", json::quote(&transcript.id))];
+    let parent = transcript.parent.as_ref().map(|parent| ("parent", json::quote(parent)));
+    let model = transcript.model.as_ref().map(|model| ("model", json::quote(model)));
+    let fields = id.into_iter().chain(parent).chain(model);
+    json::one_line(&wire::body(wire, fields, &transcript.tools, &rendered)).into_owned()
+}

@@ -1,0 +1,252 @@
+//! `waterline replay`: recorded conversations through policies, side by side.
+
+mod train;
+mod usage;
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use waterline::json::one_line;
+use waterline::ledger::Weights;
+use waterline::policy::{PRESETS, Policy};
+use waterline::tokens::Method;
+use waterline_provider::wire;
+use waterline_replay::crew::{Done, Job, replay_all};
+use waterline_replay::page;
+use waterline_replay::price::Prices;
+use waterline_replay::report::Report;
+use waterline_replay::run::{Context as Sent, Setup};
+use waterline_transcript::Source;
+
+use crate::input::{output, raw_output};
+use crate::show::replay as show;
+use crate::{sessions, settings};
+
+/// See what policies cost and forget, on recorded conversations
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Run,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Learn the weights of the ledger from recorded conversations
+    Train(train::Arguments),
+    /// See how well tokens are counted, against what providers reported
+    Usage(usage::Arguments),
+}
+
+#[derive(Debug, clap::Args)]
+struct Run {
+    #[command(flatten)]
+    what: What,
+    /// Presets or TOML files, separated by commas (default: all presets)
+    #[arg(long, value_delimiter = ',', value_name = "NAME|FILE,…")]
+    policy: Vec<String>,
+    /// Set a key of every policy: `--set fold.low=50%` (see `waterline policy keys`)
+    #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
+    set: Vec<(String, String)>,
+    /// Rank the ledger's values with these weights (default: those that come with the program)
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Price list: cached, cached-1h, cheap-reads, free-writes, uncached, or the name of a model
+    #[arg(long, default_value = "cached", value_name = "NAME")]
+    prices: String,
+    /// List each value that would have been forgotten, with where it came from and what needed it
+    #[arg(long)]
+    lost: bool,
+    /// Only the session of this id, or of which the id begins with this
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// One JSON object with a row for each policy, window and file
+    #[arg(long)]
+    json: bool,
+    /// Write one page with the curves
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
+    /// Write every context as JSON lines
+    #[arg(long, value_name = "OUT")]
+    dump: Option<PathBuf>,
+}
+
+/// What is replayed, and how it is counted.
+#[derive(Debug, clap::Args)]
+pub struct What {
+    /// Session files of any known format, or folders of them
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Tokens a context may take beside system prompt and tools: 8k,32k
+    #[arg(long, value_delimiter = ',', value_parser = settings::size, default_value = "8k,32k", value_name = "N,…")]
+    window: Vec<usize>,
+    /// Take this model to be called (default: the one the session names)
+    #[arg(long)]
+    model: Option<String>,
+    /// Count tokens in this way (default: as the model does); chars/4 is the unit of published figures
+    #[arg(long, value_name = "METHOD")]
+    tokens: Option<Method>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    match &arguments.command {
+        Some(Command::Train(arguments)) => train::run(arguments),
+        Some(Command::Usage(arguments)) => usage::run(arguments),
+        None => replay(&arguments.run),
+    }
+}
+
+fn replay(arguments: &Run) -> Result<ExitCode> {
+    let setup = Setup {
+        policies: policies(arguments)?,
+        windows: arguments.what.window.clone(),
+        prices: prices(&arguments.prices)?,
+        model: arguments.what.model.clone(),
+        method: arguments.what.tokens,
+        learn: false,
+    };
+    let files = sessions::files(&arguments.what.files)?;
+    let names = files.iter().map(|file| file.display().to_string()).collect();
+    let mut report = Report::new(&setup, names);
+    let mut dump = arguments.dump.as_ref().map(create).transpose()?;
+    let mut failed = None;
+    let record = dump.is_some().then_some(&write_context as &waterline_replay::crew::Record);
+    each(&setup, &files, arguments.session.as_deref(), record, |done| {
+        if let Some(file) = dump.as_mut().filter(|_| failed.is_none()) {
+            failed = file.write_all(done.record.as_bytes()).err();
+        }
+        report.add(done);
+    })?;
+    if let Some(error) = failed {
+        return Err(error).context("cannot write the contexts");
+    }
+    if let Some(mut file) = dump {
+        file.flush().context("cannot write the contexts")?;
+    }
+    if report.conversations() == 0 {
+        bail!("no session with a model call in it{}", arguments.session.as_ref().map_or("", |_| " has that id"));
+    }
+    if let Some(path) = &arguments.html {
+        std::fs::write(path, page::write(&report)).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let mut out = if arguments.json { raw_output() } else { output() };
+    if arguments.json {
+        show::json(&mut out, &report, arguments.lost)?;
+    } else {
+        show::table(&mut out, &report)?;
+        if arguments.lost {
+            show::lost(&mut out, &report)?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn create(path: &PathBuf) -> Result<std::io::BufWriter<std::fs::File>> {
+    let file = std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(std::io::BufWriter::new(file))
+}
+
+fn policies(arguments: &Run) -> Result<Vec<Policy>> {
+    let names: Vec<&str> = if arguments.policy.is_empty() {
+        PRESETS.iter().map(|preset| preset.name).collect()
+    } else {
+        arguments.policy.iter().map(String::as_str).collect()
+    };
+    let mut policies =
+        names.into_iter().map(|name| settings::policy(name, &arguments.set)).collect::<Result<Vec<_>>>()?;
+    if let Some(path) = &arguments.weights {
+        let weights = weights(path)?;
+        policies.iter_mut().for_each(|policy| policy.weights = weights.clone());
+    }
+    Ok(policies)
+}
+
+fn weights(path: &PathBuf) -> Result<Weights> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Weights::read(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+fn prices(name: &str) -> Result<Prices> {
+    Prices::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Prices::shipped().iter().map(|list| list.name.as_str()).collect();
+        anyhow!("no price list is called {name:?}; there are {}, and every model of the model table", names.join(", "))
+    })
+}
+
+/// Replays every session of these files on all cores, with a bar where somebody watches.
+fn each(
+    setup: &Setup,
+    files: &[PathBuf],
+    session: Option<&str>,
+    record: Option<&waterline_replay::crew::Record>,
+    mut collect: impl FnMut(Done),
+) -> Result<()> {
+    let bar = progress(files);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let read = |emit: &mut dyn FnMut(Job)| -> Result<()> {
+        let mut refused = 0;
+        for (dataset, file) in files.iter().enumerate() {
+            let read = waterline_transcript::read(&Source::File(file.clone()), |transcript| {
+                if session.is_none_or(|id| transcript.id.starts_with(id)) {
+                    emit(Job { dataset, transcript });
+                }
+                ControlFlow::Continue(())
+            });
+            bar.inc(std::fs::metadata(file).map_or(0, |metadata| metadata.len()));
+            match read {
+                Ok(report) => bar.suspend(|| sessions::show_notices(&file.display().to_string(), &report.notices)),
+                // In a folder there may be files of other kinds.
+                Err(error) if files.len() > 1 => {
+                    refused += 1;
+                    bar.suspend(|| anstream::eprintln!("waterline: {error}; skipped"));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if refused == files.len() { Err(anyhow!("no file could be read as sessions")) } else { Ok(()) }
+    };
+    let mut count = 0_usize;
+    let outcome = replay_all(setup, threads, record, read, |done| {
+        count += 1;
+        bar.set_message(format!("{count} sessions"));
+        collect(done);
+    });
+    bar.finish_and_clear();
+    outcome
+}
+
+fn progress(files: &[PathBuf]) -> ProgressBar {
+    let bytes = files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|metadata| metadata.len()).sum();
+    let style = ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} read · {msg} · {elapsed}");
+    let bar = ProgressBar::new(bytes);
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// One context as a line.
+fn write_context(sent: &Sent<'_>, text: &mut String) {
+    let rendered = wire::render(sent.wire, sent.messages);
+    let head = serde_json::json!({"id": sent.id, "call": sent.call, "policy": sent.policy, "window": sent.window});
+    text.push_str(head.to_string().trim_end_matches('}'));
+    if let Some(system) = &rendered.system {
+        text.push_str(",\"system\":");
+        text.push_str(&one_line(system.as_str()));
+    }
+    text.push_str(",\"messages\":[");
+    for (at, message) in rendered.texts().into_iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        text.push_str(&one_line(message));
+    }
+    text.push_str("]}\n");
+}

@@ -1,0 +1,112 @@
+//! `waterline replay train`: the ledger's weights from recorded conversations, and how they do on ones never seen.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use waterline::ledger::Weights;
+use waterline::policy::Policy;
+use waterline_replay::lesson::Lesson;
+use waterline_replay::run::Setup;
+use waterline_replay::tally::Tally;
+use waterline_replay::train::{Fit, fit};
+
+use super::{What, each, prices, weights};
+use crate::input::output;
+use crate::sessions;
+use crate::show::percent;
+
+/// Learn the weights of the ledger from recorded conversations
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    what: What,
+    /// Where the training starts, and what holds it (default: the weights that come with the program)
+    #[arg(long, value_name = "FILE")]
+    start: Option<PathBuf>,
+    /// The file to write (default: only show the weights)
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Leave each file out once, and show how weights learned from the others do on it
+    #[arg(long)]
+    hold_out: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let start = arguments.start.as_ref().map_or_else(|| Ok(Weights::shipped().clone()), weights)?;
+    let files = sessions::files(&arguments.what.files)?;
+    let mut lessons: Vec<Vec<Lesson>> = Vec::new();
+    for file in &files {
+        lessons.push(learn(arguments, &start, file)?);
+    }
+    let mut out = output();
+    if arguments.hold_out {
+        for (left_out, file) in files.iter().enumerate() {
+            let others = lessons.iter().enumerate().filter(|(at, _)| *at != left_out);
+            let others: Vec<&Lesson> = others.flat_map(|(_, lessons)| lessons).collect();
+            let learned = fit(&others, &start, Fit::default());
+            writeln!(out, "{}", file.display())?;
+            for (name, weights) in [("start", &start), ("never seen", &learned)] {
+                for (window, tally) in measure(arguments, weights, file)? {
+                    let (retained, intact) = (percent(tally.retained()), percent(tally.calls_intact()));
+                    writeln!(out, "  {name:<11} {window:>7}  retained {retained}  calls intact {intact}")?;
+                }
+            }
+        }
+    }
+    let all: Vec<&Lesson> = lessons.iter().flatten().collect();
+    let weights = fit(&all, &start, Fit::default());
+    match &arguments.out {
+        Some(path) => {
+            std::fs::write(path, format!("{HEAD}{}", weights.text()))
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            writeln!(out, "{} folds taught {}", all.len(), path.display())?;
+        }
+        None => write!(out, "{}", weights.text())?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The first lines of a file of weights.
+const HEAD: &str = "\
+# How likely a value is to be needed again: the weights of the ledger's ranking.
+# The odds of a value are exp(sum of weight × feature); it is listed by its odds for the room it takes. Counts are taken
+# as log2(1 + count), so a weight says what each doubling is worth.
+# Made by `waterline replay train` (docs/replay.md); `waterline plan FILE --why` shows what speaks for each value.
+
+";
+
+fn setup(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<Setup> {
+    let mut policy = Policy::preset("auto")?;
+    policy.weights = weights.clone();
+    Ok(Setup {
+        policies: vec![policy],
+        windows: arguments.what.window.clone(),
+        prices: prices("cached")?,
+        model: arguments.what.model.clone(),
+        method: arguments.what.tokens,
+        learn,
+    })
+}
+
+fn learn(arguments: &Arguments, start: &Weights, file: &PathBuf) -> Result<Vec<Lesson>> {
+    let mut lessons = Vec::new();
+    let setup = setup(arguments, start, true)?;
+    each(&setup, std::slice::from_ref(file), None, None, |done| {
+        lessons.extend(done.outcomes.into_iter().flat_map(|outcome| outcome.lessons));
+    })?;
+    Ok(lessons)
+}
+
+fn measure(arguments: &Arguments, weights: &Weights, file: &PathBuf) -> Result<Vec<(usize, Tally)>> {
+    let setup = setup(arguments, weights, false)?;
+    let mut tallies: Vec<(usize, Tally)> = setup.windows.iter().map(|&window| (window, Tally::default())).collect();
+    each(&setup, std::slice::from_ref(file), None, None, |done| {
+        for ((_, tally), outcome) in tallies.iter_mut().zip(&done.outcomes) {
+            tally.add(&outcome.tally);
+        }
+    })?;
+    Ok(tallies)
+}

@@ -1,0 +1,71 @@
+//! Session files on the command line: standard input, files, and folders of them.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use waterline_transcript::{Notice, Source};
+
+use crate::show::plain;
+
+/// Endings of files in a folder that may hold sessions.
+const ENDINGS: [&str; 6] = ["jsonl", "json", "af", "db", "sqlite", "sqlite3"];
+
+/// More notices than this about one file are only counted.
+const NOTICES: usize = 10;
+
+/// A file, or standard input for `-`.
+pub fn source(name: &str) -> Result<Source> {
+    if name != "-" {
+        return Ok(Source::File(PathBuf::from(name)));
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+    Ok(Source::Bytes("standard input".to_owned(), bytes))
+}
+
+/// The files themselves, and for a folder every file below it that may hold sessions.
+pub fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for path in given {
+        let metadata = std::fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
+        if metadata.is_dir() {
+            let before = found.len();
+            walk(path, &mut found)?;
+            if found.len() == before {
+                bail!("{}: there is no session file below this folder ({})", path.display(), ENDINGS.join(", "));
+            }
+        } else {
+            found.push(path.clone());
+        }
+    }
+    Ok(found)
+}
+
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    let cannot = || format!("cannot read the folder {}", folder.display());
+    let mut entries =
+        std::fs::read_dir(folder).with_context(cannot)?.collect::<Result<Vec<_>, _>>().with_context(cannot)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        // A link may lead in a circle.
+        let kind = entry.file_type().with_context(cannot)?;
+        if kind.is_dir() {
+            walk(&path, found)?;
+        } else if path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| ENDINGS.contains(&ending)) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Says on standard error what was passed over.
+pub fn show_notices(name: &str, notices: &[Notice]) {
+    for notice in notices.iter().take(NOTICES) {
+        anstream::eprintln!("waterline: {}: {}; skipped", plain(name), plain(&notice.to_string()));
+    }
+    if let Some(more) = notices.len().checked_sub(NOTICES).filter(|&more| more > 0) {
+        anstream::eprintln!("waterline: {}: {more} more lines were skipped", plain(name));
+    }
+}

@@ -1,0 +1,189 @@
+//! How a replay is shown: for programs as JSON (docs/replay.md), for people as tables.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::Result;
+use serde_json::{Value, json};
+use waterline_replay::lost::Lost;
+use waterline_replay::report::{Report, Row};
+use waterline_replay::run::Outcome;
+use waterline_replay::tally::Tally;
+
+use super::{number, percent, plain};
+
+/// One object with a row for each policy, window and file.
+pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
+    let several = report.datasets.len() > 1;
+    let files = report.rows().filter(|_| several);
+    let rows: Vec<Value> = report.totals().chain(files).map(|row| self::row(&row)).collect();
+    let object = match report.longest.as_ref().filter(|_| lost) {
+        Some(session) => {
+            let values: Vec<Value> = session.outcomes.iter().flat_map(lost_values).collect();
+            json!({"rows": rows, "session": session.id, "lost": values})
+        }
+        None => json!({"rows": rows}),
+    };
+    writeln!(out, "{object}")?;
+    Ok(())
+}
+
+fn row(row: &Row<'_>) -> Value {
+    let tally = &row.tally;
+    json!({
+        "policy": row.policy, "window": row.window, "dataset": row.dataset, "conversations": tally.conversations,
+        "calls": tally.calls, "values": tally.values, "retained": rounded(tally.retained(), 5),
+        "calls_intact": rounded(tally.calls_intact(), 5), "tokens_mean": rounded(tally.tokens_mean(), 1),
+        "tokens_max": tally.tokens_max, "folds": tally.folds, "cached_share": rounded(tally.bill.cached_share(), 5),
+        "cost": rounded(tally.cost(), 5), "invalid": tally.invalid, "over": tally.over,
+    })
+}
+
+fn rounded(value: f64, digits: i32) -> f64 {
+    let scale = 10_f64.powi(digits);
+    (value * scale).round() / scale
+}
+
+fn lost_values(outcome: &Outcome) -> impl Iterator<Item = Value> {
+    outcome.lost.iter().map(|lost| {
+        let fold = lost
+            .fold
+            .map(|fold| json!({"number": fold.number, "before": fold.before, "from": fold.from, "to": fold.to}));
+        json!({
+            "policy": outcome.policy, "window": outcome.window, "value": lost.value, "seen": lost.seen, "by": lost.by,
+            "needed": lost.needed, "tool": lost.tool, "fold": fold,
+        })
+    })
+}
+
+const BEST: Style = Style::new().bold().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+const HEAD: Style = Style::new().dimmed();
+
+/// A table for each window; the best of each column is marked.
+pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
+    let totals: Vec<Row<'_>> = report.totals().collect();
+    let Some(first) = totals.first().map(|row| row.tally) else { return Ok(()) };
+    let counted = report.counted.as_ref().map_or_else(|| "as each model does".to_owned(), |name| format!("by {name}"));
+    writeln!(
+        out,
+        "{} sessions · {} model calls · {} values in {} tool calls · tokens counted {counted} · prices {}",
+        number(first.conversations),
+        number(first.contexts),
+        number(first.values),
+        number(first.calls),
+        plain(&report.prices.name),
+    )?;
+    for &window in &report.windows {
+        let rows: Vec<&Row<'_>> = totals.iter().filter(|row| row.window == window).collect();
+        window_table(out, window, &rows)?;
+    }
+    writeln!(
+        out,
+        "\n{HEAD}retained: values that calls needed and their context had · intact: calls that missed none · cost: against \
+         never folding{HEAD:#}"
+    )?;
+    Ok(())
+}
+
+/// A column: its heading, how a cell is written, and what is best in it.
+struct Column {
+    head: &'static str,
+    cell: fn(&Tally) -> String,
+    /// The larger, the better; none where nothing is best.
+    rank: Option<fn(&Tally) -> f64>,
+}
+
+const COLUMNS: [Column; 9] = [
+    Column { head: "retained", cell: |tally| percent(tally.retained()), rank: Some(Tally::retained) },
+    Column { head: "intact", cell: |tally| percent(tally.calls_intact()), rank: Some(Tally::calls_intact) },
+    Column { head: "tokens", cell: |tally| number(whole(tally.tokens_mean())), rank: None },
+    Column { head: "most", cell: |tally| number(tally.tokens_max), rank: None },
+    Column { head: "folds", cell: |tally| number(tally.folds), rank: None },
+    Column {
+        head: "cached",
+        cell: |tally| percent(tally.bill.cached_share()),
+        rank: Some(|tally| tally.bill.cached_share()),
+    },
+    Column { head: "cost", cell: |tally| format!("{:.2}", tally.cost()), rank: Some(|tally| -tally.cost()) },
+    Column { head: "invalid", cell: |tally| number(tally.invalid), rank: None },
+    Column { head: "too large", cell: |tally| number(tally.over), rank: None },
+];
+
+fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Result<()> {
+    let names = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max(6);
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|column| column.head != "too large" || rows.iter().any(|row| row.tally.over > 0))
+        .collect();
+    write!(out, "\n{HEAD}{:<names$}", format!("{}", short(window)))?;
+    for column in &columns {
+        write!(out, "  {:>width$}", column.head, width = width(column))?;
+    }
+    writeln!(out, "{HEAD:#}")?;
+    for row in rows {
+        write!(out, "{:<names$}", plain(row.policy))?;
+        for column in &columns {
+            let cell = (column.cell)(&row.tally);
+            let is_best = column.rank.is_some_and(|rank| {
+                let best = rows.iter().map(|row| rank(&row.tally)).fold(f64::MIN, f64::max);
+                rows.len() > 1 && rank(&row.tally) >= best
+            });
+            // Marked in words too: a pipe has no colours.
+            let (style, mark) = if is_best { (BEST, "*") } else { (Style::new(), " ") };
+            write!(out, " {style}{:>width$}{mark}{style:#}", cell, width = width(column))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn width(column: &Column) -> usize {
+    column.head.len().max(7)
+}
+
+fn short(window: usize) -> String {
+    if window.is_multiple_of(1_000) { format!("{}K", window / 1_000) } else { number(window) }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of token counts")]
+fn whole(mean: f64) -> usize {
+    mean.round() as usize
+}
+
+/// Each value that one session's policies would have forgotten.
+pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
+    let Some(session) = &report.longest else { return Ok(()) };
+    let several = report.conversations() > 1;
+    let which = if several { "the session with the most calls (another one: --session ID)" } else { "the session" };
+    writeln!(out, "\nforgotten in {}, {which}", plain(&session.id))?;
+    for outcome in &session.outcomes {
+        let tally = &outcome.tally;
+        writeln!(
+            out,
+            "\n{} {}: {} of {} values",
+            plain(&outcome.policy),
+            short(outcome.window),
+            number(outcome.lost.len()),
+            number(tally.values)
+        )?;
+        for lost in &outcome.lost {
+            writeln!(out, "  {}", sentence(lost))?;
+        }
+    }
+    Ok(())
+}
+
+fn sentence(lost: &Lost) -> String {
+    let went = lost.fold.map_or_else(
+        || "cut before it was first sent".to_owned(),
+        |fold| format!("gone with fold {} before message {}", fold.number, fold.before),
+    );
+    format!(
+        "{}  from message {} ({}), {went}; {} needed it in message {}",
+        plain(&lost.value),
+        lost.seen,
+        plain(&lost.by),
+        plain(&lost.tool),
+        lost.needed
+    )
+}

@@ -1,0 +1,141 @@
+//! Copilot CLI's event logs. What the model saw counts: the transformed prompt, and of a result the text that was meant
+//! for it, not the one for the screen.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+use waterline::json::Fields;
+use waterline::message::{Message, Part, Role, Wire};
+
+use super::Lines;
+use super::parts::{call, count, result, text, thinking, time, word};
+use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
+
+pub(super) const NAME: &str = "copilot-cli";
+
+#[derive(Default)]
+struct Log {
+    id: String,
+    model: Option<String>,
+    /// The main conversation under an empty name, each sub-agent under its own.
+    threads: Vec<(String, Transcript)>,
+}
+
+/// Every line has a type, its data, an id and a time.
+pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
+    let has = |name: &str| fields.get(name).is_some();
+    let kind = fields.get("type").unwrap_or_default();
+    let is_event = has("data") && has("id") && has("timestamp") && has("parentId") && kind.contains('.');
+    is_event.then(|| Box::new(Log::default()) as Box<dyn Lines>)
+}
+
+impl Lines for Log {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
+        let event: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+        let data = &event["data"];
+        let agent = text(&event["agentId"]).or_else(|| text(&data["parentToolCallId"])).unwrap_or_default();
+        let message = match event["type"].as_str().unwrap_or_default() {
+            "session.start" => {
+                self.id = word(&data["sessionId"]).unwrap_or_default();
+                return Ok(Vec::new());
+            }
+            "session.model_change" => {
+                self.model = self.model.take().or_else(|| word(&data["newModel"]));
+                return Ok(Vec::new());
+            }
+            "session.compaction_complete" => {
+                self.compacted(data);
+                return Ok(Vec::new());
+            }
+            "system.message" => text(&data["content"]).map(|said| Message::text_of(Role::System, said)),
+            "user.message" => text(&data["transformedContent"])
+                .or_else(|| text(&data["content"]))
+                .map(|said| Message::text_of(Role::User, said)),
+            "assistant.message" => Some(Message::new(Role::Assistant, answer(data))),
+            "tool.execution_complete" => Some(Message::new(Role::Tool, vec![outcome(data)])),
+            _ => None,
+        };
+        if let Some(entry) = message.and_then(|message| self.thread(agent).push(message)) {
+            entry.time = time(&event["timestamp"]);
+            let output = count(&data["outputTokens"]);
+            entry.usage = (output > 0).then(|| Usage { output, ..Usage::default() });
+        }
+        Ok(Vec::new())
+    }
+
+    fn finish(self: Box<Self>) -> Vec<Transcript> {
+        let Self { id, model, threads } = *self;
+        let finish = |(agent, mut found): (String, Transcript)| {
+            found.id.clone_from(&id);
+            found.model.clone_from(&model);
+            if !agent.is_empty() {
+                found.id = format!("{id}/{agent}");
+                found.parent = Some(id.clone());
+                found.role = Standing::SubAgent;
+            }
+            in_order_of_calls(&mut found.entries);
+            found
+        };
+        threads.into_iter().map(finish).collect()
+    }
+}
+
+impl Log {
+    fn thread(&mut self, agent: &str) -> &mut Transcript {
+        let at = self.threads.iter().position(|(name, _)| name == agent).unwrap_or_else(|| {
+            self.threads.push((agent.to_owned(), Transcript::new(String::new(), Wire::OpenaiChat)));
+            self.threads.len() - 1
+        });
+        &mut self.threads[at].1
+    }
+
+    fn compacted(&mut self, data: &Value) {
+        if data["success"] == false {
+            return;
+        }
+        let tokens = |name: &str| data[name].as_u64().and_then(|tokens| usize::try_from(tokens).ok());
+        let (before, after) = (tokens("preCompactionTokens"), tokens("postCompactionTokens"));
+        let summary = word(&data["summaryContent"]);
+        let found = self.thread("");
+        found.compactions.push(Compaction { at: found.entries.len(), before, after, trigger: None });
+        if let Some(entry) = summary.and_then(|text| found.push(Message::text_of(Role::User, text))) {
+            entry.is_summary = true;
+        }
+    }
+}
+
+fn answer(data: &Value) -> Vec<Part> {
+    let thought = text(&data["reasoningText"]).map(|text| thinking(text, None));
+    let said = text(&data["content"]).map(Part::text);
+    let requests = data["toolRequests"].as_array().map_or(&[][..], Vec::as_slice);
+    let calls = requests.iter().map(|request| call(&request["toolCallId"], &request["name"], &request["arguments"]));
+    thought.into_iter().chain(said).chain(calls).collect()
+}
+
+fn outcome(data: &Value) -> Part {
+    let said = text(&data["result"]["content"]).or_else(|| text(&data["error"]["message"]));
+    result(&data["toolCallId"], said.map(Part::text).into_iter().collect(), data["success"] == false)
+}
+
+/// Results are logged as they come in; the model gets them in the order of its calls.
+fn in_order_of_calls(entries: &mut [Entry]) {
+    let mut order: FxHashMap<String, usize> = FxHashMap::default();
+    for entry in entries.iter() {
+        for call in entry.message.calls() {
+            let next = order.len();
+            order.insert(call.id.clone(), next);
+        }
+    }
+    let place = |entry: &Entry| entry.message.results().next().and_then(|result| order.get(&result.call_id)).copied();
+    for run in entries.chunk_by_mut(|a, b| a.message.role == Role::Tool && b.message.role == Role::Tool) {
+        run.sort_by_key(|entry| place(entry));
+    }
+    for (at, entry) in entries.iter_mut().enumerate() {
+        entry.index = at;
+    }
+}

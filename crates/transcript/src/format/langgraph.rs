@@ -1,0 +1,196 @@
+//! LangGraph's states and LangChain's messages as JSON: a list of messages in any of three encodings, a state that holds
+//! one, or the states of a thread, newest first, of which the messages are put together again.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+use waterline::json::Fields;
+use waterline::message::{Body, Message, Part, Role, Wire};
+
+use super::parts::{call, count, picture, picture_at, result, text, texts, thinking, time, word};
+use crate::transcript::{Compaction, Entry, Transcript, Usage};
+
+pub(super) const NAME: &str = "langgraph";
+
+/// Whatever holds LangChain messages.
+pub(super) fn document(_: &Fields<'_>, text: &Arc<String>) -> Option<Result<Vec<Transcript>, String>> {
+    // Other lists of messages are the common case: LangChain's have a type where those have a role.
+    let marks = ["\"lc\"", "\"human\"", "\"HumanMessage", "\"ai\"", "\"AIMessage"];
+    if !marks.iter().any(|mark| text.contains(mark)) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    let found = states(&value)?;
+    Some(Ok(vec![found]))
+}
+
+/// The transcript of one state or of all states of a thread.
+fn states(value: &Value) -> Option<Transcript> {
+    if let Some(list) = messages_in(value) {
+        let mut found = Transcript::new(thread(value), Wire::OpenaiChat);
+        list.iter().filter_map(message).for_each(|entry| push(&mut found, entry));
+        return Some(found);
+    }
+    let list = value.as_array()?;
+    let mut states: Vec<(&Value, &[Value])> = list.iter().filter_map(|one| Some((one, messages_in(one)?))).collect();
+    states.sort_by_key(|(state, _)| state["metadata"]["step"].as_i64());
+    let (first, _) = states.first()?;
+    let mut found = Transcript::new(thread(first), Wire::OpenaiChat);
+    let mut known: FxHashMap<String, usize> = FxHashMap::default();
+    let mut shown = 0;
+    for (state, list) in &states {
+        take_in(&mut found, &mut known, list, time(&state["created_at"]));
+        // Fewer messages than before: the program cut its context.
+        if list.len() < shown {
+            found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
+        }
+        shown = list.len();
+    }
+    (!found.entries.is_empty()).then_some(found)
+}
+
+/// A message with a known id replaces the one before; others are added.
+fn take_in(found: &mut Transcript, known: &mut FxHashMap<String, usize>, list: &[Value], time: Option<i64>) {
+    for value in list {
+        let Some(mut entry) = message(value) else { continue };
+        entry.time = time;
+        let id = word(&fields(value)["id"]);
+        match id.as_ref().and_then(|id| known.get(id)).and_then(|&at| found.entries.get_mut(at)) {
+            Some(old) => old.message = entry.message,
+            None => {
+                known.extend(id.map(|id| (id, found.entries.len())));
+                push(found, entry);
+            }
+        }
+    }
+}
+
+fn push(found: &mut Transcript, entry: Entry) {
+    if found.model.is_none() && entry.message.role == Role::Assistant {
+        found.model = entry.message.extra.iter().find(|(name, _)| name == "model").map(|(_, json)| json.clone());
+    }
+    let mut entry = Entry { index: found.entries.len(), ..entry };
+    entry.message.extra.clear();
+    found.entries.push(entry);
+}
+
+/// The list of messages of a state, wherever it stands.
+fn messages_in(value: &Value) -> Option<&[Value]> {
+    let candidates = [
+        value,
+        &value["messages"],
+        &value["values"]["messages"],
+        &value["channel_values"]["messages"],
+        &value["checkpoint"]["channel_values"]["messages"],
+    ];
+    let lists = candidates.into_iter().filter_map(Value::as_array);
+    lists.into_iter().map(Vec::as_slice).find(|list| !list.is_empty() && list.iter().all(is_message))
+}
+
+fn thread(state: &Value) -> String {
+    let ids = [
+        &state["thread_id"],
+        &state["checkpoint"]["thread_id"],
+        &state["config"]["configurable"]["thread_id"],
+        &state["checkpoint_id"],
+    ];
+    ids.into_iter().find_map(word).unwrap_or_else(|| "thread".to_owned())
+}
+
+/// The fields of a message in any encoding.
+fn fields(value: &Value) -> &Value {
+    if value["lc"] == 1 {
+        &value["kwargs"]
+    } else if value["data"].is_object() && value["type"].is_string() {
+        &value["data"]
+    } else {
+        value
+    }
+}
+
+/// The kind of a message: `human`, `ai`, `tool` …
+fn kind(value: &Value) -> String {
+    let class =
+        value["id"].as_array().and_then(|path| path.last()).and_then(Value::as_str).filter(|_| value["lc"] == 1);
+    let name = class.or_else(|| fields(value)["type"].as_str()).or_else(|| value["type"].as_str()).unwrap_or_default();
+    name.trim_end_matches("Chunk").trim_end_matches("Message").to_ascii_lowercase()
+}
+
+fn is_message(value: &Value) -> bool {
+    let known = ["human", "ai", "system", "tool", "function", "chat", "remove"];
+    value.is_object() && known.contains(&kind(value).as_str()) && fields(value).get("content").is_some()
+}
+
+fn message(value: &Value) -> Option<Entry> {
+    let fields = fields(value);
+    let said = parts(&fields["content"]);
+    let message = match kind(value).as_str() {
+        "human" => Message::new(Role::User, said),
+        "system" => Message::new(Role::System, said),
+        "ai" => Message::new(Role::Assistant, answer(fields, said)),
+        "tool" => Message::new(Role::Tool, vec![result(&fields["tool_call_id"], said, fields["status"] == "error")]),
+        "function" => Message::new(Role::Tool, vec![result(&fields["name"], said, false)]),
+        "chat" if fields["role"] == "assistant" => Message::new(Role::Assistant, said),
+        "chat" => Message::new(Role::User, said),
+        _ => return None,
+    };
+    let mut entry = Entry::of(message, 0);
+    entry.is_summary = fields["additional_kwargs"]["lc_source"] == "summarization";
+    entry.usage = usage(&fields["usage_metadata"]);
+    let about = &fields["response_metadata"];
+    let model = word(&about["model_name"]).or_else(|| word(&about["model"]));
+    entry.message.extra.extend(model.map(|model| ("model".to_owned(), model)));
+    Some(entry)
+}
+
+/// `tool_calls` is what counts; content and older fields repeat it.
+fn answer(fields: &Value, said: Vec<Part>) -> Vec<Part> {
+    let list = |name: &str| fields[name].as_array().map_or(&[][..], Vec::as_slice);
+    let mut calls: Vec<Part> = list("tool_calls")
+        .iter()
+        .chain(list("invalid_tool_calls"))
+        .map(|made| call(&made["id"], &made["name"], &made["args"]))
+        .collect();
+    if calls.is_empty() {
+        let raw = fields["additional_kwargs"]["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+        let function = |made: &Value| call(&made["id"], &made["function"]["name"], &made["function"]["arguments"]);
+        calls = raw.iter().map(function).collect();
+    }
+    let thought = text(&fields["additional_kwargs"]["reasoning_content"]).map(|text| thinking(text, None));
+    let (inside, said): (Vec<Part>, Vec<Part>) = said.into_iter().partition(|part| matches!(part.body, Body::Call(_)));
+    let calls = if calls.is_empty() { inside } else { calls };
+    thought.into_iter().chain(said).chain(calls).collect()
+}
+
+fn parts(content: &Value) -> Vec<Part> {
+    let Value::Array(list) = content else { return texts(content) };
+    list.iter().filter_map(part).collect()
+}
+
+fn part(block: &Value) -> Option<Part> {
+    if let Some(words) = text(block) {
+        return Some(Part::text(words));
+    }
+    match block["type"].as_str()? {
+        "text" | "output_text" => text(&block["text"]).map(Part::text),
+        "thinking" => Some(thinking(block["thinking"].as_str()?, word(&block["signature"]))),
+        "reasoning" => Some(thinking(block["reasoning"].as_str()?, None)),
+        "tool_use" => Some(call(&block["id"], &block["name"], &block["input"])),
+        "tool_call" => Some(call(&block["id"], &block["name"], &block["args"])),
+        "image_url" => text(&block["image_url"]["url"]).or_else(|| text(&block["image_url"])).map(picture_at),
+        "image" => {
+            let source = &block["source"];
+            let inline = picture(&source["media_type"], &source["data"])
+                .or_else(|| picture(&block["mime_type"], &block["base64"]));
+            inline.or_else(|| text(&block["url"]).map(picture_at))
+        }
+        _ => None,
+    }
+}
+
+fn usage(value: &Value) -> Option<Usage> {
+    let (prompt, details) = (count(&value["input_tokens"]), &value["input_token_details"]);
+    let (cached, written) = (count(&details["cache_read"]), count(&details["cache_creation"]));
+    (prompt > 0).then(|| Usage { prompt, cached, written, output: count(&value["output_tokens"]) })
+}

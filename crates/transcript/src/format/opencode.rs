@@ -1,0 +1,112 @@
+//! `opencode export`: a document of messages with their parts; a tool part is call and result in one.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use waterline::json::Fields;
+use waterline::message::{Message, Part, Role, Wire};
+
+use super::parts::{call, count, picture_at, result, text, thinking, time, word};
+use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
+
+pub(super) const NAME: &str = "opencode";
+
+/// A document of session facts and messages, each with facts and parts of its own.
+pub(super) fn document(fields: &Fields<'_>, text: &Arc<String>) -> Option<Result<Vec<Transcript>, String>> {
+    let info = fields.get("info").and_then(Fields::parse)?;
+    let is_one = info.get("id").is_some() && fields.get("messages").is_some();
+    is_one.then(|| {
+        let export: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Ok(vec![transcript(&export)])
+    })
+}
+
+fn transcript(export: &Value) -> Transcript {
+    let info = &export["info"];
+    let mut found = Transcript::new(word(&info["id"]).unwrap_or_default(), Wire::OpenaiChat);
+    found.parent = word(&info["parentID"]);
+    if found.parent.is_some() {
+        found.role = Standing::SubAgent;
+    }
+    for message in export["messages"].as_array().map_or(&[][..], Vec::as_slice) {
+        let info = &message["info"];
+        let parts = message["parts"].as_array().map_or(&[][..], Vec::as_slice);
+        if info["role"] == "user" {
+            user(&mut found, info, parts);
+        } else {
+            found.model = found.model.take().or_else(|| word(&info["modelID"]));
+            assistant(&mut found, info, parts);
+        }
+    }
+    found
+}
+
+fn user(found: &mut Transcript, info: &Value, parts: &[Value]) {
+    if parts.iter().any(|part| part["type"] == "compaction") {
+        found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
+    }
+    let said: Vec<Part> = parts.iter().filter(|part| part["ignored"] != true).filter_map(words).collect();
+    if !said.is_empty() {
+        push(found, info, Message::new(Role::User, said));
+    }
+}
+
+/// One answer may take several steps; each is a model call of its own, followed by the results of its tools.
+fn assistant(found: &mut Transcript, info: &Value, parts: &[Value]) {
+    let is_start = |part: &Value| part["type"] == "step-start";
+    for step in parts.chunk_by(|_, next| !is_start(next)) {
+        let said: Vec<Part> = step.iter().filter_map(|part| words(part).or_else(|| request(part))).collect();
+        if said.is_empty() {
+            continue;
+        }
+        push(found, info, Message::new(Role::Assistant, said));
+        if let Some(entry) = found.entries.last_mut() {
+            entry.usage = usage(&info["tokens"]);
+            entry.is_summary = info["summary"] == true;
+        }
+        let results: Vec<Part> = step.iter().filter_map(outcome).collect();
+        if !results.is_empty() {
+            push(found, info, Message::new(Role::Tool, results));
+        }
+    }
+}
+
+fn push(found: &mut Transcript, info: &Value, message: Message) {
+    let mut entry = Entry::of(message, found.entries.len());
+    entry.time = time(&info["time"]["completed"]).or_else(|| time(&info["time"]["created"]));
+    found.entries.push(entry);
+}
+
+fn words(part: &Value) -> Option<Part> {
+    match part["type"].as_str()? {
+        "text" => text(&part["text"]).map(Part::text),
+        "reasoning" => text(&part["text"]).map(|text| thinking(text, None)),
+        "file" if part["mime"].as_str()?.starts_with("image/") => text(&part["url"]).map(picture_at),
+        _ => None,
+    }
+}
+
+fn request(part: &Value) -> Option<Part> {
+    (part["type"] == "tool").then(|| call(&part["callID"], &part["tool"], &part["state"]["input"]))
+}
+
+/// The result of a tool; one that still runs has none.
+fn outcome(part: &Value) -> Option<Part> {
+    let state = &part["state"];
+    let (said, failed) = match (part["type"].as_str()?, state["status"].as_str()?) {
+        ("tool", "completed") => (&state["output"], false),
+        ("tool", "error") => (&state["error"], true),
+        _ => return None,
+    };
+    let mut parts: Vec<Part> = text(said).map(Part::text).into_iter().collect();
+    let attached = state["attachments"].as_array().map_or(&[][..], Vec::as_slice);
+    parts.extend(attached.iter().filter_map(|file| text(&file["url"]).map(picture_at)));
+    Some(result(&part["callID"], parts, failed))
+}
+
+fn usage(tokens: &Value) -> Option<Usage> {
+    let (cached, written) = (count(&tokens["cache"]["read"]), count(&tokens["cache"]["write"]));
+    let prompt = count(&tokens["input"]) + cached + written;
+    let output = count(&tokens["output"]) + count(&tokens["reasoning"]);
+    (prompt > 0).then_some(Usage { prompt, cached, written, output })
+}
