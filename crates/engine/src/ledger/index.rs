@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::rank::doublings;
 use super::value::{self, Kind};
@@ -17,7 +17,9 @@ pub struct Seen {
     pub kind: Kind,
     /// Parts of messages that showed it.
     pub occurrences: u32,
-    /// Of these, the agent's own calls.
+    /// How often those parts named it.
+    pub mentions: u32,
+    /// Of these parts, the agent's own calls.
     pub own_calls: u32,
     /// The values that the least crowded of those parts showed.
     pub crowd: u32,
@@ -48,6 +50,8 @@ pub struct Index {
     /// By hash of a base name: the newest message whose calls used it, and how many did. By hash of a folder: the newest.
     base_names: FxHashMap<u64, (usize, usize)>,
     folders: FxHashMap<u64, usize>,
+    /// By hash of a base name: those that the user or the assistant wrote.
+    named: FxHashSet<u64>,
     /// By hash of a call's id: the file it named.
     calls: FxHashMap<u64, u64>,
     /// By hash of a word that values are made of: values that have it, and uses in calls and by the user.
@@ -87,18 +91,21 @@ impl Index {
     }
 
     fn take(&mut self, index: usize, text: &str, speaker: Speaker, source: u64) {
-        let mut found: FxHashMap<&str, (Kind, bool)> = FxHashMap::default();
+        let mut found: FxHashMap<&str, (Kind, bool, u32)> = FxHashMap::default();
         for line in text.lines() {
             let defines = is_definition(line);
             for (value, kind) in value::values(line) {
-                found.entry(value).or_insert((kind, false)).1 |= defines;
+                let (_, defined, mentions) = found.entry(value).or_insert((kind, false, 0));
+                *defined |= defines;
+                *mentions += 1;
             }
         }
         let crowd = u32::try_from(found.len()).unwrap_or(u32::MAX);
-        for (value, (kind, defined)) in found {
+        for (value, (kind, defined, mentions)) in found {
             let seen = self.note(index, value, kind, crowd, speaker);
             if let Some(seen) = seen {
                 seen.defined |= defined;
+                seen.mentions = seen.mentions.saturating_add(mentions);
                 if source != 0 {
                     seen.source = source;
                 }
@@ -134,6 +141,9 @@ impl Index {
                 self.folders.insert(hash(folder), index);
             }
         }
+        if matches!(speaker, Speaker::User | Speaker::Assistant) {
+            self.named.insert(hash(value::base_name(value)));
+        }
         let is_use = matches!(speaker, Speaker::OwnCall | Speaker::User);
         if is_new || is_use {
             for word in value::parts(value) {
@@ -165,6 +175,11 @@ impl Index {
     #[must_use]
     pub fn get(&self, value: &str) -> Option<&Seen> {
         self.values.get(value)
+    }
+
+    /// Whether somebody wrote of the file that a value stood in.
+    pub(super) fn source_named(&self, seen: &Seen) -> bool {
+        self.named.contains(&seen.source)
     }
 
     /// Every value with what is known of it, in no order.
@@ -206,6 +221,7 @@ impl Seen {
         Self {
             kind,
             occurrences: 0,
+            mentions: 0,
             own_calls: 0,
             crowd,
             last: 0,

@@ -14,16 +14,18 @@ static SHIPPED: LazyLock<Weights> = LazyLock::new(|| Weights::read(WEIGHTS).unwr
 
 /// What is asked of a value: a name for files, and the question for people. Counts are taken as `log2(1 + count)`, so
 /// that a weight says what each doubling is worth.
-pub const FEATURES: [(&str, &str); 25] = [
+pub const FEATURES: [(&str, &str); 27] = [
     ("own_call", "the agent used it in a call of its own"),
     ("own_call_uses", "how often the agent used it"),
     ("occurrences", "parts of messages that showed it"),
+    ("mentions", "how often those parts named it"),
     ("crowd", "values beside it, where it was least crowded"),
     ("age", "messages since it was seen"),
     ("base_name_age", "messages since a call used the same base name"),
     ("folder_age", "messages since a call used the same folder"),
     ("source_age", "messages since a call named the file it stood in"),
     ("source_uses", "calls that named the file it stood in"),
+    ("source_named", "the user or the assistant named the file it stood in"),
     ("kin_used", "uses of the words it is made of, in calls and by the user"),
     ("kin_common", "values made of the same words"),
     ("by_user", "the user wrote it"),
@@ -46,8 +48,8 @@ pub const FEATURES: [(&str, &str); 25] = [
 pub type Features = [f64; FEATURES.len()];
 
 /// Where the length stands, and where the kinds begin.
-const LENGTH: usize = 14;
-const KINDS: usize = 15;
+const LENGTH: usize = 16;
+const KINDS: usize = 17;
 
 /// The weight of each feature.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,12 +140,14 @@ pub fn features(index: &Index, value: &str, seen: &Seen) -> Features {
         flag(seen.own_calls > 0),
         doublings(seen.own_calls as usize),
         doublings(seen.occurrences as usize),
+        doublings(seen.mentions as usize),
         doublings(seen.crowd as usize),
         since(Some(seen.last)),
         since(index.base_name_used(value)),
         since(index.folder_used(value)),
         since(source.map(|(last, _)| last)),
         doublings(source.map_or(0, |(_, uses)| uses)),
+        flag(index.source_named(seen)),
         kin_used,
         kin_common,
         flag(seen.by_user),

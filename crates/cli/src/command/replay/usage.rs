@@ -38,23 +38,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             Err(error) => anstream::eprintln!("waterline: {error}; skipped"),
         }
     }
-    families.retain(|_, accuracy| accuracy.steps > 0);
+    families.retain(|_, accuracy| accuracy.prompts > 0);
     if families.is_empty() {
         bail!("no session in these files tells what its calls cost");
     }
     let mut out = output();
-    writeln!(out, "model                 steps   real tokens   sum off by   calibrated   a step off by   calibrated")?;
+    writeln!(out, "model               prompts   counted / real   prompt off by   calibrated   from the last call")?;
     for (family, accuracy) in &families {
-        let ((bias, biased), (error, left)) = (accuracy.bias(), accuracy.error());
+        let share = |off: f64| off / accuracy.real * 100.0;
         writeln!(
             out,
-            "{family:<20} {:>6} {:>13} {:>11.1}% {:>11.1}% {:>14.1}% {:>11.1}%",
-            number(accuracy.steps),
-            number(accuracy.real),
-            bias * 100.0,
-            biased * 100.0,
-            error * 100.0,
-            left * 100.0
+            "{family:<20} {:>6} {:>16.2} {:>14.1}% {:>11.1}% {:>19.1}%",
+            number(accuracy.prompts),
+            accuracy.added.1 / accuracy.added.0,
+            share(accuracy.counted_off),
+            share(accuracy.calibrated_off),
+            share(accuracy.running_off)
         )?;
     }
     out.flush()?;
