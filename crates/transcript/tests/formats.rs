@@ -187,7 +187,10 @@ fn codex_rollouts() {
         codex("event_msg", count),
         codex("session_meta", head),
         codex("compacted", r#"{"message":"so far so good","replacement_history":[]}"#),
-        codex("response_item", r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok"}]}"#),
+        codex(
+            "response_item",
+            r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok"}]}"#,
+        ),
     ];
     let found = one(&lines.join("\n"));
     assert_eq!(story(&found), "S H A[a,b] T(a) T(b) H A");
@@ -229,9 +232,7 @@ fn pi_lists_and_trees() {
 #[test]
 fn copilot_logs() {
     let event = |kind: &str, data: &str| {
-        format!(
-            r#"{{"type":"{kind}","data":{data},"id":"e","timestamp":"2026-05-04T15:01:06.890Z","parentId":null}}"#
-        )
+        format!(r#"{{"type":"{kind}","data":{data},"id":"e","timestamp":"2026-05-04T15:01:06.890Z","parentId":null}}"#)
     };
     let done = |id: &str| {
         format!(
@@ -416,11 +417,14 @@ fn written_transcripts_are_read_again() {
 /// ATIF forbids what it does not know: agents' fields only in agents' steps, objects as arguments, numbered steps.
 #[test]
 fn atif_documents_keep_its_rules() {
-    let mut source = one(r#"[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"patch","arguments":"*** not json"}}]},{"role":"tool","tool_call_id":"a","content":"no"}]"#);
+    let mut source = one(
+        r#"[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"patch","arguments":"*** not json"}}]},{"role":"tool","tool_call_id":"a","content":"no"}]"#,
+    );
     source.entries[1].is_summary = true;
     let document: serde_json::Value = serde_json::from_str(&write::line(&source, Format::Atif)).unwrap();
     let steps = document["steps"].as_array().unwrap();
-    let told: Vec<_> = steps.iter().map(|step| (step["step_id"].as_u64().unwrap(), step["source"].as_str().unwrap())).collect();
+    let told: Vec<_> =
+        steps.iter().map(|step| (step["step_id"].as_u64().unwrap(), step["source"].as_str().unwrap())).collect();
     assert_eq!(told, [(1, "system"), (2, "system"), (3, "agent")]);
     assert_eq!(steps[1]["extra"]["context_management"]["type"], "compaction");
     assert_eq!(steps[2]["tool_calls"][0]["arguments"]["_raw"], "*** not json");

@@ -1,0 +1,167 @@
+//! `replay` and `convert` as a user runs them.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn example() -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/long-session.jsonl").to_str().unwrap().to_owned()
+}
+
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn run(arguments: &[&str]) -> Ended {
+    let output = Command::cargo_bin("waterline").unwrap().args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn replay_shows_policies_side_by_side_and_marks_the_best() {
+    let ended = run(&["replay", &example(), "--policy", "auto,tail", "--window", "2k,4k"]);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.out.starts_with("1 sessions · "), "{}", ended.out);
+    let rows: Vec<&str> =
+        ended.out.lines().filter(|line| line.starts_with("auto") || line.starts_with("tail")).collect();
+    assert_eq!(rows.len(), 4, "{}", ended.out);
+    assert!(rows[0].contains('*') && !ended.out.contains('\u{1b}'), "{}", ended.out);
+}
+
+/// The shape that docs/replay.md promises.
+#[test]
+fn replay_json_has_the_documented_shape() {
+    let ended = run(&["replay", &example(), &example(), "--policy", "auto", "--window", "2k", "--json"]);
+    let found: Value = serde_json::from_str(&ended.out).unwrap();
+    let rows = found["rows"].as_array().unwrap();
+    let datasets: Vec<&str> = rows.iter().map(|row| row["dataset"].as_str().unwrap()).collect();
+    assert_eq!(datasets, ["all", &example(), &example()]);
+    for row in rows {
+        for share in ["retained", "calls_intact", "cached_share"] {
+            assert!((0.0..=1.0).contains(&row[share].as_f64().unwrap()), "{share}: {row}");
+        }
+        for count in ["conversations", "calls", "values", "tokens_max", "folds", "window"] {
+            assert!(row[count].as_u64().unwrap() > 0, "{count}: {row}");
+        }
+        assert!(row["cost"].as_f64().unwrap() > 0.0 && row["tokens_mean"].as_f64().unwrap() > 0.0);
+        assert_eq!((row["policy"].as_str(), row["invalid"].as_u64()), (Some("auto"), Some(0)));
+    }
+}
+
+#[test]
+fn replay_says_what_would_have_been_forgotten() {
+    let ended = run(&["replay", &example(), "--policy", "tail", "--window", "1500", "--lost"]);
+    assert!(ended.out.contains("forgotten in long-session"), "{}", ended.out);
+    assert!(ended.out.contains("gone with fold") && ended.out.contains("needed it in message"), "{}", ended.out);
+    let ended = run(&["replay", &example(), "--policy", "tail", "--window", "1500", "--lost", "--json"]);
+    let found: Value = serde_json::from_str(&ended.out).unwrap();
+    let lost = &found["lost"][0];
+    assert!(lost["value"].is_string() && lost["seen"].is_u64() && lost["needed"].is_u64(), "{lost}");
+}
+
+/// Anyone can check the figures: each context, numbered as the file numbers its messages.
+#[test]
+fn replay_dumps_every_context_and_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dump, page) = (path(folder.path(), "dump.jsonl"), path(folder.path(), "page.html"));
+    let ended = run(&["replay", &example(), "--policy", "auto", "--window", "2k", "--dump", &dump, "--html", &page]);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let contexts = std::fs::read_to_string(dump).unwrap();
+    let source: Value = serde_json::from_str(&std::fs::read_to_string(example()).unwrap()).unwrap();
+    for line in contexts.lines() {
+        let context: Value = serde_json::from_str(line).unwrap();
+        let call = usize::try_from(context["call"].as_u64().unwrap()).unwrap();
+        assert_eq!(source["messages"][call]["role"], "assistant", "{call}");
+        assert_eq!((context["id"].as_str(), context["policy"].as_str()), (Some("long-session"), Some("auto")));
+        assert!(!context["messages"].as_array().unwrap().is_empty());
+    }
+    assert!(contexts.lines().count() > 10);
+    assert!(std::fs::read_to_string(page).unwrap().starts_with("<!doctype html>"));
+}
+
+#[test]
+fn replay_refuses_what_it_cannot_do_in_one_sentence() {
+    let refused = |arguments: &[&str], part: &str| {
+        let ended = run(arguments);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(ended.err.contains(part) && ended.err.lines().count() <= 6, "{arguments:?}: {}", ended.err);
+    };
+    refused(&["replay"], "FILES");
+    refused(&["replay", "nowhere.jsonl"], "cannot open nowhere.jsonl");
+    refused(&["replay", &example(), "--prices", "gold"], "no price list is called \"gold\"");
+    refused(&["replay", &example(), "--policy", "best"], "best");
+    refused(&["replay", &example(), "--window", "many"], "many");
+    refused(&["replay", &example(), "--session", "other"], "no session");
+    let folder = tempfile::tempdir().unwrap();
+    refused(&["replay", folder.path().to_str().unwrap()], "no session file below this folder");
+}
+
+/// A folder is searched; what is no session is passed over with a word.
+#[test]
+fn replay_reads_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("deep")).unwrap();
+    std::fs::copy(example(), folder.path().join("deep/one.jsonl")).unwrap();
+    std::fs::write(folder.path().join("settings.json"), "{\"theme\":\"dark\"}").unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "hello").unwrap();
+    let ended = run(&["replay", folder.path().to_str().unwrap(), "--policy", "auto", "--window", "4k"]);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.out.starts_with("1 sessions"), "{}", ended.out);
+    assert!(ended.err.contains("settings.json") && ended.err.contains("skipped") && !ended.err.contains("notes.txt"));
+}
+
+#[test]
+fn train_writes_weights_that_replay_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let weights = path(folder.path(), "weights.toml");
+    let ended = run(&["replay", "train", &example(), "--window", "1k,2k", "--out", &weights]);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(std::fs::read_to_string(&weights).unwrap().contains("own_call = "));
+    let ended = run(&["replay", &example(), "--policy", "auto", "--window", "2k", "--weights", &weights]);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+}
+
+#[test]
+fn usage_wants_sessions_that_tell_what_calls_cost() {
+    let ended = run(&["replay", "usage", &example()]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.err.contains("tells what its calls cost"), "{}", ended.err);
+}
+
+#[test]
+fn convert_writes_each_format_and_spares_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(folder.path(), "out.jsonl");
+    for format in ["openai-chat", "anthropic", "atif"] {
+        let ended = run(&["convert", &example(), &out, "--to", format, "--force"]);
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        assert!(ended.err.contains("1 conversations, 60 messages"), "{}", ended.err);
+        let again = run(&["replay", &out, "--policy", "auto", "--window", "4k", "--json"]);
+        let found: Value = serde_json::from_str(&again.out).unwrap();
+        assert!(found["rows"][0]["values"].as_u64().unwrap() > 20, "{format}: {}", again.err);
+    }
+    let refused = run(&["convert", &example(), &out]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("--force"), "{}", refused.err);
+    let nothing = run(&["convert", "nowhere.json", &path(folder.path(), "new.jsonl")]);
+    assert_eq!(nothing.code, 2);
+    assert!(!folder.path().join("new.jsonl").exists(), "a failure leaves no file");
+}
+
+/// Why each value is in the ledger.
+#[test]
+fn plan_shows_the_reasons_of_the_ranking() {
+    let ended = run(&["plan", &example(), "--why"]);
+    let ledger = ended.out.split("the ledger, by what each value adds for its room").nth(1).unwrap();
+    let first = ledger.lines().nth(1).unwrap();
+    assert!(first.contains("tidewatch/") && first.contains("the agent used it in a call of its own"), "{first}");
+}
