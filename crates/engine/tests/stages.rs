@@ -283,3 +283,65 @@ fn a_reminder_does_not_displace_the_request() {
     }
     assert!(talk.context().iter().any(|message| message.text() == "the_real_request"), "{}", talk.shown());
 }
+
+/// Steps with a call and a result of `chars` characters each.
+fn steps(count: usize, chars: usize) -> Vec<Message> {
+    let step = |at: usize| {
+        let call = Message::call_of(format!("c{at}"), "read", format!(r#"{{"path":"src/file{at}.rs"}}"#));
+        [call, Message::result_of(format!("c{at}"), "x".repeat(chars), false)]
+    };
+    let task = Message::text_of(Role::User, "do it");
+    std::iter::once(task).chain((0..count).flat_map(step)).collect()
+}
+
+#[test]
+fn clear_empties_old_results_and_keeps_their_calls() {
+    let mut talk = Talk::new("stages = [\"clear\"]\n[fold]\nhigh = 2000\n[clear]\nkeep = 2", 10_000);
+    talk.say(steps(6, 2_000));
+    let context: Vec<&Message> = talk.generation.context(&talk.history).collect();
+    assert_eq!(show(context.iter().copied()), "H A[c0] T(c0) A[c1] T(c1) A[c2] T(c2) A[c3] T(c3) A[c4] T(c4) A[c5] T(c5)");
+    let results: Vec<usize> = context.iter().flat_map(|message| message.results()).map(|r| r.text().len()).collect();
+    assert!(results[..4].iter().all(|&length| length < 40), "{results:?}");
+    assert_eq!(results[4..], [2_000, 2_000]);
+}
+
+#[test]
+fn window_can_keep_only_what_the_user_said() {
+    let policy = "stages = [\"window\"]\n[fold]\nhigh = 100\n[window]\nonly = \"user\"\ntokens = 5000";
+    let mut talk = Talk::new(policy, 10_000);
+    talk.say(messages("H A H A[a] T(a) H A[b] T(b)").into_iter().chain(steps(0, 0)).collect());
+    talk.say(steps(2, 600));
+    let context: Vec<&Message> = talk.generation.context(&talk.history).collect();
+    assert_eq!(show(context.iter().copied()), "H H H H H A[c1] T(c1)", "and the newest step");
+}
+
+/// With nothing to free at least, a window slides with every message; by default it waits for a tenth.
+#[test]
+fn fold_free_says_how_much_a_fold_must_free() {
+    let folds = |free: &str| {
+        let mut talk = Talk::new(
+            &format!("stages = [\"window\"]\n[fold]\nfree = \"{free}\"\n[window]\ntokens = \"100%\""),
+            1_000,
+        );
+        let said = |at: usize| Message::text_of(Role::User, format!("{at} {}", "word ".repeat(40)));
+        (0..60).filter(|&at| matches!(talk.say(vec![said(at)]), Action::Fold { .. })).count()
+    };
+    assert!(2 * folds("0%") > 3 * folds("10%"), "{} {}", folds("0%"), folds("10%"));
+}
+
+/// An output larger than the window is cut, and what was cut out is still in the ledger.
+#[test]
+fn the_ledger_finds_room_beside_an_output_larger_than_the_window() {
+    let mut talk = Talk::new(waterline::policy::Preset::named("auto").unwrap().text, 2_000);
+    let listing: Vec<String> = (0..900).map(|at| format!("plain words and more of them, line {at}")).collect();
+    let (head, tail) = listing.split_at(450);
+    let output = format!("{}\nfn compute_tide_window() {{}}\n{}", head.join("\n"), tail.join("\n"));
+    talk.say(vec![
+        Message::text_of(Role::User, "look"),
+        Message::call_of("a", "read", r#"{"path":"src/tide.rs"}"#),
+        Message::result_of("a", output, false),
+    ]);
+    let texts: String = talk.generation.context(&talk.history).map(waterline::ledger::text_of).collect();
+    assert!(texts.contains("compute_tide_window"), "{}", texts.chars().take(800).collect::<String>());
+    assert!(talk.generation.tokens() <= 2_000);
+}

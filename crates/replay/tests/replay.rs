@@ -104,7 +104,7 @@ fn recorded_summaries_are_left_out() {
     recorded.entries[1].is_summary = true;
     let mut first = None;
     replay(recorded, &setup(&["auto"], &[100_000]), |context| {
-        first.get_or_insert_with(|| (context.call, context.messages.len()));
+        first.get_or_insert((context.call, context.messages.len()));
     });
     assert_eq!(first, Some((4, 3)), "numbered as in the file: message 2 has no user before it, message 4 does");
 }

@@ -4,10 +4,9 @@ use serde::Deserialize;
 
 use super::{Spec, Stage, build};
 use crate::history::AtomKind;
-use crate::message::Message;
+use crate::message::{Body, Form, Message, Part};
 use crate::plan::{Draft, Treatment};
 use crate::policy::{Allowed, Key};
-use crate::reduce;
 
 pub(super) const SPEC: Spec = Spec {
     name: "clear",
@@ -35,11 +34,29 @@ const CLEARED: &str = "[old tool result cleared]";
 
 impl Stage for Clear {
     fn fold(&self, draft: &mut Draft<'_>) {
-        let counter = *draft.history.counter();
-        let cut = |message: &Message| reduce::results(message, &counter, |_| Some(CLEARED.to_owned()));
         let exchanges = draft.newest_first().filter(|&at| draft.kind(at) == AtomKind::Exchange);
         for at in exchanges.skip(self.keep).collect::<Vec<_>>() {
-            draft.reduce(at, Treatment::Trimmed, "an old tool result was cleared", cut);
+            draft.reduce(at, Treatment::Trimmed, "an old tool result was cleared", cleared);
         }
     }
+}
+
+/// The message without the contents of its results, or `None` when they are short already.
+fn cleared(message: &Message) -> Option<Message> {
+    let is_long = |parts: &[Part]| parts.iter().any(|part| match &part.body {
+        Body::Text(text) => text.len() > 2 * CLEARED.len(),
+        _ => true,
+    });
+    message.results().any(|result| is_long(&result.parts)).then(|| {
+        let mut bare = message.clone();
+        bare.form = Form::Changed;
+        for part in &mut bare.parts {
+            if let Body::Result(result) = &mut part.body
+                && is_long(&result.parts)
+            {
+                result.parts = vec![Part::text(CLEARED)];
+            }
+        }
+        bare
+    })
 }

@@ -43,7 +43,7 @@ impl Default for Emergency {
 
 /// When something must be clipped, the context comes down to this share of the window, so that the next message does
 /// not overflow it at once.
-const ROOMY: usize = 85;
+const ROOMY: usize = 75;
 
 /// What is left of a step at the least, and of the user's newest words: a window that does not even hold these beside
 /// the system prompt is too small, and no cut makes up for that.
@@ -137,7 +137,7 @@ fn clip_protected(draft: &mut Draft<'_>, words: bool) {
     if draft.room.available == 0 {
         return;
     }
-    let goal = (draft.room.fixed + draft.room.available * ROOMY / 100).min(draft.room.window);
+    let goal = draft.room.fixed + draft.room.window.saturating_sub(draft.room.fixed) * ROOMY / 100;
     let protected = draft.newest_first().filter(|&at| draft.is_protected(at));
     for at in protected.filter(|&at| (draft.kind(at) == AtomKind::User) == words).collect::<Vec<_>>() {
         let over = draft.total().saturating_sub(goal);
