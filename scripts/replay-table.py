@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Turns `waterline replay … --json` into Markdown: a table for each window, a row for each policy, a column for each file.
+
+    waterline replay FOLDER --tokens chars/4 --window 8k,16k,32k,64k --json | scripts/replay-table.py > docs/replay-figures.md
+"""
+import json
+import os
+import sys
+
+rows = json.load(sys.stdin)["rows"]
+order = lambda name: list(dict.fromkeys(row[name] for row in rows))
+cells = {(row["policy"], row["window"], row["dataset"]): row for row in rows}
+short = lambda name: os.path.basename(name).removesuffix(".jsonl").removeprefix("coding_")
+
+print("# Replay figures\n")
+print("Each cell: values retained, calls intact (both in %), cost against never folding. The best of each column is bold.")
+print("How they are measured, and what the data is: [replay.md](replay.md), [benchmarks.md](benchmarks.md).")
+datasets = order("dataset")
+print("\n| file | sessions | tool calls with values | values |\n|---|--:|--:|--:|")
+for dataset in datasets:
+    row = next(row for row in rows if row["dataset"] == dataset)
+    print(f"| {short(dataset)} | {row['conversations']:,} | {row['calls']:,} | {row['values']:,} |")
+for window in order("window"):
+    print(f"\n## Window {window:,}\n")
+    print("| policy | " + " | ".join(map(short, datasets)) + " |")
+    print("|---|" + "--:|" * len(datasets))
+    best = {}
+    for dataset in datasets:
+        column = [cells[policy, window, dataset] for policy in order("policy")]
+        best[dataset] = (max(r["retained"] for r in column), max(r["calls_intact"] for r in column), min(r["cost"] for r in column))
+    for policy in order("policy"):
+        texts = []
+        for dataset in datasets:
+            row = cells[policy, window, dataset]
+            figures = [(row["retained"], f"{row['retained'] * 100:.1f}"), (row["calls_intact"], f"{row['calls_intact'] * 100:.1f}"), (row["cost"], f"{row['cost']:.2f}")]
+            texts.append(" / ".join(f"**{text}**" if value == top else text for (value, text), top in zip(figures, best[dataset])))
+        print(f"| {policy} | " + " | ".join(texts) + " |")
