@@ -1,16 +1,18 @@
-//! Reading conversations: a JSON document, or JSON lines with one conversation a line.
+//! Reading conversations: a JSON document, JSON lines with one conversation a line, or a session file of another program.
 //!
 //! Everything is read once before anything is done, so that bad input leaves nothing on the output; lines are read one
 //! at a time, so that a file may be larger than the memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use waterline::message::Wire;
 use waterline_provider::wire::{self, Conversation, ParseError};
+use waterline_transcript::{MESSAGES, Transcript};
 
 /// Where conversations come from.
 #[derive(Debug)]
@@ -18,8 +20,8 @@ pub struct Input {
     name: String,
     source: Source,
     from: Option<Wire>,
-    /// A document is read once; lines are read as they are needed.
-    document: Option<Conversation>,
+    /// A document is read once, and so are the sessions of another program; lines are read as they are needed.
+    read: Option<Vec<Conversation>>,
 }
 
 #[derive(Debug)]
@@ -45,11 +47,12 @@ impl Input {
                 (name, Source::Memory(bytes))
             }
         };
-        let mut input = Self { name: name.to_owned(), source, from, document: None };
-        if !input.has_lines()? {
+        let mut input = Self { name: name.to_owned(), source, from, read: None };
+        input.read = input.sessions()?;
+        if input.read.is_none() && !input.has_lines()? {
             let mut bytes = Vec::new();
             input.reader()?.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", input.name))?;
-            input.document = Some(input.parse(bytes, 0)?);
+            input.read = Some(vec![input.parse(bytes, 0)?]);
         }
         Ok(input)
     }
@@ -61,8 +64,8 @@ impl Input {
 
     /// How many conversations there are; an error for the first thing that is none.
     pub fn count(&self) -> Result<usize> {
-        if self.document.is_some() {
-            return Ok(1);
+        if let Some(read) = &self.read {
+            return Ok(read.len());
         }
         let mut count = 0;
         self.each_line(|_| {
@@ -73,11 +76,33 @@ impl Input {
     }
 
     /// Hands over one conversation after the other.
-    pub fn each(mut self, mut visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {
-        match self.document.take() {
-            Some(document) => visit(document),
+    pub fn each(mut self, visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {
+        match self.read.take() {
+            Some(read) => read.into_iter().try_for_each(visit),
             None => self.each_line(visit),
         }
+    }
+
+    /// The sessions of a file that another program wrote; nothing where it is a conversation of a wire, or something that the
+    /// reader of those has a better word for.
+    fn sessions(&self) -> Result<Option<Vec<Conversation>>> {
+        let source = match &self.source {
+            Source::File(path) => waterline_transcript::Source::File(path.clone()),
+            Source::Memory(bytes) => waterline_transcript::Source::Bytes(self.name.clone(), bytes.clone()),
+        };
+        if self.from.is_some() || waterline_transcript::format_of(&source).is_ok_and(|name| name == MESSAGES) {
+            return Ok(None);
+        }
+        let mut found = Vec::new();
+        let report = waterline_transcript::read(&source, |transcript| {
+            let Transcript { wire, id, model, entries, tools, .. } = transcript;
+            let messages = entries.into_iter().map(|entry| entry.message).collect();
+            found.push(Conversation::of(wire, id, model, messages, tools));
+            ControlFlow::Continue(())
+        });
+        let Ok(report) = report else { return Ok(None) };
+        crate::sessions::show_notices(&self.name, &report.notices);
+        Ok(Some(found))
     }
 
     fn each_line(&self, mut visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {

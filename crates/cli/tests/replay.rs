@@ -165,3 +165,28 @@ fn plan_shows_the_reasons_of_the_ranking() {
     let path = ledger.lines().find(|line| line.trim_start().starts_with("tidewatch/")).unwrap();
     assert!(path.contains("the agent used it in a call of its own"), "{path}");
 }
+
+/// A session file of another program can be planned as it is.
+#[test]
+fn plan_reads_session_files_of_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = path(folder.path(), "session.jsonl");
+    let line = |uuid: &str, parent: &str, message: &str| {
+        format!(
+            r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"s1","isSidechain":false,"type":"user","message":{message}}}"#
+        )
+    };
+    let lines = [
+        line("a", "null", r#"{"role":"user","content":"hello"}"#),
+        line(
+            "b",
+            "\"a\"",
+            r#"{"role":"assistant","id":"m1","model":"claude-opus-4-6","content":[{"type":"text","text":"hi"}]}"#,
+        ),
+    ];
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let ended = run(&["plan", &file, "--json"]);
+    let plan: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((plan["id"].as_str(), plan["wire"].as_str()), (Some("s1"), Some("anthropic")), "{}", ended.err);
+    assert_eq!(plan["messages"].as_array().unwrap().len(), 2);
+}

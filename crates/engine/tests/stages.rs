@@ -299,7 +299,10 @@ fn clear_empties_old_results_and_keeps_their_calls() {
     let mut talk = Talk::new("stages = [\"clear\"]\n[fold]\nhigh = 2000\n[clear]\nkeep = 2", 10_000);
     talk.say(steps(6, 2_000));
     let context: Vec<&Message> = talk.generation.context(&talk.history).collect();
-    assert_eq!(show(context.iter().copied()), "H A[c0] T(c0) A[c1] T(c1) A[c2] T(c2) A[c3] T(c3) A[c4] T(c4) A[c5] T(c5)");
+    assert_eq!(
+        show(context.iter().copied()),
+        "H A[c0] T(c0) A[c1] T(c1) A[c2] T(c2) A[c3] T(c3) A[c4] T(c4) A[c5] T(c5)"
+    );
     let results: Vec<usize> = context.iter().flat_map(|message| message.results()).map(|r| r.text().len()).collect();
     assert!(results[..4].iter().all(|&length| length < 40), "{results:?}");
     assert_eq!(results[4..], [2_000, 2_000]);
@@ -319,10 +322,8 @@ fn window_can_keep_only_what_the_user_said() {
 #[test]
 fn fold_free_says_how_much_a_fold_must_free() {
     let folds = |free: &str| {
-        let mut talk = Talk::new(
-            &format!("stages = [\"window\"]\n[fold]\nfree = \"{free}\"\n[window]\ntokens = \"100%\""),
-            1_000,
-        );
+        let mut talk =
+            Talk::new(&format!("stages = [\"window\"]\n[fold]\nfree = \"{free}\"\n[window]\ntokens = \"100%\""), 1_000);
         let said = |at: usize| Message::text_of(Role::User, format!("{at} {}", "word ".repeat(40)));
         (0..60).filter(|&at| matches!(talk.say(vec![said(at)]), Action::Fold { .. })).count()
     };

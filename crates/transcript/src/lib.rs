@@ -12,5 +12,5 @@ mod transcript;
 pub mod write;
 
 pub use error::TranscriptError;
-pub use read::{Notice, Report, Source, read};
+pub use read::{MESSAGES, Notice, Report, Source, format_of, read};
 pub use transcript::{Compaction, Entry, Standing, Transcript, Usage};

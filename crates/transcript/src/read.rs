@@ -50,6 +50,9 @@ pub struct Report {
     pub notices: Vec<Notice>,
 }
 
+/// The format of lists of messages and request bodies, as providers take them.
+pub const MESSAGES: &str = format::MESSAGES;
+
 /// How many lines are looked at to tell the format.
 const LOOK: usize = 200;
 
@@ -75,6 +78,22 @@ pub fn read(source: &Source, mut visit: impl FnMut(Transcript) -> ControlFlow<()
         reading.document(&mut report, &mut emit)?;
     }
     Ok(report)
+}
+
+/// The name of a file's format, as [`Report::format`] gives it.
+///
+/// # Errors
+/// When the file cannot be read, or is of no known format.
+pub fn format_of(source: &Source) -> Result<&'static str, TranscriptError> {
+    let reading = Reading { source };
+    if reading.database()?.is_some() {
+        Ok(format::agents_sqlite::NAME)
+    } else if reading.is_lines()? {
+        Ok(reading.recognise()?.name())
+    } else {
+        let text = reading.whole()?;
+        Ok(format::document_name(&text))
+    }
 }
 
 struct Reading<'a> {

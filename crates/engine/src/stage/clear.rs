@@ -43,10 +43,12 @@ impl Stage for Clear {
 
 /// The message without the contents of its results, or `None` when they are short already.
 fn cleared(message: &Message) -> Option<Message> {
-    let is_long = |parts: &[Part]| parts.iter().any(|part| match &part.body {
-        Body::Text(text) => text.len() > 2 * CLEARED.len(),
-        _ => true,
-    });
+    let is_long = |parts: &[Part]| {
+        parts.iter().any(|part| match &part.body {
+            Body::Text(text) => text.len() > 2 * CLEARED.len(),
+            _ => true,
+        })
+    };
     message.results().any(|result| is_long(&result.parts)).then(|| {
         let mut bare = message.clone();
         bare.form = Form::Changed;

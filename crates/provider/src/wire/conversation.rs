@@ -194,6 +194,12 @@ impl Conversation {
         }
     }
 
+    /// A conversation that did not come as JSON of a wire.
+    #[must_use]
+    pub fn of(wire: Wire, id: String, model: Option<String>, messages: Vec<Message>, tools: Vec<Tool>) -> Self {
+        Self { id: Some(id), model, messages, tools, ..Self::empty(wire) }
+    }
+
     fn push(&mut self, message: Message, reader: Reader) {
         let at = self.messages.len();
         self.warnings.extend(reader.oddities.into_iter().map(|(oddity, text)| Warning::at(at, oddity, text)));

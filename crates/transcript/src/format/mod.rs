@@ -19,6 +19,8 @@ use waterline::json::Fields;
 
 use crate::transcript::Transcript;
 
+pub(crate) use wire::NAME as MESSAGES;
+
 /// A file of lines, taken in one line after the other.
 pub(crate) trait Lines {
     /// The name of the format.
@@ -67,6 +69,13 @@ pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcri
         Some((name, found)) => Ok((name, found?)),
         None => wire::document(text),
     }
+}
+
+/// The format of a document; what no other format knows may be a list of messages.
+pub(crate) fn document_name(text: &Arc<String>) -> &'static str {
+    let fields = Fields::parse(text).unwrap_or_default();
+    let known = DOCUMENTS.iter().find(|(_, document)| document(&fields, text).is_some());
+    known.map_or(wire::NAME, |(name, _)| name)
 }
 
 /// The names of all formats.

@@ -10,7 +10,7 @@ use waterline_provider::wire::{self, Conversation};
 use super::Lines;
 use crate::transcript::{Compaction, Entry, Transcript, Usage};
 
-pub(super) const NAME: &str = "messages";
+pub(crate) const NAME: &str = "messages";
 
 /// One conversation a line.
 struct Bodies {
