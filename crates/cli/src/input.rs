@@ -96,7 +96,9 @@ impl Input {
         let mut found = Vec::new();
         let report = waterline_transcript::read(&source, |transcript| {
             let Transcript { wire, id, model, entries, tools, .. } = transcript;
-            let messages = entries.into_iter().map(|entry| entry.message).collect();
+            // What the program wrote in place of messages it had cut is not needed: they are there.
+            let said = entries.into_iter().filter(|entry| !entry.is_summary);
+            let messages = said.map(|entry| entry.message).collect();
             found.push(Conversation::of(wire, id, model, messages, tools));
             ControlFlow::Continue(())
         });

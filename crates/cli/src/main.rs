@@ -1,6 +1,7 @@
 //! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one file a command.
 
 mod command;
+mod files;
 mod input;
 mod sessions;
 mod settings;
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("waterline: {error:#}");
+            anstream::eprintln!("waterline: {}", show::lines(&format!("{error:#}")));
             ExitCode::from(2)
         }
     }

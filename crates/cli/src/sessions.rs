@@ -17,11 +17,21 @@ const NOTICES: usize = 10;
 /// A file, or standard input for `-`.
 pub fn source(name: &str) -> Result<Source> {
     if name != "-" {
-        return Ok(Source::File(PathBuf::from(name)));
+        return of_file(Path::new(name));
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
     Ok(Source::Bytes("standard input".to_owned(), bytes))
+}
+
+/// A file as it is; a pipe or a device can be read only once, and is.
+pub fn of_file(path: &Path) -> Result<Source> {
+    let cannot = || format!("cannot open {}", path.display());
+    if std::fs::metadata(path).with_context(cannot)?.is_file() {
+        return Ok(Source::File(path.to_owned()));
+    }
+    let bytes = std::fs::read(path).with_context(cannot)?;
+    Ok(Source::Bytes(path.display().to_string(), bytes))
 }
 
 /// The files themselves, and for a folder every file below it that may hold sessions.

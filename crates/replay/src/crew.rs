@@ -1,8 +1,8 @@
 //! Many conversations on all cores, with a bounded number of them in memory, and results in the order of the input.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex};
 
 use waterline_transcript::Transcript;
 
@@ -26,44 +26,51 @@ pub struct Done {
     pub id: String,
     /// What each policy did with it, policy by policy and window by window.
     pub outcomes: Vec<Outcome>,
-    /// What `record` made of its contexts.
-    pub record: String,
 }
 
-/// Writes down a context, if somebody wants them all.
-pub type Record = dyn Fn(&Context<'_>, &mut String) + Sync;
+/// Is shown every context, by several threads at once.
+pub type Watch<'a> = dyn Fn(&Context<'_>) + Sync + 'a;
 
 /// Replays what `produce` hands over, on so many threads, and gives the results to `collect` in the same order.
+///
+/// # Errors
+/// What `produce` fails with.
 pub fn replay_all<E: Send>(
     setup: &Setup,
     threads: usize,
-    record: Option<&Record>,
+    watch: &Watch<'_>,
     produce: impl FnOnce(&mut dyn FnMut(Job)) -> Result<(), E> + Send,
     mut collect: impl FnMut(Done),
 ) -> Result<(), E> {
     let (job_in, job_out) = sync_channel::<(usize, Job)>(threads);
     let (done_in, done_out) = sync_channel::<(usize, Done)>(threads);
-    let jobs = Mutex::new(job_out);
+    // The workers own it: should they all die, whoever sends is told.
+    let jobs = Arc::new(Mutex::new(job_out));
     std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (jobs, done_in) = (Arc::clone(&jobs), done_in.clone());
+            scope.spawn(move || {
+                while let Some((number, job)) = next(&jobs) {
+                    if done_in.send((number, work(job, setup, watch))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop((jobs, done_in));
         let reader = scope.spawn(move || {
             let mut number = 0;
             produce(&mut |job| {
-                // Nobody listens any more only when every worker has died; then there is nothing left to do.
+                // Nobody takes it any more only when every worker has died; the scope passes their panic on.
                 let _ = job_in.send((number, job));
                 number += 1;
             })
         });
-        for _ in 0..threads {
-            let (jobs, done_in) = (&jobs, done_in.clone());
-            scope.spawn(move || {
-                while let Some((number, job)) = next(jobs) {
-                    let _ = done_in.send((number, work(job, setup, record)));
-                }
-            });
-        }
-        drop(done_in);
         in_order(&done_out, &mut collect);
-        reader.join().unwrap_or(Ok(()))
+        match reader.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     })
 }
 
@@ -71,15 +78,9 @@ fn next(jobs: &Mutex<Receiver<(usize, Job)>>) -> Option<(usize, Job)> {
     jobs.lock().ok()?.recv().ok()
 }
 
-fn work(job: Job, setup: &Setup, record: Option<&Record>) -> Done {
+fn work(job: Job, setup: &Setup, watch: &Watch<'_>) -> Done {
     let id = job.transcript.id.clone();
-    let mut text = String::new();
-    let outcomes = replay(job.transcript, setup, |context| {
-        if let Some(record) = record {
-            record(context, &mut text);
-        }
-    });
-    Done { dataset: job.dataset, id, outcomes, record: text }
+    Done { dataset: job.dataset, id, outcomes: replay(job.transcript, setup, watch) }
 }
 
 /// Sums of fractions depend on their order: results that come early wait for their turn.

@@ -13,7 +13,7 @@ pub struct Lost {
     pub needed: usize,
     /// The tool that was called.
     pub tool: String,
-    /// The fold that dropped it; `None` when it was cut before it was first sent.
+    /// The fold after which the context no longer showed it; `None` when it was cut before it was first sent.
     pub fold: Option<Fold>,
 }
 

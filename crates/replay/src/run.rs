@@ -27,6 +27,8 @@ pub struct Setup {
     pub model: Option<String>,
     /// The way of counting; else the model's.
     pub method: Option<Method>,
+    /// Whether to find out what was forgotten, and which fold dropped it.
+    pub trace: bool,
     /// Whether to note what each fold could have listed and what was needed of it, for training.
     pub learn: bool,
 }
@@ -44,7 +46,7 @@ pub struct Outcome {
     pub calls: Vec<CallFigures>,
     /// Each fold.
     pub folds: Vec<Fold>,
-    /// Each value that was forgotten.
+    /// Each value that was forgotten, where that was asked for.
     pub lost: Vec<Lost>,
     /// What each fold could have listed, and what was needed of it.
     pub lessons: Vec<Lesson>,
@@ -93,7 +95,7 @@ pub fn replay(transcript: Transcript, setup: &Setup, mut watch: impl FnMut(&Cont
     let needs = Needs::of(&entries.iter().map(|entry| &entry.message).collect::<Vec<_>>());
     let mut tracks: Vec<Track<'_>> = Vec::new();
     for policy in &setup.policies {
-        tracks.extend(setup.windows.iter().map(|&window| Track::new(policy, window, model, setup.learn)));
+        tracks.extend(setup.windows.iter().map(|&window| Track::new(policy, window, model, setup)));
     }
     let mut walk = Walk::new(counter, tools, transcript.wire);
     let indices: Vec<usize> = entries.iter().map(|entry| entry.index).collect();

@@ -14,7 +14,7 @@ use waterline_provider::wire;
 use crate::lesson::Lesson;
 use crate::lost::{Fold, Lost};
 use crate::price::Bill;
-use crate::run::{CallFigures, Outcome};
+use crate::run::{CallFigures, Outcome, Setup};
 use crate::tally::Tally;
 use crate::walk::{Call, Walk};
 
@@ -26,8 +26,8 @@ pub(crate) struct Track<'a> {
     model: &'a Model,
     generation: Generation,
     seen: Sight,
-    /// The fold that dropped a message.
-    dropped: FxHashMap<usize, usize>,
+    /// By value, the fold after which the context no longer showed it; only where that was asked for.
+    gone: Option<FxHashMap<usize, usize>>,
     tally: Tally,
     calls: Vec<CallFigures>,
     folds: Vec<Fold>,
@@ -46,19 +46,19 @@ struct Sight {
 }
 
 impl<'a> Track<'a> {
-    pub(crate) fn new(policy: &'a Policy, window: usize, model: &'a Model, learn: bool) -> Self {
+    pub(crate) fn new(policy: &'a Policy, window: usize, model: &'a Model, setup: &Setup) -> Self {
         Self {
             policy,
             window,
             model,
             generation: Generation::new(),
             seen: Sight::default(),
-            dropped: FxHashMap::default(),
+            gone: setup.trace.then(FxHashMap::default),
             tally: Tally { conversations: 1, ..Tally::default() },
             calls: Vec::new(),
             folds: Vec::new(),
             lost: Vec::new(),
-            lessons: learn.then(Vec::new),
+            lessons: setup.learn.then(Vec::new),
             sent: 0,
         }
     }
@@ -80,7 +80,7 @@ impl<'a> Track<'a> {
         });
         let is_fold = matches!(next.action, Action::Fold { .. });
         let mut bill = self.summary_call(&next, call);
-        let same = self.freeze(walk, next, call.index);
+        let same = self.freeze(walk, next, call);
         let all = self.generation.tokens() + walk.tools();
         let prompt = call.prices.prompt(same.min(all), all, call.is_cold);
         bill.add(prompt);
@@ -102,7 +102,7 @@ impl<'a> Track<'a> {
     }
 
     /// Takes in the plan; the tokens of the prefix that the last prompt had too.
-    fn freeze(&mut self, walk: &Walk, next: Plan, before: usize) -> usize {
+    fn freeze(&mut self, walk: &Walk, next: Plan, call: &Call<'_>) -> usize {
         let Action::Fold { from, .. } = next.action else {
             let start = self.generation.slots().len();
             self.generation.freeze(&walk.history, next);
@@ -110,7 +110,7 @@ impl<'a> Track<'a> {
             return self.sent;
         };
         let old: Vec<View> = views(&self.generation).cloned().collect();
-        let was_whole = std::mem::take(&mut self.seen).whole;
+        let was_seen = std::mem::take(&mut self.seen);
         self.generation.freeze(&walk.history, next);
         self.seen.take(walk, self.generation.slots());
         if let Some(lessons) = &mut self.lessons {
@@ -118,9 +118,18 @@ impl<'a> Track<'a> {
         }
         self.tally.folds += 1;
         let number = self.folds.len() + 1;
-        self.folds.push(Fold { number, before, from, to: self.generation.tokens() + walk.tools() });
-        for (message, _) in was_whole.iter().enumerate().filter(|(at, was)| **was && !self.seen.is_whole(*at)) {
-            self.dropped.insert(message, number);
+        let to = self.generation.tokens() + walk.tools();
+        self.folds.push(Fold { number, before: call.index, from, to });
+        if let Some(gone) = &mut self.gone {
+            let places = |value: usize| call.needs.places_before(value, walk.history.len());
+            for (value, text) in call.needs.values.iter().enumerate().filter(|(value, _)| !places(*value).is_empty()) {
+                if was_seen.shows(text, places(value)) && !self.seen.shows(text, places(value)) {
+                    gone.insert(value, number);
+                }
+            }
+        }
+        if self.sent == 0 {
+            return 0;
         }
         let same = old.iter().zip(views(&self.generation)).take_while(|(a, b)| is_same(a, b));
         walk.tools() + same.map(|(view, _)| view.tokens(&walk.history)).sum::<usize>()
@@ -143,7 +152,7 @@ impl<'a> Track<'a> {
                     figures.retained += 1;
                 } else {
                     missing += 1;
-                    self.note_lost(walk, call, text, places, &tool.tool);
+                    self.note_lost(walk, call, value, &tool.tool);
                 }
             }
             self.tally.calls += 1;
@@ -160,13 +169,13 @@ impl<'a> Track<'a> {
         self.calls.push(figures);
     }
 
-    fn note_lost(&mut self, walk: &Walk, call: &Call<'_>, value: &str, places: &[usize], tool: &str) {
-        let Some(&seen) = places.last() else { return };
-        let fold = places.iter().rev().find_map(|place| self.dropped.get(place));
-        let fold = fold.and_then(|&number| self.folds.get(number - 1)).copied();
+    fn note_lost(&mut self, walk: &Walk, call: &Call<'_>, value: usize, tool: &str) {
+        let Some(gone) = &self.gone else { return };
+        let Some(seen) = call.needs.last_place(value, walk.history.len()) else { return };
+        let fold = gone.get(&value).and_then(|&number| self.folds.get(number - 1)).copied();
+        let Some(value) = call.needs.values.get(value).cloned() else { return };
         let index = |at: usize| call.indices.get(at).copied().unwrap_or(at);
-        let by = walk.history.source(seen).map_or_else(String::new, |message| speaker(walk, message));
-        let value = value.to_owned();
+        let by = walk.history.source(seen).map_or_else(String::new, |message| speaker(walk, seen, message));
         self.lost.push(Lost { value, seen: index(seen), by, needed: call.index, tool: tool.to_owned(), fold });
     }
 
@@ -254,9 +263,9 @@ fn is_same(a: &View, b: &View) -> bool {
 }
 
 /// Who said a message: the tool, where it is a result.
-fn speaker(walk: &Walk, message: &Message) -> String {
+fn speaker(walk: &Walk, at: usize, message: &Message) -> String {
     let called = message.results().next().and_then(|result| {
-        let calls = (0..walk.history.len()).rev().filter_map(|at| walk.history.source(at)).flat_map(Message::calls);
+        let calls = (0..at).rev().filter_map(|at| walk.history.source(at)).flat_map(Message::calls);
         calls.into_iter().find(|call| call.id == result.call_id).map(|call| call.name.clone())
     });
     called.unwrap_or_else(|| message.role.name().to_owned())

@@ -54,11 +54,18 @@ fn leaves(value: &Value, visit: &mut impl FnMut(&str)) {
 }
 
 fn take(text: &str, found: &mut Vec<String>) {
+    if text.chars().nth(LONGEST).is_some() {
+        return;
+    }
+    let is_word = |word: &&str| match word.chars().any(is_cjk) {
+        true => word.chars().count() >= SHORTEST_CJK,
+        false => value::kind(word).is_some(),
+    };
     if text.chars().any(is_cjk) {
         let words = text.split(|c: char| c.is_whitespace() || "，。；、,;".contains(c));
-        found.extend(words.filter(|word| word.chars().count() >= SHORTEST_CJK).map(str::to_owned));
-    } else if text.chars().nth(LONGEST).is_none() {
-        found.extend(value::words(text).filter(|word| value::kind(word).is_some()).map(str::to_owned));
+        found.extend(words.filter(is_word).map(str::to_owned));
+    } else {
+        found.extend(value::words(text).filter(is_word).map(str::to_owned));
     }
 }
 
@@ -86,6 +93,7 @@ mod tests {
 
     #[test]
     fn chinese_names_are_values() {
-        assert_eq!(of_arguments(r#"{"名称":"北京饭店，故宫"}"#), ["北京饭店"]);
+        assert_eq!(of_arguments(r#"{"名称":"北京饭店，故宫 hotel src/a.rs"}"#), ["src/a.rs", "北京饭店"]);
+        assert_eq!(of_arguments(&format!(r#"{{"content":"{}"}}"#, "// 计算潮汐窗口 const alpha ".repeat(30))), [""; 0]);
     }
 }

@@ -35,6 +35,7 @@ fn setup(policies: &[&str], windows: &[usize]) -> Setup {
         prices: Prices::named("cached").unwrap(),
         model: None,
         method: Some(Method::Chars4),
+        trace: true,
         learn: false,
     }
 }
@@ -117,11 +118,19 @@ fn the_number_of_threads_changes_nothing() {
         let mut report = Report::new(&setup, vec!["a".into(), "b".into()]);
         let produce = |emit: &mut dyn FnMut(Job)| {
             for at in 0..9 {
-                emit(Job { dataset: at % 2, transcript: transcript(&format!("t{at}")) });
+                let mut one = transcript(&format!("t{at}"));
+                one.entries.truncate(6 + 2 * at);
+                emit(Job { dataset: at % 2, transcript: one });
             }
             Ok::<(), ()>(())
         };
-        replay_all(&setup, threads, None, produce, |done| report.add(done)).unwrap();
+        let mut order = Vec::new();
+        let collect = |done: waterline_replay::crew::Done| {
+            order.push(done.id.clone());
+            report.add(done);
+        };
+        replay_all(&setup, threads, &|_| {}, produce, collect).unwrap();
+        assert_eq!(order, (0..9).map(|at| format!("t{at}")).collect::<Vec<_>>());
         report.totals().chain(report.rows()).map(|row| format!("{row:?}")).collect::<Vec<_>>()
     };
     assert_eq!(rows(1), rows(4));
@@ -137,9 +146,21 @@ fn the_page_is_complete_in_itself() {
         emit(Job { dataset: 0, transcript: transcript("<script>alert(1)</script>") });
         Ok::<(), ()>(())
     };
-    replay_all(&setup, 1, None, produce, |done| report.add(done)).unwrap();
+    replay_all(&setup, 1, &|_| {}, produce, |done| report.add(done)).unwrap();
     let page = waterline_replay::page::write(&report);
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains("http"));
     assert!(page.contains("prefers-color-scheme: dark") && !page.contains("{{"));
     assert_eq!(page.matches("<svg").count(), 3 + 4);
+}
+
+/// A fold teaches what it could have listed, and what was needed of that.
+#[test]
+fn folds_are_lessons() {
+    let setup = Setup { learn: true, ..setup(&["auto"], &[1_000]) };
+    let found = replay(transcript("one"), &setup, |_| {});
+    let lessons = &found[0].lessons;
+    assert_eq!(lessons.len(), found[0].folds.len());
+    let needed: u32 = lessons.iter().flat_map(|lesson| &lesson.needed).sum();
+    assert_eq!(needed, 1, "the order id, once, by the last call");
+    assert!(lessons.last().unwrap().teaches() && lessons.last().unwrap().room > 0.0);
 }

@@ -138,11 +138,12 @@ fn claude_code_sub_agents_are_conversations_of_their_own() {
 fn a_broken_line_is_reported_and_skipped() {
     let lines = [
         claude("u1", "", &user("\"first\"")),
-        r#"{"uuid":"x","parentUu"#.to_owned(),
-        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#)),
+        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#)).replace("\"}]", "\"}"),
+        claude("u2", "a1", &user("\"second\"")),
+        claude("a2", "u2", &said("m2", r#"{"type":"text","text":"answer"}"#)),
     ];
     let (found, report) = all(&lines.join("\n"));
-    assert_eq!(story(&found[0]), "H A");
+    assert_eq!(found.iter().map(story).collect::<Vec<_>>(), ["H H A"], "the way goes on behind the gap");
     assert_eq!(report.notices.len(), 1);
     assert_eq!(report.notices[0].line, Some(2));
 }
@@ -352,7 +353,10 @@ fn langgraph_histories_are_put_together() {
         format!("[{},{},{}]", state(3, &[summary]), state(2, &[human("1", ""), ai]), state(1, &[human("1", "")]));
     let found = one(&history);
     assert_eq!(story(&found), "H A H");
-    assert_eq!((found.compactions.len(), found.entries[2].is_summary), (1, true));
+    assert_eq!((found.compactions[0].at, found.entries[2].is_summary), (2, true));
+    let bare = |count: usize| (0..count).map(|at| format!(r#"{{"type":"human","content":"q {at}"}}"#)).collect::<Vec<_>>();
+    let history = format!("[{},{},{}]", state(3, &bare(3)), state(2, &bare(2)), state(1, &bare(1)));
+    assert_eq!(story(&one(&history)), "H H H", "messages without an id are known by their place");
 }
 
 #[test]

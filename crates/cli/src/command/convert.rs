@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use waterline_transcript::write::{self, Format};
 use waterline_transcript::{Source, Standing, Transcript};
 
+use crate::files::Output;
 use crate::input::raw_output;
 use crate::sessions;
 use crate::show::number;
@@ -69,19 +70,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file appears when it is complete, so that a failure leaves neither half of one nor an old one damaged.
 fn to_file(arguments: &Arguments, input: &Source, path: &Path) -> Result<Tally> {
-    if path.exists() && !arguments.force {
+    if path.is_file() && !arguments.force {
         bail!("{} is there already; `--force` writes over it", path.display());
     }
-    let cannot = || format!("cannot write {}", path.display());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
-    let mut out = std::io::BufWriter::new(file.as_file_mut());
-    let tally = convert(arguments, input, &mut out)?;
-    out.flush().with_context(cannot)?;
-    drop(out);
-    file.persist(path).with_context(cannot)?;
+    let mut file = Output::create(path, &[PathBuf::from(&arguments.input)])?;
+    let tally = convert(arguments, input, &mut file)?;
+    file.finish()?;
     Ok(tally)
 }
 

@@ -34,7 +34,7 @@ fn row(row: &Row<'_>) -> Value {
         "policy": row.policy, "window": row.window, "dataset": row.dataset, "conversations": tally.conversations,
         "calls": tally.calls, "values": tally.values, "retained": rounded(tally.retained(), 5),
         "calls_intact": rounded(tally.calls_intact(), 5), "tokens_mean": rounded(tally.tokens_mean(), 1),
-        "tokens_max": tally.tokens_max, "folds": tally.folds, "cached_share": rounded(tally.bill.cached_share(), 5),
+        "tokens_max": tally.tokens_max, "verbatim_share": rounded(tally.verbatim_share(), 5), "folds": tally.folds, "cached_share": rounded(tally.bill.cached_share(), 5),
         "cost": rounded(tally.cost(), 5), "invalid": tally.invalid, "over": tally.over,
     })
 }
@@ -93,11 +93,12 @@ struct Column {
     rank: Option<fn(&Tally) -> f64>,
 }
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     Column { head: "retained", cell: |tally| percent(tally.retained()), rank: Some(Tally::retained) },
     Column { head: "intact", cell: |tally| percent(tally.calls_intact()), rank: Some(Tally::calls_intact) },
     Column { head: "tokens", cell: |tally| number(whole(tally.tokens_mean())), rank: None },
     Column { head: "most", cell: |tally| number(tally.tokens_max), rank: None },
+    Column { head: "verbatim", cell: |tally| percent(tally.verbatim_share()), rank: None },
     Column { head: "folds", cell: |tally| number(tally.folds), rank: None },
     Column {
         head: "cached",

@@ -199,7 +199,8 @@ pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let joints = word.match_indices(['/', '.', ':']).map(|(at, _)| at).filter(|&at| at > 0);
     let ends = joints.flat_map(move |at| [word.get(at + 1..), word.get(..at)]).flatten();
     let names = word.split(['/', '.', ':', '#', '@']);
-    ends.chain(names).filter(move |piece| piece.len() >= SHORTEST && piece.len() < word.len())
+    // Nothing longer is ever a value, and what is no word (encoded data) has joints without number.
+    ends.chain(names).filter(move |piece| (SHORTEST..word.len().min(LONGEST * 4)).contains(&piece.len()))
 }
 
 /// The words that a value is made of, as hashes without regard to case: `RemediationCard.tsx` has three.

@@ -14,7 +14,8 @@ use crate::summary::Note;
 /// Folds the whole history.
 pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Plan {
     // A fold that the window forces frees enough too, so that the next message does not force another one.
-    let free = input.policy.fold.free.at_least(before.saturating_sub(room.fixed)).min(before);
+    let foldable = before.saturating_sub(room.fixed);
+    let free = input.policy.fold.free.at_least(foldable).min(foldable / 2);
     let mut goal = *room;
     if before > room.window {
         goal.window = room.window.min(before - free);
@@ -169,7 +170,7 @@ fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wan
     let share = room.low - low_without_note(draft);
     let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
     let note = Note::write(draft, settings, input.summaries, budget.min(most));
-    let wanted = note.as_ref().filter(|note| settings.mode != Mode::Digest && !note.is_made).map(|note| Wanted {
+    let wanted = note.as_ref().filter(|note| settings.mode != Mode::Digest && !note.is_made && !note.sources.is_empty()).map(|note| Wanted {
         sources: note.sources.clone(),
         max_tokens: room.tokens(settings.max),
         mode: settings.mode,

@@ -70,7 +70,7 @@ impl Note {
         let wanted = |_: &str, seen: &ledger::Seen| !shows_whole(draft, seen.last);
         let ledger_room = ledger_room.min(room.saturating_sub(spent));
         let (ledger, listed) = ledger::write((history.values(), draft.weights), counter, ledger_room, &shown, wanted);
-        if text.is_empty() && ledger.is_empty() || atoms.is_empty() && ledger.is_empty() {
+        if ledger.is_empty() && (text.is_empty() || atoms.is_empty()) {
             return None;
         }
         let said = match counter.text(&ledger) {

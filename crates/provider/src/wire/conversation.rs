@@ -61,6 +61,12 @@ pub fn parse(text: &Arc<String>, wire: Option<Wire>) -> Result<Conversation, Par
     }
 }
 
+/// Tool definitions as a wire writes them; nothing where there are none.
+#[must_use]
+pub fn tools(wire: Wire, tools: &[Tool]) -> Option<String> {
+    (!tools.is_empty()).then(|| format(wire).write_tools(tools))
+}
+
 /// A request body of these fields, a context and tool definitions.
 #[must_use]
 pub fn body<'a>(
@@ -73,7 +79,7 @@ pub fn body<'a>(
     let system = context.system.as_ref().zip(target.system_fields().first());
     let system = system.map(|(json, name)| (*name, json.as_str().to_owned()));
     let list = [(target.list_field(), json::array(context.texts()))];
-    let tools = (!tools.is_empty()).then(|| ("tools", target.write_tools(tools)));
+    let tools = self::tools(wire, tools).map(|tools| ("tools", tools));
     json::object(fields.into_iter().chain(system).chain(list).chain(tools))
 }
 

@@ -91,7 +91,9 @@ fn add(found: &mut Transcript, step: &Value, after_cut: &mut bool) {
         Role::Assistant => Message::new(role, answer(step, said)),
         // The text of a cut stands among its results, or in the step behind it.
         _ if is_cut => {
-            let summary: Vec<Part> = results.iter().flat_map(|result| parts(&result["content"])).collect();
+            let told = if step["source"] == "agent" { said } else { Vec::new() };
+            let summary: Vec<Part> =
+                told.into_iter().chain(results.iter().flat_map(|result| parts(&result["content"]))).collect();
             *after_cut = summary.is_empty();
             Message::new(role, summary)
         }

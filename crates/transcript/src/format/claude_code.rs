@@ -66,8 +66,13 @@ impl Lines for Session {
             return Ok(Vec::new());
         };
         let message = match event["type"].as_str() {
-            Some("user" | "assistant") if event["isApiErrorMessage"] != true => message_of(text)?,
-            _ => None,
+            Some("user" | "assistant") if event["isApiErrorMessage"] != true => message_of(text),
+            _ => Ok(None),
+        };
+        // A line whose message cannot be read is still a step on the way.
+        let (message, refused) = match message {
+            Ok(message) => (message, None),
+            Err(refused) => (None, Some(refused)),
         };
         let said = &event["message"];
         if self.model.is_none() {
@@ -87,7 +92,7 @@ impl Lines for Session {
         };
         self.places.insert(node.uuid.clone(), self.nodes.len());
         self.nodes.push(node);
-        Ok(Vec::new())
+        refused.map_or(Ok(Vec::new()), Err)
     }
 
     fn finish(self: Box<Self>) -> Vec<Transcript> {
@@ -144,12 +149,13 @@ impl Session {
         self.nodes.get(at)?.message.as_ref()
     }
 
-    /// What a line hangs on. Where a compaction names a line that the file does not have, the last message before it.
+    /// What a line hangs on. Where it names a line that the file does not have, because that line is broken or a compaction
+    /// names one of elsewhere, the last message before it.
     fn parent_of(&self, at: usize, members: &[usize]) -> Option<usize> {
         let node = self.nodes.get(at)?;
         let named = node.parent.as_ref().and_then(|parent| self.places.get(parent)).copied();
         let before = || members.get(members.partition_point(|&member| member < at).checked_sub(1)?).copied();
-        named.or_else(|| node.compaction.as_ref().and_then(|_| before()))
+        named.or_else(|| node.parent.as_ref().and_then(|_| before()))
     }
 
     /// The ways that were left: messages outside the main one, each with the way it left.

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use waterline::json::Fields;
-use waterline::message::{Message, Part, Role, Wire};
+use waterline::message::{Body, Message, Part, Role, Wire};
 
 use super::Lines;
 use super::parts::{call, count, picture, result, text, thinking, time, word};
@@ -18,8 +18,11 @@ pub(super) const NAME: &str = "gemini-cli";
 struct Session {
     head: Value,
     messages: Vec<Value>,
-    /// Messages that a rewritten list no longer has, with the place where it was rewritten.
-    rewritten: Option<usize>,
+    places: FxHashMap<String, usize>,
+    /// How many messages the program's own list has; all, until it is rewritten.
+    listed: usize,
+    /// The places at which the program rewrote its list to a shorter one.
+    cuts: Vec<usize>,
 }
 
 /// Lines begin with a header.
@@ -34,7 +37,7 @@ pub(super) fn document(fields: &Fields<'_>, text: &Arc<String>) -> Option<Result
     is_one.then(|| {
         let head: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let messages = head["messages"].as_array().cloned().unwrap_or_default();
-        Ok(vec![Session { head, messages, rewritten: None }.transcript()])
+        Ok(vec![Session { head, messages, ..Session::default() }.transcript()])
     })
 }
 
@@ -45,15 +48,10 @@ impl Lines for Session {
 
     fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
-        let place = |id: &Value| self.messages.iter().position(|message| message["id"] == *id);
         if let Some(target) = value.get("$rewindTo") {
-            let at = place(target).unwrap_or(0);
-            self.messages.truncate(at);
-        } else if value["id"].is_string() {
-            match place(&value["id"]) {
-                Some(at) => self.messages.splice(at..=at, [value]).for_each(drop),
-                None => self.messages.push(value),
-            }
+            self.rewind(text(target).and_then(|id| self.places.get(id)).copied().unwrap_or(0));
+        } else if let Some(id) = word(&value["id"]) {
+            self.put(id, value);
         } else if let Some(set) = value.get("$set") {
             if let Some(list) = set["messages"].as_array() {
                 self.rewrite(list);
@@ -70,15 +68,38 @@ impl Lines for Session {
 }
 
 impl Session {
+    /// A message is written again whenever it changes; it keeps its place.
+    fn put(&mut self, id: String, message: Value) {
+        match self.places.get(&id).and_then(|&at| self.messages.get_mut(at)) {
+            Some(known) => *known = message,
+            None => {
+                self.places.insert(id, self.messages.len());
+                self.messages.push(message);
+                self.listed += 1;
+            }
+        }
+    }
+
+    fn rewind(&mut self, at: usize) {
+        self.listed = self.listed.saturating_sub(self.messages.len() - at);
+        self.messages.truncate(at);
+        self.places.retain(|_, place| *place < at);
+        self.cuts.retain(|&cut| cut < at);
+    }
+
     /// The program rewrote its list. What was said stays; what is new in the list comes behind it.
     fn rewrite(&mut self, list: &[Value]) {
-        let known: FxHashSet<String> = self.messages.iter().filter_map(|message| word(&message["id"])).collect();
-        let kept = list.iter().filter(|message| text(&message["id"]).is_some_and(|id| known.contains(id))).count();
-        if kept < self.messages.len() {
-            self.rewritten = Some(self.messages.len());
+        if list.len() < self.listed {
+            self.cuts.push(self.messages.len());
         }
-        let new = list.iter().filter(|message| text(&message["id"]).is_none_or(|id| !known.contains(id)));
-        self.messages.extend(new.cloned());
+        for message in list {
+            match word(&message["id"]) {
+                Some(id) if self.places.contains_key(&id) => {}
+                Some(id) => self.put(id, message.clone()),
+                None => self.messages.push(message.clone()),
+            }
+        }
+        self.listed = list.len();
     }
 
     fn transcript(self) -> Transcript {
@@ -88,7 +109,7 @@ impl Session {
         }
         let mut answered: FxHashSet<String> = FxHashSet::default();
         for (at, message) in self.messages.iter().enumerate() {
-            if self.rewritten == Some(at) {
+            if self.cuts.contains(&at) {
                 found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
             }
             found.model = found.model.or_else(|| word(&message["model"]));
@@ -99,7 +120,7 @@ impl Session {
                 if let Some(entry) = found.push(said) {
                     entry.time = time;
                     entry.usage = if is_answer { usage(&message["tokens"]) } else { None };
-                    entry.is_summary = self.rewritten.is_some_and(|from| at >= from) && is_snapshot(&entry.message);
+                    entry.is_summary = self.cuts.iter().any(|&cut| at >= cut) && is_snapshot(&entry.message);
                 }
             }
         }
@@ -189,12 +210,12 @@ fn answer(id: &Value, response: &Value, failed: bool) -> Part {
 }
 
 fn is_result(part: &Part) -> bool {
-    matches!(part.body, waterline::message::Body::Result(_))
+    matches!(part.body, Body::Result(_))
 }
 
 fn call_id(part: &Part) -> Option<String> {
     match &part.body {
-        waterline::message::Body::Call(call) => Some(call.id.clone()),
+        Body::Call(call) => Some(call.id.clone()),
         _ => None,
     }
 }
@@ -202,7 +223,7 @@ fn call_id(part: &Part) -> Option<String> {
 /// A rewritten list repeats results that the calls carry already.
 fn is_new(part: &Part, answered: &mut FxHashSet<String>) -> bool {
     match &part.body {
-        waterline::message::Body::Result(result) => {
+        Body::Result(result) => {
             result.call_id.is_empty() || answered.insert(result.call_id.clone())
         }
         _ => true,

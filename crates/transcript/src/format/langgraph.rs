@@ -40,22 +40,32 @@ fn states(value: &Value) -> Option<Transcript> {
     let mut known: FxHashMap<String, usize> = FxHashMap::default();
     let mut shown = 0;
     for (state, list) in &states {
-        take_in(&mut found, &mut known, list, time(&state["created_at"]));
         // Fewer messages than before: the program cut its context.
         if list.len() < shown {
             found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
+            shown = 0;
         }
+        take_in(&mut found, &mut known, list, shown, time(&state["created_at"]));
         shown = list.len();
     }
     (!found.entries.is_empty()).then_some(found)
 }
 
-/// A message with a known id replaces the one before; others are added.
-fn take_in(found: &mut Transcript, known: &mut FxHashMap<String, usize>, list: &[Value], time: Option<i64>) {
-    for value in list {
+/// A message with a known id replaces the one before. Without an id, what the last state had as well is known by its place.
+fn take_in(
+    found: &mut Transcript,
+    known: &mut FxHashMap<String, usize>,
+    list: &[Value],
+    shown: usize,
+    time: Option<i64>,
+) {
+    for (at, value) in list.iter().enumerate() {
+        let id = word(&fields(value)["id"]);
+        if id.is_none() && at < shown {
+            continue;
+        }
         let Some(mut entry) = message(value) else { continue };
         entry.time = time;
-        let id = word(&fields(value)["id"]);
         match id.as_ref().and_then(|id| known.get(id)).and_then(|&at| found.entries.get_mut(at)) {
             Some(old) => old.message = entry.message,
             None => {

@@ -91,8 +91,9 @@ impl Session {
                 continue;
             }
             let mut way = Vec::new();
+            let mut met = FxHashSet::default();
             let mut at = Some(leaf);
-            while let Some(here) = at.filter(|here| !way.contains(here)) {
+            while let Some(here) = at.filter(|here| met.insert(*here)) {
                 way.push(here);
                 at = self.nodes.get(here).and_then(|node| places.get(node.parent.as_deref()?)).copied();
             }

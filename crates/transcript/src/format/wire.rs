@@ -1,5 +1,5 @@
 //! Lists of messages and request bodies as the four wires write them, with what research data notes beside messages:
-//! `x.usage` (`in`, `out`), `x.kind`, and `compactions`.
+//! `x.usage` (`in`, `out`, `cached`, `written`), `x.kind`, `x.time`, and `compactions`.
 
 use std::sync::Arc;
 
@@ -56,6 +56,7 @@ pub(super) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcri
 struct Beside {
     usage: Option<Tokens>,
     kind: Option<String>,
+    time: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +64,10 @@ struct Tokens {
     #[serde(rename = "in")]
     prompt: usize,
     out: usize,
+    #[serde(default)]
+    cached: usize,
+    #[serde(default)]
+    written: usize,
 }
 
 #[derive(Deserialize)]
@@ -81,8 +86,8 @@ fn transcript(conversation: Conversation, text: &str, count: usize) -> Transcrip
         let beside = message.extra.iter().find(|(name, _)| name == "x");
         let beside: Beside = beside.and_then(|(_, json)| serde_json::from_str(json).ok()).unwrap_or_default();
         let mut entry = Entry::of(message, at.saturating_sub(conversation.outside));
-        entry.usage =
-            beside.usage.map(|tokens| Usage { prompt: tokens.prompt, output: tokens.out, ..Usage::default() });
+        entry.time = beside.time;
+        entry.usage = beside.usage.map(|Tokens { prompt, out, cached, written }| Usage { prompt, cached, written, output: out });
         entry.is_summary = beside.kind.as_deref() == Some("compact_summary");
         found.entries.push(entry);
     }

@@ -4,15 +4,18 @@
 use serde_json::{Map, Value, json};
 use waterline::message::{Body, Image, Message, Part, Role, ToolResult};
 
+use waterline_provider::wire::Tool;
+
 use crate::transcript::{Entry, Transcript, Usage};
 
 /// The document of a transcript.
 pub(super) fn write(transcript: &Transcript) -> Value {
     let mut steps: Vec<Value> = Vec::new();
     for entry in &transcript.entries {
-        match entry.message.role {
-            Role::Tool => add_results(&mut steps, entry),
-            _ => steps.push(step(entry)),
+        // Results stand in the step that called, whatever message brought them; words beside them are a step of their own.
+        add_results(&mut steps, entry);
+        if entry.message.parts.iter().any(|part| !matches!(part.body, Body::Result(_))) {
+            steps.push(step(entry));
         }
     }
     // The format wants one step at least.
@@ -22,7 +25,7 @@ pub(super) fn write(transcript: &Transcript) -> Value {
     for (at, step) in steps.iter_mut().enumerate() {
         step["step_id"] = json!(at + 1);
     }
-    let tools: Vec<Value> = transcript.tools.iter().map(|tool| definition(&tool.json)).collect();
+    let tools: Vec<Value> = transcript.tools.iter().map(definition).collect();
     let mut agent = json!({"name": "unknown", "version": "unknown"});
     set(&mut agent, "model_name", transcript.model.as_ref().map(|model| json!(model)));
     set(&mut agent, "tool_definitions", (!tools.is_empty()).then_some(Value::Array(tools)));
@@ -35,8 +38,11 @@ pub(super) fn write(transcript: &Transcript) -> Value {
     document
 }
 
-fn definition(json: &str) -> Value {
-    serde_json::from_str(json).ok().filter(Value::is_object).unwrap_or_else(|| json!({}))
+fn definition(tool: &Tool) -> Value {
+    let mut function = json!({"name": tool.name});
+    set(&mut function, "description", tool.description.as_ref().map(|text| json!(text)));
+    set(&mut function, "parameters", tool.schema.as_ref().and_then(|json| serde_json::from_str(json).ok()));
+    json!({"type": "function", "function": function})
 }
 
 fn set(object: &mut Value, name: &str, value: Option<Value>) {
@@ -65,10 +71,6 @@ fn step(entry: &Entry) -> Value {
         let calls: Vec<Value> = calls(message).collect();
         set(&mut step, "tool_calls", (!calls.is_empty()).then_some(Value::Array(calls)));
         set(&mut step, "metrics", entry.usage.map(metrics));
-    } else {
-        // Results that came together with words stay with them.
-        let results: Vec<Value> = message.results().map(|result| self::result(result, false)).collect();
-        set(&mut step, "observation", (!results.is_empty()).then(|| json!({"results": results})));
     }
     timed(step, entry)
 }

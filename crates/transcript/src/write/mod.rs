@@ -1,6 +1,7 @@
 //! Transcripts in the formats that can be written, one JSON object each.
 
 mod atif;
+mod chat;
 
 use std::fmt;
 use std::str::FromStr;
@@ -61,18 +62,22 @@ impl FromStr for Format {
 #[must_use]
 pub fn line(transcript: &Transcript, format: Format) -> String {
     match format {
-        Format::OpenaiChat => conversation(transcript, Wire::OpenaiChat),
-        Format::Anthropic => conversation(transcript, Wire::Anthropic),
+        Format::OpenaiChat => chat::write(transcript),
+        Format::Anthropic => anthropic(transcript),
         Format::Atif => atif::write(transcript).to_string(),
     }
 }
 
-fn conversation(transcript: &Transcript, wire: Wire) -> String {
+fn anthropic(transcript: &Transcript) -> String {
     let messages: Vec<&Message> = transcript.messages().filter(|message| !message.parts.is_empty()).collect();
-    let rendered = wire::render(wire, &messages);
+    let rendered = wire::render(Wire::Anthropic, &messages);
+    json::one_line(&wire::body(Wire::Anthropic, head(transcript), &transcript.tools, &rendered)).into_owned()
+}
+
+/// The fields in front of the messages.
+fn head(transcript: &Transcript) -> impl Iterator<Item = (&'static str, String)> {
     let id = [("id", json::quote(&transcript.id))];
     let parent = transcript.parent.as_ref().map(|parent| ("parent", json::quote(parent)));
     let model = transcript.model.as_ref().map(|model| ("model", json::quote(model)));
-    let fields = id.into_iter().chain(parent).chain(model);
-    json::one_line(&wire::body(wire, fields, &transcript.tools, &rendered)).into_owned()
+    id.into_iter().chain(parent).chain(model)
 }

@@ -1,5 +1,6 @@
 //! `waterline replay`: recorded conversations through policies, side by side.
 
+mod dump;
 mod train;
 mod usage;
 
@@ -9,21 +10,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
+use dump::Dump;
 use indicatif::{ProgressBar, ProgressStyle};
-use waterline::json::one_line;
 use waterline::ledger::Weights;
 use waterline::policy::{PRESETS, Policy};
 use waterline::tokens::Method;
-use waterline_provider::wire;
-use waterline_replay::crew::{Done, Job, replay_all};
+use waterline_replay::crew::{Done, Job, Watch, replay_all};
 use waterline_replay::page;
 use waterline_replay::price::Prices;
 use waterline_replay::report::Report;
 use waterline_replay::run::{Context as Sent, Setup};
-use waterline_transcript::Source;
+use waterline_transcript::Standing;
 
+use crate::files::Output;
 use crate::input::{output, raw_output};
-use crate::show::replay as show;
+use crate::show::{plain, replay as show};
 use crate::{sessions, settings};
 
 /// See what policies cost and forget, on recorded conversations
@@ -109,31 +110,29 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
         prices: prices(&arguments.prices)?,
         model: arguments.what.model.clone(),
         method: arguments.what.tokens,
+        trace: arguments.lost || arguments.html.is_some(),
         learn: false,
     };
     let files = sessions::files(&arguments.what.files)?;
     let names = files.iter().map(|file| file.display().to_string()).collect();
     let mut report = Report::new(&setup, names);
-    let mut dump = arguments.dump.as_ref().map(create).transpose()?;
-    let mut failed = None;
-    let record = dump.is_some().then_some(&write_context as &waterline_replay::crew::Record);
-    each(&setup, &files, arguments.session.as_deref(), record, |done| {
-        if let Some(file) = dump.as_mut().filter(|_| failed.is_none()) {
-            failed = file.write_all(done.record.as_bytes()).err();
+    let create = |path: &Option<PathBuf>| path.as_ref().map(|path| Output::create(path, &files)).transpose();
+    let (page, dump) = (create(&arguments.html)?, create(&arguments.dump)?.map(Dump::new));
+    let watch = |sent: &Sent<'_>| {
+        if let Some(dump) = &dump {
+            dump.write(sent);
         }
-        report.add(done);
-    })?;
-    if let Some(error) = failed {
-        return Err(error).context("cannot write the contexts");
-    }
-    if let Some(mut file) = dump {
-        file.flush().context("cannot write the contexts")?;
+    };
+    each(&setup, &files, arguments.session.as_deref(), &watch, |done| report.add(done))?;
+    if let Some(dump) = dump {
+        dump.finish()?;
     }
     if report.conversations() == 0 {
         bail!("no session with a model call in it{}", arguments.session.as_ref().map_or("", |_| " has that id"));
     }
-    if let Some(path) = &arguments.html {
-        std::fs::write(path, page::write(&report)).with_context(|| format!("cannot write {}", path.display()))?;
+    if let Some(mut file) = page {
+        file.write_all(page::write(&report).as_bytes()).context("cannot write the page")?;
+        file.finish()?;
     }
     let mut out = if arguments.json { raw_output() } else { output() };
     if arguments.json {
@@ -146,11 +145,6 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn create(path: &PathBuf) -> Result<std::io::BufWriter<std::fs::File>> {
-    let file = std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(std::io::BufWriter::new(file))
 }
 
 fn policies(arguments: &Run) -> Result<Vec<Policy>> {
@@ -185,7 +179,7 @@ fn each(
     setup: &Setup,
     files: &[PathBuf],
     session: Option<&str>,
-    record: Option<&waterline_replay::crew::Record>,
+    watch: &Watch<'_>,
     mut collect: impl FnMut(Done),
 ) -> Result<()> {
     let bar = progress(files);
@@ -193,8 +187,10 @@ fn each(
     let read = |emit: &mut dyn FnMut(Job)| -> Result<()> {
         let mut refused = 0;
         for (dataset, file) in files.iter().enumerate() {
-            let read = waterline_transcript::read(&Source::File(file.clone()), |transcript| {
-                if session.is_none_or(|id| transcript.id.starts_with(id)) {
+            let read = waterline_transcript::read(&sessions::of_file(file)?, |transcript| {
+                // A branch repeats what it shares with the session it left.
+                let counts = transcript.role != Standing::Branch || session.is_some();
+                if counts && session.is_none_or(|id| transcript.id.starts_with(id)) {
                     emit(Job { dataset, transcript });
                 }
                 ControlFlow::Continue(())
@@ -205,7 +201,8 @@ fn each(
                 // In a folder there may be files of other kinds.
                 Err(error) if files.len() > 1 => {
                     refused += 1;
-                    bar.suspend(|| anstream::eprintln!("waterline: {error}; skipped"));
+                    let error = anyhow::Error::from(error);
+                    bar.suspend(|| anstream::eprintln!("waterline: {}; skipped", plain(&format!("{error:#}"))));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -213,7 +210,7 @@ fn each(
         if refused == files.len() { Err(anyhow!("no file could be read as sessions")) } else { Ok(()) }
     };
     let mut count = 0_usize;
-    let outcome = replay_all(setup, threads, record, read, |done| {
+    let outcome = replay_all(setup, threads, watch, read, |done| {
         count += 1;
         bar.set_message(format!("{count} sessions"));
         collect(done);
@@ -230,23 +227,4 @@ fn progress(files: &[PathBuf]) -> ProgressBar {
         bar.set_style(style);
     }
     bar
-}
-
-/// One context as a line.
-fn write_context(sent: &Sent<'_>, text: &mut String) {
-    let rendered = wire::render(sent.wire, sent.messages);
-    let head = serde_json::json!({"id": sent.id, "call": sent.call, "policy": sent.policy, "window": sent.window});
-    text.push_str(head.to_string().trim_end_matches('}'));
-    if let Some(system) = &rendered.system {
-        text.push_str(",\"system\":");
-        text.push_str(&one_line(system.as_str()));
-    }
-    text.push_str(",\"messages\":[");
-    for (at, message) in rendered.texts().into_iter().enumerate() {
-        if at > 0 {
-            text.push(',');
-        }
-        text.push_str(&one_line(message));
-    }
-    text.push_str("]}\n");
 }

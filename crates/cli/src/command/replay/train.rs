@@ -13,9 +13,10 @@ use waterline_replay::tally::Tally;
 use waterline_replay::train::{Fit, fit};
 
 use super::{What, each, prices, weights};
+use crate::files::Output;
 use crate::input::output;
 use crate::sessions;
-use crate::show::percent;
+use crate::show::{percent, plain};
 
 /// Learn the weights of the ledger from recorded conversations
 #[derive(Debug, clap::Args)]
@@ -46,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             let others = lessons.iter().enumerate().filter(|(at, _)| *at != left_out);
             let others: Vec<&Lesson> = others.flat_map(|(_, lessons)| lessons).collect();
             let learned = fit(&others, &start, Fit::default());
-            writeln!(out, "{}", file.display())?;
+            writeln!(out, "{}", plain(&file.display().to_string()))?;
             for (name, weights) in [("start", &start), ("never seen", &learned)] {
                 for (window, tally) in measure(arguments, weights, file)? {
                     let (retained, intact) = (percent(tally.retained()), percent(tally.calls_intact()));
@@ -59,9 +60,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let weights = fit(&all, &start, Fit::default());
     match &arguments.out {
         Some(path) => {
-            std::fs::write(path, format!("{HEAD}{}", weights.text()))
-                .with_context(|| format!("cannot write {}", path.display()))?;
-            writeln!(out, "{} folds taught {}", all.len(), path.display())?;
+            let mut file = Output::create(path, &files)?;
+            file.write_all(format!("{HEAD}{}", weights.text()).as_bytes()).context("cannot write the weights")?;
+            file.finish()?;
+            let taught = all.iter().filter(|lesson| lesson.teaches()).count();
+            writeln!(out, "{taught} of {} folds taught {}", all.len(), plain(&path.display().to_string()))?;
         }
         None => write!(out, "{}", weights.text())?,
     }
@@ -87,6 +90,7 @@ fn setup(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<Setup>
         prices: prices("cached")?,
         model: arguments.what.model.clone(),
         method: arguments.what.tokens,
+        trace: false,
         learn,
     })
 }
@@ -94,7 +98,7 @@ fn setup(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<Setup>
 fn learn(arguments: &Arguments, start: &Weights, file: &PathBuf) -> Result<Vec<Lesson>> {
     let mut lessons = Vec::new();
     let setup = setup(arguments, start, true)?;
-    each(&setup, std::slice::from_ref(file), None, None, |done| {
+    each(&setup, std::slice::from_ref(file), None, &|_| {}, |done| {
         lessons.extend(done.outcomes.into_iter().flat_map(|outcome| outcome.lessons));
     })?;
     Ok(lessons)
@@ -103,7 +107,7 @@ fn learn(arguments: &Arguments, start: &Weights, file: &PathBuf) -> Result<Vec<L
 fn measure(arguments: &Arguments, weights: &Weights, file: &PathBuf) -> Result<Vec<(usize, Tally)>> {
     let setup = setup(arguments, weights, false)?;
     let mut tallies: Vec<(usize, Tally)> = setup.windows.iter().map(|&window| (window, Tally::default())).collect();
-    each(&setup, std::slice::from_ref(file), None, None, |done| {
+    each(&setup, std::slice::from_ref(file), None, &|_| {}, |done| {
         for ((_, tally), outcome) in tallies.iter_mut().zip(&done.outcomes) {
             tally.add(&outcome.tally);
         }

@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use waterline::tokens::Method;
 use waterline_replay::usage::{Accuracy, compare};
-use waterline_transcript::Source;
+use waterline_transcript::Standing;
 
 use crate::input::output;
 use crate::sessions;
-use crate::show::number;
+use crate::show::{number, plain};
 
 /// See how well tokens are counted, against what providers reported in recorded conversations
 #[derive(Debug, clap::Args)]
@@ -29,13 +29,19 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut families: BTreeMap<String, Accuracy> = BTreeMap::new();
     for file in sessions::files(&arguments.files)? {
-        let read = waterline_transcript::read(&Source::File(file.clone()), |transcript| {
-            compare(transcript, arguments.tokens, &mut families);
+        let read = waterline_transcript::read(&sessions::of_file(&file)?, |transcript| {
+            // A branch repeats what it shares with the session it left.
+            if transcript.role != Standing::Branch {
+                compare(transcript, arguments.tokens, &mut families);
+            }
             ControlFlow::Continue(())
         });
         match read {
             Ok(report) => sessions::show_notices(&file.display().to_string(), &report.notices),
-            Err(error) => anstream::eprintln!("waterline: {error}; skipped"),
+            Err(error) => {
+                let error = anyhow::Error::from(error);
+                anstream::eprintln!("waterline: {}; skipped", plain(&format!("{error:#}")));
+            }
         }
     }
     families.retain(|_, accuracy| accuracy.prompts > 0);
