@@ -14,18 +14,21 @@ const ENDINGS: [&str; 6] = ["jsonl", "json", "af", "db", "sqlite", "sqlite3"];
 /// More notices than this about one file are only counted.
 const NOTICES: usize = 10;
 
+/// More files than this that are no sessions are only counted.
+const REFUSED: usize = 3;
+
 /// A file, or standard input for `-`.
 pub fn source(name: &str) -> Result<Source> {
-    if name != "-" {
-        return of_file(Path::new(name));
-    }
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
-    Ok(Source::Bytes("standard input".to_owned(), bytes))
+    of_file(Path::new(name))
 }
 
-/// A file as it is; a pipe or a device can be read only once, and is.
+/// A file as it is; standard input, a pipe or a device can be read only once, and is.
 pub fn of_file(path: &Path) -> Result<Source> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+        return Ok(Source::Bytes("standard input".to_owned(), bytes));
+    }
     let cannot = || format!("cannot open {}", path.display());
     if std::fs::metadata(path).with_context(cannot)?.is_file() {
         return Ok(Source::File(path.to_owned()));
@@ -38,6 +41,10 @@ pub fn of_file(path: &Path) -> Result<Source> {
 pub fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in given {
+        if path == Path::new("-") {
+            found.push(path.clone());
+            continue;
+        }
         let metadata = std::fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
         if metadata.is_dir() {
             let before = found.len();
@@ -49,6 +56,9 @@ pub fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
             found.push(path.clone());
         }
     }
+    // What is named twice is read once.
+    let mut known = std::collections::HashSet::new();
+    found.retain(|path| known.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
     Ok(found)
 }
 
@@ -63,11 +73,23 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         let kind = entry.file_type().with_context(cannot)?;
         if kind.is_dir() {
             walk(&path, found)?;
-        } else if path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| ENDINGS.contains(&ending)) {
+        } else if std::fs::metadata(&path).is_ok_and(|metadata| metadata.is_file())
+            && path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| ENDINGS.contains(&ending))
+        {
             found.push(path);
         }
     }
     Ok(())
+}
+
+/// Says on standard error which files were no sessions: a few by name, many by number.
+pub fn show_refused(refused: &[String]) {
+    for error in refused.iter().take(REFUSED) {
+        anstream::eprintln!("waterline: {}; skipped", plain(error));
+    }
+    if let Some(more) = refused.len().checked_sub(REFUSED).filter(|&more| more > 0) {
+        anstream::eprintln!("waterline: {more} more files are no sessions; skipped");
+    }
 }
 
 /// Says on standard error what was passed over.

@@ -30,7 +30,7 @@ fn path(folder: &Path, name: &str) -> String {
 fn replay_shows_policies_side_by_side_and_marks_the_best() {
     let ended = run(&["replay", &example(), "--policy", "auto,tail", "--window", "2k,4k"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.out.starts_with("1 sessions · "), "{}", ended.out);
+    assert!(ended.out.starts_with("1 session, "), "{}", ended.out);
     let rows: Vec<&str> =
         ended.out.lines().filter(|line| line.starts_with("auto") || line.starts_with("tail")).collect();
     assert_eq!(rows.len(), 4, "{}", ended.out);
@@ -40,11 +40,16 @@ fn replay_shows_policies_side_by_side_and_marks_the_best() {
 /// The shape that docs/replay.md promises.
 #[test]
 fn replay_json_has_the_documented_shape() {
-    let ended = run(&["replay", &example(), &example(), "--policy", "auto", "--window", "2k", "--json"]);
+    let folder = tempfile::tempdir().unwrap();
+    let other = path(folder.path(), "other.jsonl");
+    std::fs::copy(example(), &other).unwrap();
+    // What is named twice counts once.
+    let ended =
+        run(&["replay", &example(), &other, &example(), "--policy", "auto,auto", "--window", "2k,2k", "--json"]);
     let found: Value = serde_json::from_str(&ended.out).unwrap();
     let rows = found["rows"].as_array().unwrap();
     let datasets: Vec<&str> = rows.iter().map(|row| row["dataset"].as_str().unwrap()).collect();
-    assert_eq!(datasets, ["all", &example(), &example()]);
+    assert_eq!(datasets, ["all", &example(), &other]);
     for row in rows {
         for share in ["retained", "calls_intact", "cached_share"] {
             assert!((0.0..=1.0).contains(&row[share].as_f64().unwrap()), "{share}: {row}");
@@ -101,6 +106,8 @@ fn replay_refuses_what_it_cannot_do_in_one_sentence() {
     refused(&["replay", &example(), "--policy", "best"], "best");
     refused(&["replay", &example(), "--window", "many"], "many");
     refused(&["replay", &example(), "--session", "other"], "no session");
+    refused(&["replay", &example(), "--dump", &example()], "is read; it cannot be written too");
+    refused(&["replay", &example(), "--html", "nowhere/page.html"], "cannot write nowhere/page.html");
     let folder = tempfile::tempdir().unwrap();
     refused(&["replay", folder.path().to_str().unwrap()], "no session file below this folder");
 }
@@ -115,7 +122,7 @@ fn replay_reads_folders() {
     std::fs::write(folder.path().join("notes.txt"), "hello").unwrap();
     let ended = run(&["replay", folder.path().to_str().unwrap(), "--policy", "auto", "--window", "4k"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.out.starts_with("1 sessions"), "{}", ended.out);
+    assert!(ended.out.starts_with("1 session,"), "{}", ended.out);
     assert!(ended.err.contains("settings.json") && ended.err.contains("skipped") && !ended.err.contains("notes.txt"));
 }
 

@@ -65,7 +65,7 @@ fn curves(report: &Report, totals: &[Row<'_>]) -> String {
 fn table(totals: &[Row<'_>]) -> String {
     let mut text = String::from(
         "<table><thead><tr><th>policy</th><th>window</th><th>retained</th><th>calls intact</th><th>tokens, mean</th>\
-         <th>most</th><th>folds</th><th>cached</th><th>cost</th><th>invalid</th></tr></thead><tbody>",
+         <th>most</th><th>folds</th><th>cached</th><th>cost</th><th>invalid</th><th>too large</th></tr></thead><tbody>",
     );
     for row in totals {
         let tally = &row.tally;
@@ -73,7 +73,7 @@ fn table(totals: &[Row<'_>]) -> String {
         let _ = write!(
             text,
             "<tr{class}><td>{}</td><td>{}</td><td>{:.2}%</td><td>{:.2}%</td><td>{:.0}</td><td>{}</td><td>{}</td>\
-             <td>{:.1}%</td><td>{:.2}</td><td>{}</td></tr>",
+             <td>{:.1}%</td><td>{:.2}</td><td>{}</td><td>{}</td></tr>",
             escape(row.policy),
             row.window,
             tally.retained() * 100.0,
@@ -84,6 +84,7 @@ fn table(totals: &[Row<'_>]) -> String {
             tally.bill.cached_share() * 100.0,
             tally.cost(),
             tally.invalid,
+            tally.over,
         );
     }
     text.push_str("</tbody></table>");

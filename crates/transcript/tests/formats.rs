@@ -148,6 +148,16 @@ fn a_broken_line_is_reported_and_skipped() {
     assert_eq!(report.notices[0].line, Some(2));
 }
 
+/// A line that the file has twice was said once, and a session of one line is a session.
+#[test]
+fn repeated_lines_and_single_lines() {
+    let lines =
+        [claude("u1", "", &user("\"first\"")), claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#))];
+    let twice = format!("{0}\n{0}\n", lines.join("\n"));
+    assert_eq!(story(&one(&twice)), "H A");
+    assert_eq!(story(&one(&lines[0])), "H");
+}
+
 #[test]
 fn the_first_line_may_be_the_broken_one() {
     let (found, report) = all("{\"id\": 1, \"mess\n{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n");
@@ -354,7 +364,8 @@ fn langgraph_histories_are_put_together() {
     let found = one(&history);
     assert_eq!(story(&found), "H A H");
     assert_eq!((found.compactions[0].at, found.entries[2].is_summary), (2, true));
-    let bare = |count: usize| (0..count).map(|at| format!(r#"{{"type":"human","content":"q {at}"}}"#)).collect::<Vec<_>>();
+    let bare =
+        |count: usize| (0..count).map(|at| format!(r#"{{"type":"human","content":"q {at}"}}"#)).collect::<Vec<_>>();
     let history = format!("[{},{},{}]", state(3, &bare(3)), state(2, &bare(2)), state(1, &bare(1)));
     assert_eq!(story(&one(&history)), "H H H", "messages without an id are known by their place");
 }

@@ -66,22 +66,23 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
     let counted = report.counted.as_ref().map_or_else(|| "as each model does".to_owned(), |name| format!("by {name}"));
     writeln!(
         out,
-        "{} sessions · {} model calls · {} values in {} tool calls · tokens counted {counted} · prices {}",
+        "{} session{}, {} model calls; {} tool calls needed {} values that had been seen",
         number(first.conversations),
+        if first.conversations == 1 { "" } else { "s" },
         number(first.contexts),
-        number(first.values),
         number(first.calls),
-        plain(&report.prices.name),
+        number(first.values),
     )?;
+    writeln!(out, "tokens counted {counted}, prices {}", plain(&report.prices.name))?;
     for &window in &report.windows {
         let rows: Vec<&Row<'_>> = totals.iter().filter(|row| row.window == window).collect();
         window_table(out, window, &rows)?;
     }
-    writeln!(
-        out,
-        "\n{HEAD}retained: values that calls needed and their context had · intact: calls that missed none · cost: against \
-         never folding{HEAD:#}"
-    )?;
+    let invalid: usize = totals.iter().map(|row| row.tally.invalid).sum();
+    let valid = if invalid == 0 { "every context is valid · " } else { "" };
+    writeln!(out, "\n{HEAD}{valid}retained: values needed that the context had")?;
+    writeln!(out, "intact: calls that missed none · verbatim: share of the context that is as it came")?;
+    writeln!(out, "cost: against never folding · * best{HEAD:#}")?;
     Ok(())
 }
 
@@ -94,8 +95,8 @@ struct Column {
 }
 
 const COLUMNS: [Column; 10] = [
-    Column { head: "retained", cell: |tally| percent(tally.retained()), rank: Some(Tally::retained) },
-    Column { head: "intact", cell: |tally| percent(tally.calls_intact()), rank: Some(Tally::calls_intact) },
+    Column { head: "retained", cell: |tally| of(tally.values, tally.retained()), rank: Some(Tally::retained) },
+    Column { head: "intact", cell: |tally| of(tally.calls, tally.calls_intact()), rank: Some(Tally::calls_intact) },
     Column { head: "tokens", cell: |tally| number(whole(tally.tokens_mean())), rank: None },
     Column { head: "most", cell: |tally| number(tally.tokens_max), rank: None },
     Column { head: "verbatim", cell: |tally| percent(tally.verbatim_share()), rank: None },
@@ -110,36 +111,48 @@ const COLUMNS: [Column; 10] = [
     Column { head: "too large", cell: |tally| number(tally.over), rank: None },
 ];
 
+/// A share of so many; of none there is none.
+fn of(count: usize, share: f64) -> String {
+    if count == 0 { "–".to_owned() } else { percent(share) }
+}
+
 fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Result<()> {
     let names = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max(6);
-    let columns: Vec<&Column> = COLUMNS
-        .iter()
-        .filter(|column| column.head != "too large" || rows.iter().any(|row| row.tally.over > 0))
-        .collect();
-    write!(out, "\n{HEAD}{:<names$}", format!("{}", short(window)))?;
+    // What should be nothing is shown where it is something.
+    let faults = |head: &str| match head {
+        "invalid" => rows.iter().any(|row| row.tally.invalid > 0),
+        "too large" => rows.iter().any(|row| row.tally.over > 0),
+        _ => true,
+    };
+    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| faults(column.head)).collect();
+    let width = |column: &Column| {
+        let cells = rows.iter().map(|row| (column.cell)(&row.tally).chars().count());
+        cells.max().unwrap_or(0).max(column.head.len())
+    };
+    write!(out, "\n{HEAD}{:<names$}", short(window))?;
     for column in &columns {
-        write!(out, "  {:>width$}", column.head, width = width(column))?;
+        write!(out, " {:>width$} ", column.head, width = width(column))?;
     }
     writeln!(out, "{HEAD:#}")?;
     for row in rows {
         write!(out, "{:<names$}", plain(row.policy))?;
         for column in &columns {
-            let cell = (column.cell)(&row.tally);
-            let is_best = column.rank.is_some_and(|rank| {
-                let best = rows.iter().map(|row| rank(&row.tally)).fold(f64::MIN, f64::max);
-                rows.len() > 1 && rank(&row.tally) >= best
-            });
             // Marked in words too: a pipe has no colours.
-            let (style, mark) = if is_best { (BEST, "*") } else { (Style::new(), " ") };
-            write!(out, " {style}{:>width$}{mark}{style:#}", cell, width = width(column))?;
+            let (style, mark) = if is_best(column, row, rows) { (BEST, "*") } else { (Style::new(), " ") };
+            write!(out, " {style}{:>width$}{mark}{style:#}", (column.cell)(&row.tally), width = width(column))?;
         }
         writeln!(out)?;
     }
     Ok(())
 }
 
-fn width(column: &Column) -> usize {
-    column.head.len().max(7)
+/// Whether nothing in a column is better, and something is worse.
+fn is_best(column: &Column, row: &Row<'_>, rows: &[&Row<'_>]) -> bool {
+    column.rank.is_some_and(|rank| {
+        let ranks = || rows.iter().map(|row| rank(&row.tally));
+        let (best, worst) = (ranks().fold(f64::MIN, f64::max), ranks().fold(f64::MAX, f64::min));
+        rank(&row.tally) >= best && best > worst
+    })
 }
 
 fn short(window: usize) -> String {

@@ -165,19 +165,26 @@ fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wan
     let room = &draft.room;
     // What had to be kept may lie too high for a note below the low mark; then what is left up to the window serves.
     let to_low = room.low.saturating_sub(draft.total());
-    let to_window = room.window.saturating_sub(draft.total());
+    // Texts that are counted apart may take a little more together.
+    let to_window = room.window.saturating_sub(draft.total() + SEAMS);
     let most = room.tokens(settings.max) + room.tokens(settings.ledger) + HEADER_TOKENS;
     let share = room.low - low_without_note(draft);
     let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
     let note = Note::write(draft, settings, input.summaries, budget.min(most));
-    let wanted = note.as_ref().filter(|note| settings.mode != Mode::Digest && !note.is_made && !note.sources.is_empty()).map(|note| Wanted {
-        sources: note.sources.clone(),
-        max_tokens: room.tokens(settings.max),
-        mode: settings.mode,
-        placement: settings.placement,
-    });
+    let wanted = note
+        .as_ref()
+        .filter(|note| settings.mode != Mode::Digest && !note.is_made && !note.sources.is_empty())
+        .map(|note| Wanted {
+            sources: note.sources.clone(),
+            max_tokens: room.tokens(settings.max),
+            mode: settings.mode,
+            placement: settings.placement,
+        });
     (note, wanted)
 }
+
+/// What joining a note to a message may cost.
+const SEAMS: usize = 8;
 
 /// About what heading and marks of a note take.
 const HEADER_TOKENS: usize = 60;

@@ -90,6 +90,8 @@ pub fn body<'a>(
 pub fn message(json: &str, wire: Wire) -> Result<Message, String> {
     let mut message = format(wire).message(json, &mut Reader::default()).map_err(|refusal| refusal.0)?;
     message.form = Form::Changed;
+    // The bytes are not kept; that it came from this wire is: only then does its thinking go back there.
+    message.raw = Raw::new(wire, Arc::default(), 0..0);
     Ok(message)
 }
 

@@ -62,7 +62,8 @@ impl Lines for Session {
         if self.id.is_none() {
             self.id = word(&event["sessionId"]);
         }
-        let Some(uuid) = word(&event["uuid"]) else {
+        // A line that the file has twice was said once.
+        let Some(uuid) = word(&event["uuid"]).filter(|uuid| !self.places.contains_key(uuid)) else {
             return Ok(Vec::new());
         };
         let message = match event["type"].as_str() {

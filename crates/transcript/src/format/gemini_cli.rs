@@ -223,9 +223,7 @@ fn call_id(part: &Part) -> Option<String> {
 /// A rewritten list repeats results that the calls carry already.
 fn is_new(part: &Part, answered: &mut FxHashSet<String>) -> bool {
     match &part.body {
-        Body::Result(result) => {
-            result.call_id.is_empty() || answered.insert(result.call_id.clone())
-        }
+        Body::Result(result) => result.call_id.is_empty() || answered.insert(result.call_id.clone()),
         _ => true,
     }
 }

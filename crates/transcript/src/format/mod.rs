@@ -67,15 +67,26 @@ pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcri
     let known = DOCUMENTS.iter().find_map(|(name, document)| Some((*name, document(&fields, text)?)));
     match known {
         Some((name, found)) => Ok((name, found?)),
-        None => wire::document(text),
+        None => single_line(text).map_or_else(|| wire::document(text), |(name, found)| Ok((name, found?))),
     }
+}
+
+/// A session file may have one line only; then it looks like a document.
+fn single_line(text: &Arc<String>) -> Option<(&'static str, Result<Vec<Transcript>, String>)> {
+    let mut lines = lines(text.trim_end()).filter(|lines| lines.name() != MESSAGES)?;
+    let name = lines.name();
+    let found = lines.line(text).map(|mut found| {
+        found.extend(lines.finish());
+        found
+    });
+    Some((name, found))
 }
 
 /// The format of a document; what no other format knows may be a list of messages.
 pub(crate) fn document_name(text: &Arc<String>) -> &'static str {
     let fields = Fields::parse(text).unwrap_or_default();
     let known = DOCUMENTS.iter().find(|(_, document)| document(&fields, text).is_some());
-    known.map_or(wire::NAME, |(name, _)| name)
+    known.map_or_else(|| single_line(text).map_or(wire::NAME, |(name, _)| name), |(name, _)| name)
 }
 
 /// The names of all formats.

@@ -87,7 +87,8 @@ fn transcript(conversation: Conversation, text: &str, count: usize) -> Transcrip
         let beside: Beside = beside.and_then(|(_, json)| serde_json::from_str(json).ok()).unwrap_or_default();
         let mut entry = Entry::of(message, at.saturating_sub(conversation.outside));
         entry.time = beside.time;
-        entry.usage = beside.usage.map(|Tokens { prompt, out, cached, written }| Usage { prompt, cached, written, output: out });
+        entry.usage =
+            beside.usage.map(|Tokens { prompt, out, cached, written }| Usage { prompt, cached, written, output: out });
         entry.is_summary = beside.kind.as_deref() == Some("compact_summary");
         found.entries.push(entry);
     }

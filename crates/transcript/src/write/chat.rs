@@ -53,7 +53,10 @@ fn beside(entry: &Entry) -> Option<Value> {
     let mut beside = serde_json::Map::new();
     if let Some(usage) = entry.usage.filter(|_| entry.message.role == Role::Assistant) {
         let (cached, written) = (usage.cached, usage.written);
-        beside.insert("usage".into(), json!({"in": usage.prompt, "out": usage.output, "cached": cached, "written": written}));
+        beside.insert(
+            "usage".into(),
+            json!({"in": usage.prompt, "out": usage.output, "cached": cached, "written": written}),
+        );
     }
     if entry.is_summary {
         beside.insert("kind".into(), json!("compact_summary"));

@@ -95,6 +95,19 @@ pub struct What {
     tokens: Option<Method>,
 }
 
+impl What {
+    /// The windows, each once.
+    fn windows(&self) -> Vec<usize> {
+        let mut windows: Vec<usize> = Vec::new();
+        for &window in &self.window {
+            if !windows.contains(&window) {
+                windows.push(window);
+            }
+        }
+        windows
+    }
+}
+
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     match &arguments.command {
         Some(Command::Train(arguments)) => train::run(arguments),
@@ -106,13 +119,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn replay(arguments: &Run) -> Result<ExitCode> {
     let setup = Setup {
         policies: policies(arguments)?,
-        windows: arguments.what.window.clone(),
+        windows: arguments.what.windows(),
         prices: prices(&arguments.prices)?,
         model: arguments.what.model.clone(),
         method: arguments.what.tokens,
         trace: arguments.lost || arguments.html.is_some(),
         learn: false,
     };
+    if let Some(warning) = arguments.what.model.as_deref().and_then(|name| settings::model(Some(name)).1) {
+        anstream::eprintln!("waterline: {}", plain(&warning.to_string()));
+    }
     let files = sessions::files(&arguments.what.files)?;
     let names = files.iter().map(|file| file.display().to_string()).collect();
     let mut report = Report::new(&setup, names);
@@ -148,11 +164,15 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
 }
 
 fn policies(arguments: &Run) -> Result<Vec<Policy>> {
-    let names: Vec<&str> = if arguments.policy.is_empty() {
-        PRESETS.iter().map(|preset| preset.name).collect()
-    } else {
-        arguments.policy.iter().map(String::as_str).collect()
-    };
+    let mut names: Vec<&str> = Vec::new();
+    for name in arguments.policy.iter().map(|name| name.trim()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() {
+        names = PRESETS.iter().map(|preset| preset.name).collect();
+    }
     let mut policies =
         names.into_iter().map(|name| settings::policy(name, &arguments.set)).collect::<Result<Vec<_>>>()?;
     if let Some(path) = &arguments.weights {
@@ -185,7 +205,7 @@ fn each(
     let bar = progress(files);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = |emit: &mut dyn FnMut(Job)| -> Result<()> {
-        let mut refused = 0;
+        let mut refused = Vec::new();
         for (dataset, file) in files.iter().enumerate() {
             let read = waterline_transcript::read(&sessions::of_file(file)?, |transcript| {
                 // A branch repeats what it shares with the session it left.
@@ -195,24 +215,21 @@ fn each(
                 }
                 ControlFlow::Continue(())
             });
-            bar.inc(std::fs::metadata(file).map_or(0, |metadata| metadata.len()));
+            bar.inc(1);
             match read {
                 Ok(report) => bar.suspend(|| sessions::show_notices(&file.display().to_string(), &report.notices)),
                 // In a folder there may be files of other kinds.
-                Err(error) if files.len() > 1 => {
-                    refused += 1;
-                    let error = anyhow::Error::from(error);
-                    bar.suspend(|| anstream::eprintln!("waterline: {}; skipped", plain(&format!("{error:#}"))));
-                }
+                Err(error) if files.len() > 1 => refused.push(format!("{:#}", anyhow::Error::from(error))),
                 Err(error) => return Err(error.into()),
             }
         }
-        if refused == files.len() { Err(anyhow!("no file could be read as sessions")) } else { Ok(()) }
+        bar.suspend(|| sessions::show_refused(&refused));
+        if refused.len() == files.len() { Err(anyhow!("no file could be read as sessions")) } else { Ok(()) }
     };
     let mut count = 0_usize;
     let outcome = replay_all(setup, threads, watch, read, |done| {
         count += 1;
-        bar.set_message(format!("{count} sessions"));
+        bar.set_message(format!("{count} sessions replayed"));
         collect(done);
     });
     bar.finish_and_clear();
@@ -220,11 +237,11 @@ fn each(
 }
 
 fn progress(files: &[PathBuf]) -> ProgressBar {
-    let bytes = files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|metadata| metadata.len()).sum();
-    let style = ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes} read · {msg} · {elapsed}");
-    let bar = ProgressBar::new(bytes);
-    if let Ok(style) = style {
+    let bar = ProgressBar::new(u64::try_from(files.len()).unwrap_or(u64::MAX));
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} of {len} files read · {msg} · {elapsed}") {
         bar.set_style(style);
     }
+    bar.set_message("reading");
+    bar.enable_steady_tick(std::time::Duration::from_millis(120));
     bar
 }

@@ -86,7 +86,7 @@ fn setup(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<Setup>
     policy.weights = weights.clone();
     Ok(Setup {
         policies: vec![policy],
-        windows: arguments.what.window.clone(),
+        windows: arguments.what.windows(),
         prices: prices("cached")?,
         model: arguments.what.model.clone(),
         method: arguments.what.tokens,
