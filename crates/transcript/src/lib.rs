@@ -1,7 +1,7 @@
 //! Session files of other programs, read as conversations and written again.
 //!
-//! [`read`] tells the format from the content and hands over one [`Transcript`] after the other; a line that is broken
-//! is reported with its number and skipped, never the file. One file a format in `format/`; [`write`] has the formats
+//! [`read()`] tells the format from the content and hands over one [`Transcript`] after the other; a line that is broken
+//! is reported with its number and skipped, never the file. One file a format in `format/`; [`mod@write`] has the formats
 //! that can be written. This crate reads files and nothing else: it prints nothing and reads no environment.
 
 mod error;

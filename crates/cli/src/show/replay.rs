@@ -64,24 +64,23 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
     let totals: Vec<Row<'_>> = report.totals().collect();
     let Some(first) = totals.first().map(|row| row.tally) else { return Ok(()) };
     let counted = report.counted.as_ref().map_or_else(|| "as each model does".to_owned(), |name| format!("by {name}"));
+    let plural = if first.conversations == 1 { "" } else { "s" };
     writeln!(
         out,
-        "{} session{}, {} model calls; {} tool calls needed {} values that had been seen",
+        "{} session{plural}, {} model calls, tokens counted {counted}, prices {}",
         number(first.conversations),
-        if first.conversations == 1 { "" } else { "s" },
         number(first.contexts),
-        number(first.calls),
-        number(first.values),
+        plain(&report.prices.name),
     )?;
-    writeln!(out, "tokens counted {counted}, prices {}", plain(&report.prices.name))?;
+    writeln!(out, "{} tool calls needed {} values that had been seen", number(first.calls), number(first.values))?;
     for &window in &report.windows {
         let rows: Vec<&Row<'_>> = totals.iter().filter(|row| row.window == window).collect();
         window_table(out, window, &rows)?;
     }
     let invalid: usize = totals.iter().map(|row| row.tally.invalid).sum();
-    let valid = if invalid == 0 { "every context is valid · " } else { "" };
+    let valid = if invalid == 0 { "all contexts valid · " } else { "" };
     writeln!(out, "\n{HEAD}{valid}retained: values needed that the context had")?;
-    writeln!(out, "intact: calls that missed none · verbatim: share of the context that is as it came")?;
+    writeln!(out, "intact: calls that missed none · verbatim: share of the context as it came")?;
     writeln!(out, "cost: against never folding · * best{HEAD:#}")?;
     Ok(())
 }
