@@ -69,9 +69,10 @@ pub fn read(source: &Source, mut visit: impl FnMut(Transcript) -> ControlFlow<()
     };
     if let Some(path) = reading.database()? {
         report.format = format::agents_sqlite::NAME;
-        let found = format::agents_sqlite::read(path, &mut report.notices);
-        let found = found.map_err(|source| TranscriptError::Database { name: reading.name(), source })?;
-        let _ = found.into_iter().try_for_each(|transcript| emit(transcript, &mut report));
+        let mut notices = Vec::new();
+        let read = format::agents_sqlite::read(path, &mut notices, |transcript| emit(transcript, &mut report));
+        read.map_err(|source| TranscriptError::Database { name: reading.name(), source })?;
+        report.notices = notices;
     } else if reading.is_lines()? {
         reading.lines(&mut report, &mut emit)?;
     } else {

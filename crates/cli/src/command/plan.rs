@@ -43,8 +43,8 @@ pub struct Arguments {
     /// Plan the call after the first N messages (default: all)
     #[arg(long, value_name = "N")]
     at: Option<usize>,
-    /// Show what speaks for each value of the ledger
-    #[arg(long)]
+    /// Show what speaks for each value of the ledger; for a file of one conversation
+    #[arg(long, conflicts_with = "json")]
     why: bool,
     /// One JSON object a conversation
     #[arg(long)]

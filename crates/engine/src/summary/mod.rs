@@ -64,24 +64,13 @@ impl Note {
             None => digest::write(history, &atoms, text_room),
         };
         let spent = counter.text(&text);
-        let kept = texts_of(draft);
-        let mut shown = ledger::Shown::default();
-        kept.iter().chain([&text]).for_each(|text| shown.add(text));
-        let wanted = |_: &str, seen: &ledger::Seen| !shows_whole(draft, seen.last);
         let ledger_room = ledger_room.min(room.saturating_sub(spent));
-        let (ledger, listed) = ledger::write((history.values(), draft.weights), counter, ledger_room, &shown, wanted);
+        let (ledger, listed) = list(draft, &text, ledger_room);
         if ledger.is_empty() && (text.is_empty() || atoms.is_empty()) {
             return None;
         }
-        let said = match counter.text(&ledger) {
-            0 => String::new(),
-            tokens => format!(" and a ledger of {tokens}"),
-        };
         let what = if made.is_some() { "summary" } else { "digest" };
-        let reason = match sources.len() {
-            0 => format!("what was cut out below left{}", said.trim_start_matches(" and")),
-            count => format!("{count} messages became a {what} of {spent} tokens{said}"),
-        };
+        let reason = reason(sources.len(), what, spent, counter.text(&ledger));
         let ledger =
             if ledger.is_empty() { ledger } else { format!("\n\nValues seen, verbatim, likeliest first:\n{ledger}") };
         let text = format!("{head}\n{text}{ledger}\n---");
@@ -106,6 +95,28 @@ impl Note {
         joined.form = crate::message::Form::Changed;
         joined.parts.insert(0, Part::text(format!("{}\n\n", self.text)));
         joined
+    }
+}
+
+/// The ledger of what neither the kept messages nor the text of the note show, and its values in the order of their rank.
+fn list(draft: &Draft<'_>, text: &str, room: usize) -> (String, Vec<String>) {
+    let history = draft.history;
+    let kept = texts_of(draft);
+    let mut shown = ledger::Shown::default();
+    kept.iter().for_each(|kept| shown.add(kept));
+    shown.add(text);
+    let wanted = |_: &str, seen: &ledger::Seen| !shows_whole(draft, seen.last);
+    ledger::write((history.values(), draft.weights), history.counter(), room, &shown, wanted)
+}
+
+/// What became of the messages, for a person.
+fn reason(messages: usize, what: &str, text: usize, ledger: usize) -> String {
+    match (messages, ledger) {
+        (0, ledger) => format!("what was cut out below left a ledger of {ledger} tokens"),
+        (messages, 0) => format!("{messages} messages became a {what} of {text} tokens"),
+        (messages, ledger) => {
+            format!("{messages} messages became a {what} of {text} tokens and a ledger of {ledger}")
+        }
     }
 }
 

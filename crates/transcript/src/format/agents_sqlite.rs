@@ -1,5 +1,6 @@
 //! OpenAI Agents `SQLiteSession`: Responses items, one a row, in a database of many sessions.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Row};
@@ -18,8 +19,12 @@ const ROWS_OF_MAIN: &str = "SELECT m.id, m.session_id, m.message_data, CAST(strf
     FROM agent_messages m JOIN message_structure s ON s.message_id = m.id
     WHERE s.branch_id = 'main' ORDER BY m.session_id, s.sequence_number";
 
-/// Reads every session of a database, which is opened for reading only.
-pub(crate) fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<Transcript>, rusqlite::Error> {
+/// Reads every session of a database, which is opened for reading only, and hands one over when the next begins.
+pub(crate) fn read(
+    path: &Path,
+    notices: &mut Vec<Notice>,
+    mut emit: impl FnMut(Transcript) -> ControlFlow<()>,
+) -> Result<(), rusqlite::Error> {
     let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let branched: bool = database.query_row(
         "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'message_structure')",
@@ -33,8 +38,12 @@ pub(crate) fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<Transcr
         if let Err(text) = take(&mut found, row)? {
             notices.push(Notice { line: None, text });
         }
+        if found.len() > 1 && emit(found.remove(0)).is_break() {
+            return Ok(());
+        }
     }
-    Ok(found)
+    let _ = found.into_iter().try_for_each(emit);
+    Ok(())
 }
 
 /// Adds a row to its session; what is wrong with it where it is no item.

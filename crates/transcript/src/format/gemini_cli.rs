@@ -194,11 +194,16 @@ fn part(value: &Value) -> Option<Part> {
 fn outcome(call: &Value) -> Option<Part> {
     let failed = !matches!(call["status"].as_str(), Some("success") | None);
     let stored = match &call["result"] {
-        Value::Array(list) => list.iter().find(|part| part["functionResponse"].is_object())?,
-        other => other,
+        Value::Array(list) => list.as_slice(),
+        other => std::slice::from_ref(other),
     };
-    let response = &stored["functionResponse"]["response"];
-    (!response.is_null()).then(|| answer(&call["id"], response, failed))
+    let response = stored.iter().map(|part| &part["functionResponse"]["response"]).find(|told| !told.is_null())?;
+    let mut told = answer(&call["id"], response, failed);
+    if let Body::Result(result) = &mut told.body {
+        let data = stored.iter().map(|part| &part["inlineData"]);
+        result.parts.extend(data.filter_map(|data| picture(&data["mimeType"], &data["data"])));
+    }
+    Some(told)
 }
 
 fn answer(id: &Value, response: &Value, failed: bool) -> Part {

@@ -61,7 +61,8 @@ fn assistant(found: &mut Transcript, info: &Value, parts: &[Value]) {
         }
         push(found, info, Message::new(Role::Assistant, said));
         if let Some(entry) = found.entries.last_mut() {
-            entry.usage = usage(&info["tokens"]);
+            let own = step.iter().find(|part| part["type"] == "step-finish").and_then(|part| usage(&part["tokens"]));
+            entry.usage = own.or_else(|| usage(&info["tokens"]));
             entry.is_summary = info["summary"] == true;
         }
         let results: Vec<Part> = step.iter().filter_map(outcome).collect();

@@ -1,6 +1,7 @@
 //! One page with the curves, complete in itself: no script, no address to fetch, readable in light and dark.
 
 mod chart;
+mod course;
 
 use std::fmt::Write;
 
@@ -9,7 +10,7 @@ use crate::run::Outcome;
 use crate::tally::Tally;
 use chart::{Chart, Line};
 
-const FRAME: &str = include_str!("page/frame.html");
+const FRAME: &str = include_str!("frame.html");
 
 /// The page of a report.
 #[must_use]
@@ -100,7 +101,7 @@ fn courses(report: &Report, id: &str) -> String {
         let most = outcomes().flat_map(|outcome| &outcome.calls).map(|call| call.tokens).max().unwrap_or(1);
         let _ = write!(text, "<h3>window {window}</h3><div class=\"courses\">");
         for outcome in outcomes() {
-            let _ = write!(text, "<figure>{}{}</figure>", chart::course(outcome, most), caption(outcome));
+            let _ = write!(text, "<figure>{}{}</figure>", course::svg(outcome, most), caption(outcome));
         }
         text.push_str("</div>");
     }
