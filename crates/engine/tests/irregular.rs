@@ -247,3 +247,31 @@ fn an_id_used_very_often_is_still_cheap() {
     let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
     assert_eq!(history.message(39_999).unwrap().calls().next().unwrap().id, "same_40000");
 }
+
+/// A thought without an answer, in the middle of a step, is not sent and so not counted: the slots of a fold add up.
+#[test]
+fn a_dangling_thought_in_a_step_is_not_counted() {
+    let thinking = waterline::message::Thinking { text: "hm ".repeat(40), signature: None };
+    let mut talk = messages("H A H A H A[a]");
+    talk.push(Message::new(Role::Assistant, vec![Body::Thinking(thinking).into()]));
+    talk.extend(messages("T(a)"));
+    talk.iter_mut().filter(|message| message.role == Role::User).for_each(|message| {
+        *message = Message::text_of(Role::User, "word ".repeat(400));
+    });
+    let policy = Policy::preset("halve-first").unwrap();
+    let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
+    let mut generation = Generation::new();
+    let budget = Budget::of(1_400);
+    let input = Input {
+        history: &history,
+        generation: &generation,
+        policy: &policy,
+        budget,
+        model: Model::unknown(),
+        summaries: &[],
+    };
+    let planned = plan(&input);
+    let after = planned.tokens.after;
+    generation.freeze(&history, planned);
+    assert_eq!(generation.tokens(), after);
+}

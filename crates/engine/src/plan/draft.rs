@@ -64,9 +64,10 @@ impl Item {
     pub fn new(history: &History, atom: usize) -> Self {
         let known = history.atom(atom);
         let sendable = known.is_some_and(Atom::is_sendable);
-        let answered = known.is_some_and(|atom| atom.open.is_empty());
+        // What is sent for several messages may differ from what came: answers are made, words moved, thoughts left out.
+        let is_plain = known.is_some_and(|atom| atom.open.is_empty() && atom.messages.len() == 1);
         let tokens = || match known {
-            Some(atom_known) if answered => atom_known.tokens,
+            Some(atom_known) if is_plain => atom_known.tokens,
             _ => history.views(atom, 0).iter().map(|view| view.tokens(history)).sum(),
         };
         Self {
