@@ -1,32 +1,10 @@
 //! The commands as a user runs them: what they print, where, and how they end.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-use std::path::PathBuf;
+mod program;
 
-use assert_cmd::Command;
+use program::{example, run, waterline};
 use serde_json::Value;
-
-fn waterline() -> Command {
-    let mut command = Command::cargo_bin("waterline").unwrap();
-    command.env_remove("MAX_MESSAGE_HISTORY").env_remove("CLICOLOR_FORCE");
-    command
-}
-
-fn example() -> String {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/long-session.jsonl").to_str().unwrap().to_owned()
-}
-
-struct Ended {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-fn run(arguments: &[&str], input: &str) -> Ended {
-    let output = waterline().args(arguments).write_stdin(input).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
-}
 
 fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

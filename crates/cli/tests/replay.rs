@@ -1,25 +1,15 @@
 //! `replay` and `convert` as a user runs them.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-use std::path::{Path, PathBuf};
+mod program;
 
-use assert_cmd::Command;
+use std::path::Path;
+
+use program::{Ended, example};
 use serde_json::Value;
 
-fn example() -> String {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/long-session.jsonl").to_str().unwrap().to_owned()
-}
-
-struct Ended {
-    code: i32,
-    out: String,
-    err: String,
-}
-
 fn run(arguments: &[&str]) -> Ended {
-    let output = Command::cargo_bin("waterline").unwrap().args(arguments).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    program::run(arguments, "")
 }
 
 fn path(folder: &Path, name: &str) -> String {

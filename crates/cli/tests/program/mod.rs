@@ -1,0 +1,31 @@
+//! The program as a user starts it, for every file of tests.
+
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+
+/// How a run ended.
+pub struct Ended {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+/// The session that comes with the repository.
+pub fn example() -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/long-session.jsonl").to_str().unwrap().to_owned()
+}
+
+/// The program, without what the environment of the one who tests may set.
+pub fn waterline() -> Command {
+    let mut command = Command::cargo_bin("waterline").unwrap();
+    command.env_remove("MAX_MESSAGE_HISTORY").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+/// Runs it with these arguments and this input.
+pub fn run(arguments: &[&str], input: &str) -> Ended {
+    let output = waterline().args(arguments).write_stdin(input).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
