@@ -6,7 +6,7 @@ use waterline::history::View;
 use waterline::ledger::{Shown, text_of};
 use waterline::message::Message;
 use waterline::model::Model;
-use waterline::plan::{Action, Generation, Input, Plan, plan};
+use waterline::plan::{Action, Generation, Input, Plan, Treatment, plan};
 use waterline::policy::Policy;
 use waterline::validity;
 use waterline_provider::wire;
@@ -97,7 +97,9 @@ impl<'a> Track<'a> {
     fn summary_call(&self, next: &Plan, call: &Call<'_>) -> Bill {
         let Some(wanted) = &next.wanted else { return Bill::default() };
         let mut bill = call.prices.prompt(self.sent, self.sent, call.is_cold);
-        bill.cost += crate::price::tokens(wanted.max_tokens) * call.prices.output;
+        // A model's summary is taken to be as long as the digest that stands in its place.
+        let notes = next.slots.iter().filter(|slot| slot.treatment == Treatment::Summary).map(|slot| slot.tokens);
+        bill.cost += crate::price::tokens(notes.sum::<usize>().min(wanted.max_tokens)) * call.prices.output;
         bill
     }
 
