@@ -4,7 +4,7 @@
 use waterline::history::{AtomKind, History};
 use waterline::message::{Body, Call, Message, Part, Role, ToolResult};
 use waterline::model::Model;
-use waterline::plan::{Budget, Generation, Input, plan};
+use waterline::plan::{Budget, Generation, Input, Plan, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline::validity;
@@ -15,13 +15,16 @@ fn history(notation: &str) -> History {
     History::of(Counter::new(Method::Chars4, 1_000), messages(notation))
 }
 
+/// The first plan of a history.
+fn planned(history: &History, preset: &str, window: usize) -> Plan {
+    let (policy, generation) = (Policy::preset(preset).unwrap(), Generation::new());
+    let budget = Budget::of(window);
+    plan(&Input { history, generation: &generation, policy: &policy, budget, model: Model::unknown(), summaries: &[] })
+}
+
 fn context(history: &History) -> String {
-    let policy = Policy::preset("auto").unwrap();
     let mut generation = Generation::new();
-    let budget = Budget::of(1_000_000);
-    let input =
-        Input { history, generation: &generation, policy: &policy, budget, model: Model::unknown(), summaries: &[] };
-    let planned = plan(&input);
+    let planned = planned(history, "auto", 1_000_000);
     assert!(planned.warnings.iter().all(|warning| warning.oddity != Oddity::Internal), "{:?}", planned.warnings);
     generation.freeze(history, planned);
     assert_eq!(validity::check(generation.context(history)), []);
@@ -258,19 +261,9 @@ fn a_dangling_thought_in_a_step_is_not_counted() {
     talk.iter_mut().filter(|message| message.role == Role::User).for_each(|message| {
         *message = Message::text_of(Role::User, "word ".repeat(400));
     });
-    let policy = Policy::preset("halve-first").unwrap();
     let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
     let mut generation = Generation::new();
-    let budget = Budget::of(1_400);
-    let input = Input {
-        history: &history,
-        generation: &generation,
-        policy: &policy,
-        budget,
-        model: Model::unknown(),
-        summaries: &[],
-    };
-    let planned = plan(&input);
+    let planned = planned(&history, "halve-first", 1_400);
     let after = planned.tokens.after;
     generation.freeze(&history, planned);
     assert_eq!(generation.tokens(), after);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use waterline_transcript::write::{self, Format};
 use waterline_transcript::{Source, Standing, Transcript};
 
@@ -92,7 +92,7 @@ fn convert(arguments: &Arguments, input: &Source, out: &mut dyn Write) -> Result
         if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if let Some(error) = failed {
-        return Err(error.into());
+        return Err(error).with_context(|| format!("cannot write {}", arguments.output));
     }
     sessions::show_notices(&arguments.input, &report.notices);
     Ok(tally)
