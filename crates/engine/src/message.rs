@@ -7,8 +7,11 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// The name of a wire format. Only the provider crate knows what one looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Wire {
     /// OpenAI Chat Completions, and everything that imitates it.
     OpenaiChat,
@@ -55,7 +58,8 @@ impl FromStr for Wire {
 }
 
 /// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Instructions of the program that runs the agent.
     System,
@@ -84,16 +88,19 @@ impl Role {
 pub type Extra = Vec<(String, String)>;
 
 /// One piece of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// What it is.
+    #[serde(flatten)]
     pub body: Body,
     /// What else stood beside it on its wire.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra: Extra,
 }
 
 /// What a part is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Body {
     /// Words.
     Text(String),
@@ -110,16 +117,18 @@ pub enum Body {
 }
 
 /// Reasoning, with what the provider needs to recognise it.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Thinking {
     /// The words; empty where the provider hides them.
     pub text: String,
     /// Proof that the provider made it (Anthropic signature, Responses encrypted content).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
 /// A picture, by value or by reference.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Image {
     /// Base64 data with its media type.
     Inline {
@@ -133,7 +142,7 @@ pub enum Image {
 }
 
 /// A request to run a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// Links the call with its result; empty where the wire gave none.
     pub id: String,
@@ -144,20 +153,22 @@ pub struct Call {
 }
 
 /// The answer of a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The id of the call; empty where the wire gave none.
     pub call_id: String,
     /// The tool's name, on wires that repeat it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Text, images or opaque parts.
     pub parts: Vec<Part>,
     /// Whether the tool failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
 }
 
 /// A part that only its own wire understands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opaque {
     /// The wire it belongs to.
     pub wire: Wire,
@@ -216,6 +227,20 @@ impl Raw {
     }
 }
 
+impl Serialize for Raw {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.wire, self.as_str()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (wire, text) = <(Wire, String)>::deserialize(deserializer)?;
+        let range = 0..text.len();
+        Ok(Self { wire, source: Arc::new(text), range })
+    }
+}
+
 impl fmt::Debug for Raw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.wire, self.as_str())
@@ -223,7 +248,8 @@ impl fmt::Debug for Raw {
 }
 
 /// How far a message is from the bytes it arrived in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     /// The raw bytes say the same: they can be sent as they are.
     #[default]
@@ -234,18 +260,31 @@ pub enum Form {
     Changed,
 }
 
-/// One thing said.
-#[derive(Clone, Debug)]
+impl Form {
+    const fn is_changed(&self) -> bool {
+        matches!(self, Self::Changed)
+    }
+
+    const fn changed() -> Self {
+        Self::Changed
+    }
+}
+
+/// One thing said. As JSON it has the same fields; that is how a message without raw bytes is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said.
     pub parts: Vec<Part>,
     /// What else stood beside role and content on its wire.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra: Extra,
     /// The bytes it arrived in; none for a message made here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Raw>,
     /// Whether the raw bytes still say what the parts say.
+    #[serde(default = "Form::changed", skip_serializing_if = "Form::is_changed")]
     pub form: Form,
 }
 

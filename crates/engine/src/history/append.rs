@@ -18,7 +18,7 @@ fn is_reminder(text: &str) -> bool {
 impl History {
     /// Appends a message and says at which index it stands.
     pub fn append(&mut self, message: Message) -> usize {
-        let index = self.entries.len();
+        let index = self.len();
         let mut view = match tidy::tidy(index, &message, &mut self.warnings) {
             Some(repaired) => Cow::Owned(repaired),
             None => Cow::Borrowed(&message),
@@ -68,7 +68,7 @@ impl History {
         if view.parts.is_empty() {
             return self.place_empty(index);
         }
-        if self.lead == self.atoms.len() {
+        if self.lead == self.atoms.len() && self.is_whole() {
             self.lead += 1;
         } else {
             self.warn(index, Oddity::MidSystem, "a system message in the middle of the conversation");

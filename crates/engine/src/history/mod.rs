@@ -6,10 +6,12 @@
 mod append;
 mod atom;
 mod links;
+mod tail;
 mod tidy;
 mod views;
 
 pub use atom::{Atom, AtomKind, OpenCall};
+pub use tail::Past;
 pub use views::View;
 
 use std::ops::Range;
@@ -35,6 +37,8 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct History {
     counter: Counter,
+    /// What came before the first entry and is not loaded.
+    past: Past,
     entries: Vec<Entry>,
     atoms: Vec<Atom>,
     turns: Vec<usize>,
@@ -74,43 +78,47 @@ impl History {
     /// How many messages there are.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.entries.len()
+        self.past.messages + self.entries.len()
     }
 
     /// Whether there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
+    }
+
+    fn entry(&self, index: usize) -> Option<&Entry> {
+        self.entries.get(index.checked_sub(self.past.messages)?)
     }
 
     /// A message as it came.
     #[must_use]
     pub fn source(&self, index: usize) -> Option<&Message> {
-        self.entries.get(index).map(|entry| &entry.message)
+        self.entry(index).map(|entry| &entry.message)
     }
 
     /// A message as it is sent: repaired where the source is irregular.
     #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
-        self.entries.get(index).map(|entry| entry.repaired.as_deref().unwrap_or(&entry.message))
+        self.entry(index).map(|entry| entry.repaired.as_deref().unwrap_or(&entry.message))
     }
 
     /// Whether a message is sent otherwise than it came.
     #[must_use]
     pub fn is_repaired(&self, index: usize) -> bool {
-        self.entries.get(index).is_some_and(|entry| entry.repaired.is_some())
+        self.entry(index).is_some_and(|entry| entry.repaired.is_some())
     }
 
     /// The tokens of a message as it is sent.
     #[must_use]
     pub fn message_tokens(&self, index: usize) -> usize {
-        self.entries.get(index).map_or(0, |entry| entry.tokens)
+        self.entry(index).map_or(0, |entry| entry.tokens)
     }
 
     /// The atom a message belongs to.
     #[must_use]
     pub fn atom_of(&self, message: usize) -> Option<usize> {
-        self.entries.get(message).map(|entry| entry.atom)
+        self.entry(message).map(|entry| entry.atom)
     }
 
     /// All atoms, oldest first.

@@ -14,14 +14,14 @@ pub struct Generation {
     pub number: u64,
     /// Why it was started; empty for the first.
     pub reason: String,
-    slots: Vec<Slot>,
-    covered: usize,
-    tokens: usize,
-    messages: usize,
-    turns: usize,
-    settled: Option<Room>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) covered: usize,
+    pub(super) tokens: usize,
+    pub(super) messages: usize,
+    pub(super) turns: usize,
+    pub(super) settled: Option<Room>,
     /// The tokens at which a fold was last found not to be worth it.
-    refused: Option<usize>,
+    pub(super) refused: Option<usize>,
 }
 
 impl Generation {

@@ -6,11 +6,13 @@ mod assemble;
 mod draft;
 mod extend;
 mod fold;
+mod frozen;
 mod generation;
 mod room;
 mod slot;
 
 pub use draft::{Draft, Item, reduce_views};
+pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
 pub use room::{Budget, Room};
 pub use slot::{Slot, Treatment};
@@ -111,9 +113,37 @@ impl Figures {
     }
 }
 
-/// Plans the next call.
+/// Plans the next call. Of a history that is not whole, nothing is folded: there [`extend()`] tells whether it must be.
 #[must_use]
 pub fn plan(input: &Input<'_>) -> Plan {
+    match decide(input) {
+        Decision::Extend(plan) => plan,
+        Decision::Fold { room, before, reason } => {
+            let folded = input.history.is_whole().then(|| fold::fold(input, &room, before, reason));
+            let folded = folded.filter(|plan| is_worth_it(input, &room, before, plan));
+            let plan = folded.unwrap_or_else(|| extension(extend::new_slots(input, &room), before, room, Some(before)));
+            finish(input, plan)
+        }
+    }
+}
+
+/// The plan of the next call, if what was sent can be extended; `None` when a fold is due. It needs only the end of
+/// the history, so a session of any length is taken up in the time that its newest messages take.
+#[must_use]
+pub fn extend(input: &Input<'_>) -> Option<Plan> {
+    let recalls = input.policy.stages.iter().any(|stage| stage.recalls()) && !input.history.is_whole();
+    match decide(input) {
+        Decision::Extend(plan) if !recalls => Some(plan),
+        _ => None,
+    }
+}
+
+enum Decision {
+    Extend(Plan),
+    Fold { room: Room, before: usize, reason: String },
+}
+
+fn decide(input: &Input<'_>) -> Decision {
     let room = Room::new(&input.budget, &input.policy.fold, input.history.system_tokens());
     let slots = extend::new_slots(input, &room);
     let added = Counts::of(input.history, &slots);
@@ -121,18 +151,16 @@ pub fn plan(input: &Input<'_>) -> Plan {
     let reason = reason_to_fold(input, &room, &added, before)
         .filter(|_| before > room.window || input.generation.may_fold_again(before))
         .filter(|_| !input.generation.is_settled(input.history, &room));
-    let tried = reason.is_some().then_some(before);
-    // A fold has slots of its own; those of a long first extension need not be held beside them.
-    let slots = if reason.is_some() { None } else { Some(slots) };
-    let folded = reason
-        .map(|reason| fold::fold(input, &room, before, reason))
-        .filter(|plan| is_worth_it(input, &room, before, plan));
-    let mut plan = folded.unwrap_or_else(|| {
-        let slots = slots.unwrap_or_else(|| extend::new_slots(input, &room));
-        extension(slots, before, room, tried)
-    });
+    match reason {
+        // A fold has slots of its own; those of a long first extension need not be held beside them.
+        Some(reason) => Decision::Fold { room, before, reason },
+        None => Decision::Extend(finish(input, extension(slots, before, room, None))),
+    }
+}
+
+fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan.covered = input.history.len();
-    plan.tokens = figures(input, &room, plan.tokens.after);
+    plan.tokens = figures(input, &plan.room, plan.tokens.after);
     check(input, &mut plan);
     plan
 }

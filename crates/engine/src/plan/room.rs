@@ -1,5 +1,7 @@
 //! How many tokens there are, and where the marks lie.
 
+use serde::{Deserialize, Serialize};
+
 use crate::policy::{FoldRule, Size};
 use crate::tokens::Calibration;
 
@@ -23,7 +25,7 @@ impl Budget {
 }
 
 /// The budget under one policy, in the counter's own tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
     /// The most that may be sent.
     pub window: usize,

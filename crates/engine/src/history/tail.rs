@@ -1,0 +1,59 @@
+//! A history of which only the end is loaded: enough to go on with what was sent, in a session of any length.
+//!
+//! Indexes of messages stay those of the whole history; atoms and turns are counted from the first message that is
+//! there. A fold needs the whole history ([`History::is_whole`]).
+
+use serde::{Deserialize, Serialize};
+
+use super::History;
+use crate::plan::Generation;
+use crate::tokens::Counter;
+
+/// The messages that are not loaded, as far as planning must know of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// How many there are.
+    pub messages: usize,
+    /// Their tokens as they came.
+    pub tokens: usize,
+    /// Tokens of the system messages among them.
+    pub system_tokens: usize,
+}
+
+impl History {
+    /// A history that goes on behind `past`; what `generation` shows of the past holds its call ids.
+    #[must_use]
+    pub fn behind(counter: Counter, past: Past, generation: &Generation) -> Self {
+        let mut history = Self::new(counter);
+        history.past = past;
+        history.tokens = past.tokens;
+        history.system_tokens = past.system_tokens;
+        for message in generation.made() {
+            for (at, call) in message.calls().enumerate() {
+                history.links.claim(&call.id, 0, at);
+            }
+        }
+        history
+    }
+
+    /// Whether every message is loaded.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.past.messages == 0
+    }
+
+    /// What a history that goes on from here need not load: everything before the newest atom, which later messages
+    /// may still join.
+    #[must_use]
+    pub fn past(&self) -> Past {
+        let newest = self.atoms.last().and_then(|atom| atom.messages.iter().min());
+        let messages = newest.copied().unwrap_or(self.len()).max(self.past.messages);
+        let mut past = Past { messages, tokens: self.tokens, system_tokens: self.system_tokens };
+        for index in messages..self.len() {
+            past.tokens -= self.source(index).map_or(0, |message| self.counter.message(message)).min(past.tokens);
+            let is_system = self.message(index).is_some_and(|message| message.role == crate::message::Role::System);
+            past.system_tokens -= if is_system { self.message_tokens(index).min(past.system_tokens) } else { 0 };
+        }
+        past
+    }
+}

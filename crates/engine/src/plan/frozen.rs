@@ -1,0 +1,125 @@
+//! A generation at rest: what was sent, slot by slot, in a form that can be stored and taken up again.
+
+use serde::{Deserialize, Serialize};
+
+use super::Generation;
+use super::room::Room;
+use super::slot::{Slot, Treatment};
+use crate::history::{History, View};
+use crate::message::Message;
+
+/// The figures of a generation, after some step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// How many folds led to it.
+    pub number: u64,
+    /// Why it was started.
+    pub reason: String,
+    /// How many messages of the history have a slot.
+    pub covered: usize,
+    /// The tokens of what was sent.
+    pub tokens: usize,
+    pub(super) messages: usize,
+    pub(super) turns: usize,
+    pub(super) settled: Option<Room>,
+    pub(super) refused: Option<usize>,
+}
+
+/// A slot at rest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FrozenSlot {
+    /// The messages it stands for, by index.
+    pub sources: Vec<usize>,
+    /// What was done with them.
+    pub treatment: Treatment,
+    /// The tokens it takes.
+    pub tokens: usize,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What was sent for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<Item>,
+    /// The values that its ledger lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listed: Vec<String>,
+}
+
+/// One message as it was sent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Item {
+    /// The message of the history at this index, as it came.
+    Source(usize),
+    /// A message that was repaired, shortened or made.
+    Made(Box<Message>),
+}
+
+impl Generation {
+    /// The figures, to be stored.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        Head {
+            number: self.number,
+            reason: self.reason.clone(),
+            covered: self.covered,
+            tokens: self.tokens,
+            messages: self.messages,
+            turns: self.turns,
+            settled: self.settled,
+            refused: self.refused,
+        }
+    }
+
+    /// The slots from `from` on, to be stored: after a fold all, after an extension those that it added.
+    #[must_use]
+    pub fn frozen(&self, history: &History, from: usize) -> Vec<FrozenSlot> {
+        let slots = self.slots.iter().skip(from);
+        slots.map(|slot| freeze(history, slot)).collect()
+    }
+
+    /// Takes a stored generation up again. `source` hands over messages of the history that are not in `history`.
+    pub fn thaw(head: Head, slots: Vec<FrozenSlot>, mut source: impl FnMut(usize) -> Option<Message>) -> Self {
+        let slots = slots.into_iter().map(|slot| Slot {
+            sources: slot.sources,
+            treatment: slot.treatment,
+            tokens: slot.tokens,
+            reason: slot.reason,
+            views: slot.items.into_iter().map(|item| thaw(item, &mut source)).collect(),
+            listed: slot.listed,
+        });
+        let slots = slots.collect();
+        let Head { number, reason, covered, tokens, messages, turns, settled, refused } = head;
+        Self { number, reason, slots, covered, tokens, messages, turns, settled, refused }
+    }
+
+    /// The messages that it holds itself.
+    pub(crate) fn made(&self) -> impl Iterator<Item = &Message> {
+        self.slots.iter().flat_map(|slot| &slot.views).filter_map(|view| match view {
+            View::Made(message) => Some(&**message),
+            View::Source(_) => None,
+        })
+    }
+}
+
+fn freeze(history: &History, slot: &Slot) -> FrozenSlot {
+    let item = |view: &View| match view {
+        View::Source(index) if !history.is_repaired(*index) => Some(Item::Source(*index)),
+        other => other.message(history).cloned().map(Box::new).map(Item::Made),
+    };
+    FrozenSlot {
+        sources: slot.sources.clone(),
+        treatment: slot.treatment,
+        tokens: slot.tokens,
+        reason: slot.reason.clone(),
+        items: slot.views.iter().filter_map(item).collect(),
+        listed: slot.listed.clone(),
+    }
+}
+
+fn thaw(item: Item, source: &mut impl FnMut(usize) -> Option<Message>) -> View {
+    match item {
+        Item::Source(index) => source(index).map_or(View::Source(index), View::made),
+        Item::Made(message) => View::made(*message),
+    }
+}

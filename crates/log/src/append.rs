@@ -1,0 +1,98 @@
+//! Appending: the new messages are durable before anything else happens.
+
+use crate::draft::Draft;
+use crate::error::{LogError, Result};
+use crate::id::Id;
+use crate::log::Log;
+use crate::session::{self, Session};
+use crate::store::{Connection, values};
+use crate::travel::{Kind, record};
+use crate::tree::{Path, Tip, grow};
+
+/// What appending gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// The session that now ends with the messages; another one than was named when somebody else had moved that on.
+    pub session: String,
+    /// Where it stands now.
+    pub tip: Tip,
+    /// How many of the messages were new to the log.
+    pub new: usize,
+    /// The ids of the messages.
+    pub ids: Vec<Id>,
+}
+
+impl Log {
+    /// Puts messages behind a session that stands at `at`.
+    ///
+    /// # Errors
+    /// [`LogError::Conflict`] when somebody else has moved it on meanwhile. Nothing is lost by trying again.
+    pub fn append(&self, session: &str, at: Tip, drafts: Vec<Draft>) -> Result<Appended> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            append_at(connection, &session, at, &drafts, now)
+        })
+    }
+
+    /// Puts messages behind a session that stands at `at`; if somebody else has moved it on meanwhile, behind a fork of it.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn append_or_fork(&self, session: &str, at: Tip, drafts: Vec<Draft>) -> Result<Appended> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            match append_at(connection, &session, at, &drafts, now) {
+                Err(LogError::Conflict { .. }) => {
+                    let fork = crate::fork::fork_at(connection, &session, at, None, now)?;
+                    append_at(connection, &fork, at, &drafts, now)
+                }
+                outcome => outcome,
+            }
+        })
+    }
+
+    /// Takes in a whole conversation, from its first message on, as clients send it again with each call. Only what is new
+    /// is stored. Where it leaves the way of the session, the session follows, and can be taken back.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn resend(&self, session: &str, drafts: Vec<Draft>) -> Result<Appended> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            let grown = grow(connection, Tip::EMPTY, &drafts, now)?;
+            let path = Path::of(connection, grown.tip)?;
+            if path.contains(session.tip) {
+                session::set_tip(connection, &session, grown.tip, session.frozen, now)?;
+            } else {
+                record(connection, &session, Kind::Resend, grown.tip, now)?;
+            }
+            Ok(Appended { session: session.id, tip: grown.tip, new: grown.new, ids: grown.ids })
+        })
+    }
+}
+
+fn append_at(
+    connection: &mut dyn Connection,
+    session: &Session,
+    at: Tip,
+    drafts: &[Draft],
+    now: i64,
+) -> Result<Appended> {
+    if session.tip != at {
+        return Err(LogError::Conflict { session: session.id.clone(), position: session.tip.position });
+    }
+    let grown = grow(connection, at, drafts, now)?;
+    match session::set_tip(connection, session, grown.tip, session.frozen, now) {
+        Err(LogError::Race { .. }) => {
+            let sql = "SELECT position FROM session WHERE id = $1";
+            let position = connection.row(sql, values![&session.id])?.map_or(0, |row| row.count(0));
+            Err(LogError::Conflict { session: session.id.clone(), position })
+        }
+        outcome => {
+            outcome.map(|()| Appended { session: session.id.clone(), tip: grown.tip, new: grown.new, ids: grown.ids })
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Artifacts: large outputs, stored whole and once, with a preview that stands in the context for them.
+
+use crate::error::{LogError, Result};
+use crate::log::Log;
+use crate::packed::{pack, unpack};
+use crate::store::{Connection, values};
+
+/// An artifact, without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    /// The hash of its bytes, as 64 hexadecimal digits: the handle by which it is asked for.
+    pub hash: String,
+    /// What kind of bytes it has, `text/plain` for example.
+    pub media: String,
+    /// What stands in the context for it.
+    pub preview: String,
+    /// How many bytes it has.
+    pub size: u64,
+    /// When it was stored, in milliseconds since 1970.
+    pub time: i64,
+}
+
+impl Log {
+    /// Stores bytes for a session and gives the handle. Bytes that are there already are not stored again.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn put_artifact(&self, session: &str, media: &str, preview: &str, bytes: Vec<u8>) -> Result<Artifact> {
+        let hash = blake3::hash(&bytes);
+        let size = bytes.len() as u64;
+        let (media, preview) = (media.to_owned(), preview.to_owned());
+        let made = Artifact { hash: hash.to_hex().to_string(), media, preview, size, time: self.now() };
+        let session = session.to_owned();
+        self.write(move |connection| {
+            crate::session::load(connection, &session)?;
+            put(connection, &session, &made, &bytes)?;
+            Ok(made.clone())
+        })
+    }
+
+    /// The bytes of an artifact.
+    ///
+    /// # Errors
+    /// When there is no such artifact, or it is damaged.
+    pub fn artifact(&self, hash: &str) -> Result<Vec<u8>> {
+        let missing = || LogError::Missing { what: "artifact", id: hash.chars().take(80).collect() };
+        let known = blake3::Hash::from_hex(hash).map_err(|_| missing())?;
+        self.read(|connection| {
+            let sql = "SELECT packed, bytes, size FROM artifact WHERE hash = $1";
+            let mut row = connection.row(sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
+            let bytes = unpack(row.int(0), row.bytes(1), row.size(2)).filter(|bytes| blake3::hash(bytes) == known);
+            bytes.ok_or_else(|| connection.damaged(format!("artifact {hash}")))
+        })
+    }
+
+    /// The artifacts of a session, oldest first.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn artifacts(&self, session: &str) -> Result<Vec<Artifact>> {
+        self.read(|connection| {
+            let sql = "SELECT a.hash, a.media, a.preview, a.size, a.created FROM artifact_use u \
+                       JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 ORDER BY a.created, a.hash";
+            let rows = connection.rows(sql, values![session])?;
+            let of = |mut row: crate::store::Row| {
+                let hash = row.bytes(0).iter().map(|byte| format!("{byte:02x}")).collect();
+                Artifact { hash, media: row.text(1), preview: row.text(2), size: row.count(3), time: row.int(4) }
+            };
+            Ok(rows.into_iter().map(of).collect())
+        })
+    }
+}
+
+pub(crate) fn put(connection: &mut dyn Connection, session: &str, artifact: &Artifact, bytes: &[u8]) -> Result<()> {
+    let hash = blake3::hash(bytes).as_bytes().to_vec();
+    let (packed, stored) = pack(bytes);
+    let sql = "INSERT INTO artifact (hash, media, preview, size, packed, bytes, created) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hash) DO NOTHING";
+    let values = values![
+        hash.as_slice(),
+        &artifact.media,
+        &artifact.preview,
+        bytes.len(),
+        packed,
+        stored.into_owned(),
+        artifact.time
+    ];
+    connection.run(sql, values)?;
+    let sql = "INSERT INTO artifact_use (session, hash) VALUES ($1, $2) ON CONFLICT (session, hash) DO NOTHING";
+    connection.run(sql, values![session, hash]).map(drop)
+}

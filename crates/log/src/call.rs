@@ -1,0 +1,92 @@
+//! What each model call took: tokens, price, time.
+
+use crate::error::Result;
+use crate::log::Log;
+use crate::store::{Connection, Row, values};
+
+/// One model call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// How many messages the session had after it.
+    pub position: u64,
+    /// The model.
+    pub model: String,
+    /// Tokens of the prompt that no cache served.
+    pub input: u64,
+    /// Tokens of the prompt that the cache served.
+    pub cache_read: u64,
+    /// Tokens of the prompt that were written to the cache.
+    pub cache_write: u64,
+    /// Tokens of the answer.
+    pub output: u64,
+    /// The price in millionths, where it is known.
+    pub price: Option<i64>,
+    /// How long it took, in milliseconds.
+    pub latency: Option<i64>,
+    /// When, in milliseconds since 1970; given by the log if it is 0.
+    pub time: i64,
+}
+
+const COLUMNS: &str = "position, model, input, cache_read, cache_write, output, price, latency, created";
+
+impl Log {
+    /// Writes down what a call took.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn record_call(&self, session: &str, call: Call) -> Result<()> {
+        let (session, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            crate::session::load(connection, &session)?;
+            let time = if call.time == 0 { now } else { call.time };
+            insert(connection, &session, &Call { time, ..call.clone() })
+        })
+    }
+
+    /// The calls of a session, oldest first.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn calls(&self, session: &str) -> Result<Vec<Call>> {
+        self.read(|connection| of_session(connection, session))
+    }
+}
+
+pub(crate) fn of_session(connection: &mut dyn Connection, session: &str) -> Result<Vec<Call>> {
+    let sql = format!("SELECT {COLUMNS} FROM call WHERE session = $1 ORDER BY number");
+    Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
+}
+
+pub(crate) fn insert(connection: &mut dyn Connection, session: &str, call: &Call) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO call (session, number, {COLUMNS}) \
+         SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM call WHERE session = $1"
+    );
+    let values = values![
+        session,
+        call.position,
+        &call.model,
+        call.input,
+        call.cache_read,
+        call.cache_write,
+        call.output,
+        call.price,
+        call.latency,
+        call.time
+    ];
+    connection.run(&sql, values).map(drop)
+}
+
+fn of(mut row: Row) -> Call {
+    Call {
+        position: row.count(0),
+        model: row.text(1),
+        input: row.count(2),
+        cache_read: row.count(3),
+        cache_write: row.count(4),
+        output: row.count(5),
+        price: row.maybe_int(6),
+        latency: row.maybe_int(7),
+        time: row.int(8),
+    }
+}

@@ -1,0 +1,70 @@
+//! A message on its way into the log.
+
+use std::sync::Arc;
+
+use waterline::message::{Form as Kept, Message, Raw, Role};
+use waterline::tokens::Counter;
+
+use crate::form::Form;
+use crate::words::searchable;
+
+/// A message to append.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// Who speaks.
+    pub role: Role,
+    /// How the bytes are to be read.
+    pub form: Form,
+    /// The bytes as they came.
+    pub bytes: Vec<u8>,
+    /// Its tokens.
+    pub tokens: usize,
+    /// By which method they were counted.
+    pub counter: String,
+    /// What of it can be searched.
+    pub text: String,
+    /// When it was said, in milliseconds since 1970, if that was not just now.
+    pub time: Option<i64>,
+}
+
+impl Draft {
+    /// A message as it came. Where its raw bytes no longer say what it says, or where it has none, its parts are kept.
+    #[must_use]
+    pub fn of(message: &Message, counter: &Counter) -> Self {
+        let (form, bytes) = match &message.raw {
+            Some(raw) if message.form == Kept::AsReceived => (Form::Wire(raw.wire()), raw.as_str().as_bytes().to_vec()),
+            raw => (Form::Neutral, neutral(message, raw.as_ref())),
+        };
+        Self {
+            role: message.role,
+            form,
+            bytes,
+            tokens: counter.message(message),
+            counter: counter.method().to_string(),
+            text: searchable(message),
+            time: None,
+        }
+    }
+
+    /// Bytes that could not be read as a message. They are kept, and counted as text.
+    #[must_use]
+    pub fn unread(role: Role, bytes: Vec<u8>, counter: &Counter) -> Self {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (tokens, counter) = (counter.text(&text), counter.method().to_string());
+        Self { role, form: Form::Bytes, bytes, tokens, counter, text, time: None }
+    }
+
+    /// The same, said at some time: milliseconds since 1970.
+    #[must_use]
+    pub const fn at(mut self, time: Option<i64>) -> Self {
+        self.time = time;
+        self
+    }
+}
+
+/// The engine's own JSON. Of raw bytes that say something else, only the wire is kept.
+fn neutral(message: &Message, raw: Option<&Raw>) -> Vec<u8> {
+    let raw = raw.and_then(|raw| Raw::new(raw.wire(), Arc::default(), 0..0));
+    let plain = Message { raw, form: Kept::Changed, ..message.clone() };
+    serde_json::to_vec(&plain).unwrap_or_default()
+}

@@ -1,0 +1,89 @@
+//! A message as the log gives it back.
+
+use std::sync::Arc;
+
+use waterline::message::{Message, Raw, Role, Wire};
+
+use crate::error::Result;
+use crate::form::{Form, role_of_code};
+use crate::id::Id;
+use crate::packed::unpack;
+use crate::store::{Connection, Row};
+use crate::tree::hash;
+
+/// A stored message.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its id.
+    pub id: Id,
+    /// Its place, from 1.
+    pub position: u64,
+    /// Who speaks.
+    pub role: Role,
+    /// How the bytes are to be read.
+    pub form: Form,
+    /// The bytes as they came.
+    pub bytes: Vec<u8>,
+    /// Its tokens.
+    pub tokens: usize,
+    /// By which method they were counted.
+    pub counter: String,
+    /// When it was said, in milliseconds since 1970.
+    pub time: i64,
+}
+
+/// What an [`Entry`] is read from: `message m JOIN content c`.
+pub(crate) const COLUMNS: &str =
+    "m.id, m.position, m.created, c.role, c.wire, c.tokens, c.counter, c.size, c.packed, c.bytes, c.hash";
+
+impl Entry {
+    pub(crate) fn of(name: &str, mut row: Row) -> Result<Self> {
+        let damaged = |text: String| crate::error::LogError::Damaged { name: name.to_owned(), text };
+        let position = row.count(1);
+        let id = Id::stored(&row.bytes(0)).ok_or_else(|| damaged(format!("the id of message {position}")))?;
+        let form = Form::of_code(row.int(4));
+        let bytes = unpack(row.int(8), row.bytes(9), row.size(7)).filter(|bytes| hash(form, bytes) == row.bytes(10));
+        let bytes = bytes.ok_or_else(|| damaged(format!("message {position}, {}", id.short())))?;
+        let (role, tokens, counter) = (role_of_code(row.int(3)), row.size(5), row.text(6));
+        Ok(Self { id, position, role, form, bytes, tokens, counter, time: row.int(2) })
+    }
+
+    /// The message. `parse` reads the JSON of a wire; bytes that nobody can read become a message of their text.
+    pub fn message(&self, parse: impl FnOnce(Arc<String>, Wire, Role) -> Option<Message>) -> Message {
+        let text = || String::from_utf8_lossy(&self.bytes).into_owned();
+        let read = match self.form {
+            Form::Neutral => serde_json::from_slice(&self.bytes).ok(),
+            Form::Wire(wire) => parse(Arc::new(text()), wire, self.role),
+            Form::Bytes => None,
+        };
+        read.unwrap_or_else(|| Message::text_of(self.role, text()))
+    }
+
+    /// The wire it came on.
+    #[must_use]
+    pub fn wire(&self) -> Option<Wire> {
+        match self.form {
+            Form::Wire(wire) => Some(wire),
+            Form::Neutral => {
+                let message: Option<Message> = serde_json::from_slice(&self.bytes).ok();
+                message.and_then(|message| message.raw.as_ref().map(Raw::wire))
+            }
+            Form::Bytes => None,
+        }
+    }
+}
+
+/// Reads the entries of a run, in order.
+pub(crate) fn each_of_run(
+    connection: &mut dyn Connection,
+    run: crate::tree::Run,
+    visit: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<()> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM message m JOIN content c ON c.key = m.content \
+         WHERE m.branch = $1 AND m.position > $2 AND m.position <= $3 ORDER BY m.position"
+    );
+    let name = connection.name().to_owned();
+    connection
+        .each(&sql, crate::store::values![run.branch, run.after, run.upto], &mut |row| visit(Entry::of(&name, row)?))
+}

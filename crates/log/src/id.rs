@@ -1,0 +1,69 @@
+//! The id of a message: a hash over its parent's id and its canonical bytes, so that an id names a message together
+//! with everything said before it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::canonical::canonical;
+use crate::error::LogError;
+use crate::form::Form;
+
+/// The id of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id([u8; 32]);
+
+impl Id {
+    /// The id of a message behind `parent`; `None` for the first of a conversation.
+    #[must_use]
+    pub fn of(parent: Option<Self>, form: Form, bytes: &[u8]) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("waterline message 1");
+        hasher.update(&parent.map_or([0; 32], |parent| parent.0));
+        hasher.update(&[form.code()]);
+        hasher.update(&canonical(bytes));
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    /// An id as a database keeps it.
+    pub(crate) fn stored(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first twelve digits, for people.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.to_string().chars().take(12).collect()
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.short())
+    }
+}
+
+impl FromStr for Id {
+    type Err = LogError;
+
+    fn from_str(text: &str) -> Result<Self, LogError> {
+        let parsed = blake3::Hash::from_hex(text).map(|hash| Self(*hash.as_bytes()));
+        parsed.map_err(|_| LogError::NoId { text: text.chars().take(80).collect() })
+    }
+}
+
+impl From<Id> for crate::store::Value {
+    fn from(id: Id) -> Self {
+        Self::Bytes(id.0.to_vec())
+    }
+}

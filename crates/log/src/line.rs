@@ -1,0 +1,180 @@
+//! A log as lines of JSON: what [`Log::export`](crate::Log::export) writes and [`Log::import`](crate::Log::import) reads.
+//! Messages are named by their ids, so a line means the same in every log.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use waterline::history::Past;
+use waterline::message::Role;
+use waterline::plan::{FrozenSlot, Head};
+
+use crate::state::State;
+
+/// The version of the lines.
+pub(crate) const VERSION: u32 = 1;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Line {
+    Waterline(u32),
+    Message(Box<MessageLine>),
+    Session(Box<SessionLine>),
+    Step(Box<StepLine>),
+    Generation(GenerationLine),
+    Summary(Box<SummaryLine>),
+    Checkpoint(Box<CheckpointLine>),
+    Call(Box<CallLine>),
+    Artifact(ArtifactLine),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct MessageLine {
+    pub(crate) id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<String>,
+    pub(crate) role: Role,
+    pub(crate) form: String,
+    #[serde(flatten)]
+    pub(crate) bytes: Bytes,
+    pub(crate) tokens: usize,
+    pub(crate) counter: String,
+    pub(crate) time: i64,
+}
+
+/// Bytes as text where they are one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Bytes {
+    Text(String),
+    Base64(String),
+}
+
+impl Bytes {
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        String::from_utf8(bytes).map_or_else(|error| Self::Base64(STANDARD.encode(error.as_bytes())), Self::Text)
+    }
+
+    pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Text(text) => Some(text.into_bytes()),
+            Self::Base64(text) => STANDARD.decode(text).ok(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SessionLine {
+    pub(crate) id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tip: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<String>,
+    pub(crate) relation: String,
+    pub(crate) context_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parent_context: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) overrides: BTreeMap<String, String>,
+    pub(crate) state: State,
+    pub(crate) created: i64,
+    pub(crate) active: i64,
+    /// The messages at which the session was cleared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) cuts: Vec<String>,
+    /// The last messages of ways that it left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct StepLine {
+    pub(crate) session: String,
+    pub(crate) at: Option<String>,
+    pub(crate) head: Head,
+    pub(crate) past: Past,
+    pub(crate) slots: Vec<FrozenSlot>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fold: Option<FoldLine>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FoldLine {
+    pub(crate) reason: String,
+    pub(crate) tokens_before: usize,
+    pub(crate) tokens_after: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_before: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cost_after: Option<i64>,
+}
+
+/// A fold of which nothing more is known: the program that made it noted only that it did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct GenerationLine {
+    pub(crate) session: String,
+    pub(crate) at: Option<String>,
+    pub(crate) number: u64,
+    pub(crate) time: i64,
+    #[serde(flatten)]
+    pub(crate) fold: FoldLine,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SummaryLine {
+    pub(crate) session: String,
+    pub(crate) version: u64,
+    pub(crate) start: u64,
+    pub(crate) until: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generation: Option<u64>,
+    pub(crate) text: String,
+    pub(crate) tokens: usize,
+    pub(crate) original_tokens: usize,
+    pub(crate) time: i64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct CheckpointLine {
+    pub(crate) thread_id: String,
+    pub(crate) checkpoint_id: String,
+    pub(crate) parent_checkpoint_id: Option<String>,
+    pub(crate) checkpoint: crate::checkpoint::Stored,
+    pub(crate) metadata: serde_json::Value,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct CallLine {
+    pub(crate) session: String,
+    pub(crate) number: u64,
+    pub(crate) position: u64,
+    pub(crate) model: String,
+    pub(crate) input: u64,
+    pub(crate) cache_read: u64,
+    pub(crate) cache_write: u64,
+    pub(crate) output: u64,
+    pub(crate) price: Option<i64>,
+    pub(crate) latency: Option<i64>,
+    pub(crate) time: i64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ArtifactLine {
+    pub(crate) session: String,
+    pub(crate) media: String,
+    pub(crate) preview: String,
+    pub(crate) time: i64,
+    #[serde(flatten)]
+    pub(crate) bytes: Bytes,
+}

@@ -1,0 +1,42 @@
+//! Settings of a user, which hold in all of their sessions.
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::log::Log;
+use crate::store::values;
+
+impl Log {
+    /// The settings of a user.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn preferences(&self, user: &str) -> Result<BTreeMap<String, String>> {
+        self.read(|connection| {
+            let rows = connection.rows("SELECT name, value FROM preference WHERE user_id = $1", values![user])?;
+            Ok(rows.into_iter().map(|mut row| (row.text(0), row.text(1))).collect())
+        })
+    }
+
+    /// Sets a user's setting, or takes it away.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn set_preference(&self, user: &str, name: &str, value: Option<&str>) -> Result<()> {
+        let (user, name, value) = (user.to_owned(), name.to_owned(), value.map(str::to_owned));
+        self.write(move |connection| {
+            let sql = match value {
+                Some(_) => {
+                    "INSERT INTO preference (user_id, name, value) VALUES ($1, $2, $3) \
+                     ON CONFLICT (user_id, name) DO UPDATE SET value = excluded.value"
+                }
+                None => "DELETE FROM preference WHERE user_id = $1 AND name = $2",
+            };
+            match &value {
+                Some(value) => connection.run(sql, values![&user, &name, value]),
+                None => connection.run(sql, values![&user, &name]),
+            }
+            .map(drop)
+        })
+    }
+}

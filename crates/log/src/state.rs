@@ -1,0 +1,79 @@
+//! What a session carries beside its messages: every field that the agents it was made for keep. The log stores it and
+//! does not look into it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The state of a session. A field that is empty takes no room, and one that is not known here is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct State {
+    /// Pictures waiting to be sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Value>,
+    /// The skill that is active.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_skill: Option<String>,
+    /// The tools that may be used now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed_tools: Vec<String>,
+    /// The tools that stay for the whole session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub persistent_tools: Vec<String>,
+    /// The agents, skills and tools that were mentioned.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mentioned_agents: Vec<String>,
+    /// What is to be done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub todos: Vec<Value>,
+    /// How many loops were made.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub loops: u64,
+    /// How many may be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_loops: Option<u64>,
+    /// The kind of model that is preferred.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_pref: Option<String>,
+    /// The workspace; its files are not kept here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_path: Option<String>,
+    /// The files that were uploaded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uploaded_files: Vec<Value>,
+    /// Settings of an older buffer, kept for those who have them.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub buffer_config: Value,
+    /// Intermediate steps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scratchpad: Vec<Value>,
+    /// An action that waits for somebody's word.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub pending_action: Value,
+    /// The form that answers must have.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub response_format: Value,
+    /// Names of callbacks; the code itself is found again by them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callbacks: Vec<String>,
+    /// Middlewares with their settings; the chain is made anew from them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub middlewares: Vec<Value>,
+    /// Whether a checkpoint is made after each step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_checkpoint: Option<bool>,
+    /// The run that is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// The tool definitions that go with the messages, as they came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Value>,
+    /// Whatever else somebody keeps.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

@@ -1,0 +1,116 @@
+//! The narrow gate to a database: statements once, in `$1` style with portable types; what differs between the two is
+//! in [`Dialect`]. Nothing above this folder knows which database it is.
+
+mod dialect;
+mod migrate;
+mod postgres;
+mod sqlite;
+mod tls;
+mod value;
+
+pub(crate) use dialect::Dialect;
+pub(crate) use value::{Row, Value, values};
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::{LogError, Result};
+
+/// One transaction.
+pub(crate) trait Connection {
+    /// Runs a statement and says how many rows it touched.
+    fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64>;
+
+    /// Hands over the rows of a query, one at a time.
+    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()>;
+
+    /// What is special about this database.
+    fn dialect(&self) -> Dialect;
+
+    /// Its name, for errors.
+    fn name(&self) -> &str;
+}
+
+impl dyn Connection + '_ {
+    /// The rows of a query.
+    pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        self.each(sql, values, &mut |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// The first row of a query.
+    pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>> {
+        Ok(self.rows(sql, values)?.into_iter().next())
+    }
+
+    /// The first number of the first row; 0 where there is none.
+    pub(crate) fn number(&mut self, sql: &str, values: &[Value]) -> Result<i64> {
+        Ok(self.row(sql, values)?.map_or(0, |row| row.int(0)))
+    }
+
+    pub(crate) fn race(&self) -> LogError {
+        LogError::Race { name: self.name().to_owned() }
+    }
+
+    pub(crate) fn damaged(&self, text: impl Into<String>) -> LogError {
+        LogError::Damaged { name: self.name().to_owned(), text: text.into() }
+    }
+}
+
+/// Work inside one transaction. It may be run again when two writers meet.
+pub(crate) type Work = Box<dyn Fn(&mut dyn Connection) -> Result<()> + Send>;
+
+/// A database.
+pub(crate) trait Store: Send + Sync {
+    /// Reads one consistent state.
+    fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()>;
+
+    /// Writes; what was written is durable when it returns.
+    fn write(&self, work: Work) -> Result<()>;
+
+    /// Writes while nobody else does: what is deleted must not be what another one just found.
+    fn write_alone(&self, work: Work) -> Result<()>;
+
+    /// What the database itself finds wrong with its files.
+    fn check(&self) -> Result<Vec<String>>;
+
+    /// Gives back the room of what was deleted, and leaves nothing of it behind.
+    fn shrink(&self) -> Result<()>;
+
+    /// The bytes it takes.
+    fn size(&self) -> Result<u64>;
+
+    /// Copies the database into a file while it is used; `false` where that is not its way.
+    fn backup(&self, to: &Path) -> Result<bool>;
+}
+
+/// Opens the database at an address and brings it to the newest format.
+pub(crate) fn open(url: &str, wait: Duration) -> Result<Box<dyn Store>> {
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        return Ok(Box::new(postgres::Postgres::open(url, wait)?));
+    }
+    let file = match url.split_once("://") {
+        Some(("sqlite", file)) => file,
+        Some(_) => return Err(LogError::Address { url: without_password(url) }),
+        None => url.strip_prefix("sqlite:").unwrap_or(url),
+    };
+    if file.is_empty() {
+        return Err(LogError::Address { url: url.to_owned() });
+    }
+    Ok(Box::new(sqlite::Sqlite::open(Path::new(file), wait)?))
+}
+
+/// An address as it may be shown.
+pub(crate) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    // What stands behind the question mark may hold a password too.
+    let rest = rest.split('?').next().unwrap_or_default();
+    match rest.rsplit_once('@') {
+        Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
+        None => format!("{scheme}://{rest}"),
+    }
+}

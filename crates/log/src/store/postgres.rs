@@ -1,0 +1,351 @@
+//! PostgreSQL, for programs on many machines. Tables live in a schema of their own (`?schema=NAME`, else `waterline`).
+//!
+//! The client blocks: called from async code it belongs on a thread for blocking work, as SQLite does.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use postgres::error::SqlState;
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use postgres::{Client, Config, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::migrate::migrate;
+use super::{Connection, Dialect, Row, Store, Value, Work, values, without_password};
+use crate::error::{LogError, Result};
+
+/// How often a write is tried when two writers meet.
+const TRIES: usize = 5;
+
+/// Connections at most; more writers wait for one.
+const CONNECTIONS: u32 = 16;
+
+/// Any number that nobody else uses: whoever migrates holds this lock.
+const LOCK: i64 = 0x7761_7465_726c_696e;
+
+/// Whoever erases holds this lock alone, whoever writes shares it.
+const ERASING: i32 = 0x7761_7465;
+
+/// A log on a server.
+pub(super) struct Postgres {
+    name: String,
+    schema: String,
+    pool: r2d2::Pool<Server>,
+}
+
+/// How to connect.
+struct Server {
+    name: String,
+    config: Config,
+    tls: MakeRustlsConnect,
+    schema: String,
+}
+
+/// A connection with the statements it knows.
+struct Session {
+    client: Client,
+    name: String,
+    statements: HashMap<String, Statement>,
+    /// Failed in a way that the next user of the connection would notice.
+    broken: bool,
+}
+
+impl Postgres {
+    pub(super) fn open(url: &str, wait: Duration) -> Result<Self> {
+        let name = without_password(url);
+        let (url, own) = take_own(url);
+        let mut config: Config =
+            url.parse().map_err(|error: postgres::Error| LogError::Open { name: name.clone(), text: cause(&error) })?;
+        config.connect_timeout(wait);
+        config.keepalives_idle(Duration::from_secs(30));
+        if config.get_application_name().is_none() {
+            config.application_name("waterline");
+        }
+        let tls = super::tls::connector(own.roots.as_deref())?;
+        let server = Server { name: name.clone(), config, tls, schema: own.schema.clone() };
+        // The first connection by hand: its error says more than the pool's.
+        let mut first = server.connect_without_schema()?;
+        first.migrate(&own.schema)?;
+        let builder = r2d2::Pool::builder().max_size(CONNECTIONS).min_idle(Some(0)).connection_timeout(wait);
+        let pool =
+            builder.test_on_check_out(true).error_handler(Box::new(r2d2::NopErrorHandler)).build_unchecked(server);
+        Ok(Self { name, schema: own.schema, pool })
+    }
+
+    fn session(&self) -> Result<r2d2::PooledConnection<Server>> {
+        self.pool.get().map_err(|error| LogError::Connection { name: self.name.clone(), text: error.to_string() })
+    }
+}
+
+/// What of an address is ours and not the driver's.
+struct Own {
+    schema: String,
+    roots: Option<PathBuf>,
+}
+
+fn take_own(url: &str) -> (String, Own) {
+    let mut own = Own { schema: "waterline".to_owned(), roots: None };
+    let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), own) };
+    let mut rest = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("schema", schema)) => own.schema = schema.to_owned(),
+            Some(("sslrootcert", path)) => own.roots = Some(PathBuf::from(path)),
+            // Certificates are always checked; the driver has no words for more than that.
+            Some(("sslmode", "verify-full" | "verify-ca")) => rest.push("sslmode=require"),
+            _ => rest.push(pair),
+        }
+    }
+    let query = rest.join("&");
+    (if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") }, own)
+}
+
+fn quoted(schema: &str) -> String {
+    format!("\"{}\"", schema.replace('"', "\"\""))
+}
+
+impl Server {
+    fn connect_without_schema(&self) -> Result<Session> {
+        let client = self.config.connect(self.tls.clone());
+        let client = client.map_err(|error| LogError::Connection { name: self.name.clone(), text: cause(&error) })?;
+        Ok(Session { client, name: self.name.clone(), statements: HashMap::new(), broken: false })
+    }
+}
+
+impl r2d2::ManageConnection for Server {
+    type Connection = Session;
+    type Error = LogError;
+
+    fn connect(&self) -> Result<Session> {
+        let mut session = self.connect_without_schema()?;
+        session.batch(&format!("SET search_path TO {}", quoted(&self.schema)))?;
+        Ok(session)
+    }
+
+    fn is_valid(&self, session: &mut Session) -> Result<()> {
+        session.client.is_valid(Duration::from_secs(2)).map_err(|error| explain(&self.name, &error))
+    }
+
+    fn has_broken(&self, session: &mut Session) -> bool {
+        session.broken || session.client.is_closed()
+    }
+}
+
+impl Store for Postgres {
+    fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
+        let mut session = self.session()?;
+        session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        let outcome = work(&mut *session);
+        let ended = session.batch("ROLLBACK");
+        outcome.and(ended)
+    }
+
+    fn write(&self, work: Work) -> Result<()> {
+        self.write_under("pg_advisory_xact_lock_shared", &work)
+    }
+
+    fn write_alone(&self, work: Work) -> Result<()> {
+        self.write_under("pg_advisory_xact_lock", &work)
+    }
+
+    fn check(&self) -> Result<Vec<String>> {
+        // A server checks its own files; what can be asked from here is whether the tables answer.
+        let mut session = self.session()?;
+        (&mut *session as &mut dyn Connection).number("SELECT COUNT(*) FROM format", &[])?;
+        Ok(Vec::new())
+    }
+
+    fn shrink(&self) -> Result<()> {
+        let mut session = self.session()?;
+        for table in ["content", "message", "search", "frozen", "artifact", "session"] {
+            session.batch(&format!("VACUUM FULL {}.{table}", quoted(&self.schema)))?;
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> Result<u64> {
+        let mut session = self.session()?;
+        let sql = "SELECT CAST(COALESCE(SUM(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class c \
+                   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'";
+        let size = (&mut *session as &mut dyn Connection).number(sql, values![self.schema.as_str()])?;
+        Ok(u64::try_from(size).unwrap_or_default())
+    }
+
+    fn backup(&self, _: &Path) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+impl Postgres {
+    fn write_under(&self, lock: &str, work: &Work) -> Result<()> {
+        for _ in 1..TRIES {
+            match self.try_to_write(lock, work) {
+                Err(LogError::Race { .. }) => {}
+                outcome => return outcome,
+            }
+        }
+        self.try_to_write(lock, work)
+    }
+
+    fn try_to_write(&self, lock: &str, work: &Work) -> Result<()> {
+        let mut session = self.session()?;
+        session.batch(&format!("BEGIN; SELECT {lock}(hashtext(current_schema()), {ERASING})"))?;
+        let outcome = work(&mut *session);
+        if outcome.is_ok() {
+            return session.batch("COMMIT");
+        }
+        // The first error is the one to tell; a connection that cannot even roll back is closed.
+        session.broken |= session.batch("ROLLBACK").is_err();
+        outcome
+    }
+}
+
+impl Session {
+    fn batch(&mut self, sql: &str) -> Result<()> {
+        let outcome = self.client.batch_execute(sql);
+        outcome.map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&mut self, error: &postgres::Error) -> LogError {
+        self.broken |= error.is_closed() || error.as_db_error().is_none();
+        explain(&self.name, error)
+    }
+
+    fn migrate(&mut self, schema: &str) -> Result<()> {
+        let version = (self as &mut dyn Connection)
+            .number("SELECT CAST(current_setting('server_version_num') AS BIGINT)", &[])?;
+        if version < 150_000 {
+            let text = format!("PostgreSQL {} is older than 15", version / 10_000);
+            return Err(LogError::Open { name: self.name.clone(), text });
+        }
+        self.batch("BEGIN")?;
+        let outcome = self.migrate_locked(schema);
+        self.batch(if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        outcome
+    }
+
+    fn migrate_locked(&mut self, schema: &str) -> Result<()> {
+        let connection: &mut dyn Connection = self;
+        connection.rows("SELECT 1 FROM (SELECT pg_advisory_xact_lock($1)) held", values![LOCK])?;
+        let known = connection.number("SELECT COUNT(*) FROM pg_namespace WHERE nspname = $1", values![schema])?;
+        if known == 0 {
+            self.batch(&format!("CREATE SCHEMA {}", quoted(schema)))?;
+        }
+        self.batch(&format!("SET search_path TO {}", quoted(schema)))?;
+        let sql = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = $1 AND tablename = 'format'";
+        let tables = (self as &mut dyn Connection).number(sql, values![schema])?;
+        migrate(self, tables == 0)
+    }
+
+    fn prepared(&mut self, sql: &str) -> Result<Statement> {
+        if let Some(known) = self.statements.get(sql) {
+            return Ok(known.clone());
+        }
+        let statement = self.client.prepare(sql).map_err(|error| self.failed(&error))?;
+        self.statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+}
+
+impl Connection for Session {
+    fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64> {
+        let statement = self.prepared(sql)?;
+        let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let outcome = self.client.execute(&statement, &values);
+        outcome.map_err(|error| self.failed(&error))
+    }
+
+    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
+        let statement = self.prepared(sql)?;
+        let columns = statement.columns().len();
+        let name = self.name.clone();
+        let failed = |error: postgres::Error| explain(&name, &error);
+        let mut rows = self.client.query_raw(&statement, values.iter()).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let value = |at| row.try_get::<_, Value>(at).map_err(failed);
+            visit(Row((0..columns).map(value).collect::<Result<_>>()?))?;
+        }
+        Ok(())
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+type Failure = Box<dyn std::error::Error + Sync + Send>;
+
+impl ToSql for Value {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut postgres::types::private::BytesMut,
+    ) -> std::result::Result<IsNull, Failure> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Int(number) => number.to_sql(kind, out),
+            Self::Text(text) => text.to_sql(kind, out),
+            Self::Bytes(bytes) => bytes.to_sql(kind, out),
+        }
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind, Type::INT8 | Type::TEXT | Type::BYTEA | Type::NAME)
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for Value {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> std::result::Result<Self, Failure> {
+        match *kind {
+            Type::INT8 => i64::from_sql(kind, raw).map(Self::Int),
+            Type::INT4 => i32::from_sql(kind, raw).map(|number| Self::Int(number.into())),
+            Type::BYTEA => Vec::from_sql(kind, raw).map(Self::Bytes),
+            _ => String::from_sql(kind, raw).map(Self::Text),
+        }
+    }
+
+    fn from_sql_null(_: &Type) -> std::result::Result<Self, Failure> {
+        Ok(Self::Null)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind, Type::INT8 | Type::INT4 | Type::TEXT | Type::BYTEA | Type::NAME)
+    }
+}
+
+/// The innermost reason: the driver's own words say only "error connecting to server".
+fn cause(error: &postgres::Error) -> String {
+    let mut text = error.to_string();
+    let mut inner = std::error::Error::source(error);
+    while let Some(source) = inner {
+        text = source.to_string();
+        inner = source.source();
+    }
+    text
+}
+
+fn explain(name: &str, error: &postgres::Error) -> LogError {
+    let (name, text) = (name.to_owned(), cause(error));
+    let Some(code) = error.code() else { return LogError::Connection { name, text } };
+    match *code {
+        SqlState::UNIQUE_VIOLATION
+        | SqlState::FOREIGN_KEY_VIOLATION
+        | SqlState::T_R_SERIALIZATION_FAILURE
+        | SqlState::T_R_DEADLOCK_DETECTED => LogError::Race { name },
+        SqlState::DISK_FULL => LogError::Full { name },
+        SqlState::READ_ONLY_SQL_TRANSACTION => LogError::ReadOnly { name },
+        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => LogError::Damaged { name, text },
+        SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {
+            LogError::Connection { name, text }
+        }
+        _ => LogError::Database { name, text },
+    }
+}

@@ -1,0 +1,86 @@
+//! What goes into statements and comes out of rows: the types that both databases have.
+
+/// A value of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Null,
+    Int(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+macro_rules! from {
+    ($kind:ty, $value:ident => $made:expr) => {
+        impl From<$kind> for Value {
+            fn from($value: $kind) -> Self {
+                $made
+            }
+        }
+    };
+}
+
+from!(i64, value => Self::Int(value));
+// Counts and sizes are far below 2^63.
+from!(u64, value => Self::Int(i64::try_from(value).unwrap_or(i64::MAX)));
+from!(usize, value => Self::Int(i64::try_from(value).unwrap_or(i64::MAX)));
+// PostgreSQL takes no NUL in a text. None of our texts needs one; messages are bytes.
+from!(&str, value => Self::Text(if value.contains('\0') { value.replace('\0', "\u{FFFD}") } else { value.to_owned() }));
+from!(&String, value => value.as_str().into());
+from!(String, value => if value.contains('\0') { value.as_str().into() } else { Self::Text(value) });
+from!(Vec<u8>, value => Self::Bytes(value));
+from!(&[u8], value => Self::Bytes(value.to_vec()));
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// The values of a statement, in order.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { &[$($crate::store::Value::from($value)),*] };
+}
+pub(crate) use values;
+
+/// A row of a query. A column of another type reads as nothing: the statements and the tables are both ours.
+#[derive(Clone, Debug)]
+pub(crate) struct Row(pub(super) Vec<Value>);
+
+impl Row {
+    pub(crate) fn int(&self, at: usize) -> i64 {
+        self.maybe_int(at).unwrap_or_default()
+    }
+
+    pub(crate) fn maybe_int(&self, at: usize) -> Option<i64> {
+        match self.0.get(at) {
+            Some(Value::Int(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn count(&self, at: usize) -> u64 {
+        u64::try_from(self.int(at)).unwrap_or_default()
+    }
+
+    pub(crate) fn size(&self, at: usize) -> usize {
+        usize::try_from(self.int(at)).unwrap_or_default()
+    }
+
+    pub(crate) fn text(&mut self, at: usize) -> String {
+        self.maybe_text(at).unwrap_or_default()
+    }
+
+    pub(crate) fn maybe_text(&mut self, at: usize) -> Option<String> {
+        match self.0.get_mut(at) {
+            Some(Value::Text(text)) => Some(std::mem::take(text)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn bytes(&mut self, at: usize) -> Vec<u8> {
+        match self.0.get_mut(at) {
+            Some(Value::Bytes(bytes)) => std::mem::take(bytes),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Going back and forth in a session. A tip that is left stays where it was, and every move is recorded, so that it
+//! can be taken back.
+
+use crate::error::{LogError, Result};
+use crate::frozen;
+use crate::id::Id;
+use crate::log::Log;
+use crate::session::{self, Session};
+use crate::store::{Connection, values};
+use crate::tree::{Path, Tip, id_at, place};
+
+/// A place to go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// After so many messages.
+    Position(u64),
+    /// So many messages away.
+    Messages(u64),
+    /// So many turns away: before the user message that opened the last of them.
+    Turns(u64),
+    /// At this message.
+    Message(Id),
+}
+
+/// Why a tip moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Rewind,
+    Forward,
+    Resend,
+    Restore,
+    Switch,
+    UndoFold,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Rewind => "rewind",
+            Self::Forward => "forward",
+            Self::Resend => "resend",
+            Self::Restore => "restore",
+            Self::Switch => "switch",
+            Self::UndoFold => "undo-fold",
+        }
+    }
+}
+
+/// A way that a session has gone, or left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// Where it ends.
+    pub tip: Tip,
+    /// The id of its last message; none before the first one.
+    pub id: Option<Id>,
+    /// How many messages it shares with where the session stands.
+    pub shared: u64,
+    /// Whether the session stands there.
+    pub is_current: bool,
+}
+
+/// Moves the tip of a session and writes down where it was.
+pub(crate) fn record(connection: &mut dyn Connection, session: &Session, kind: Kind, to: Tip, now: i64) -> Result<()> {
+    let frozen = frozen::newest_on(connection, session.frozen, to)?;
+    record_with(connection, session, kind, to, frozen, now)
+}
+
+pub(crate) fn record_with(
+    connection: &mut dyn Connection,
+    session: &Session,
+    kind: Kind,
+    to: Tip,
+    frozen: Option<i64>,
+    now: i64,
+) -> Result<()> {
+    let sql = "INSERT INTO move (session, number, kind, from_branch, from_position, from_frozen, to_branch, to_position, created) \
+               SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM move WHERE session = $1";
+    let (from, id) = (session.tip, &session.id);
+    let values = values![id, kind.name(), from.branch, from.position, session.frozen, to.branch, to.position, now];
+    connection.run(sql, values)?;
+    session::set_tip(connection, session, to, frozen, now)
+}
+
+/// The tips that a session has left, newest first.
+fn left(connection: &mut dyn Connection, session: &str) -> Result<Vec<Tip>> {
+    let sql = "SELECT from_branch, from_position FROM move WHERE session = $1 ORDER BY number DESC";
+    let rows = connection.rows(sql, values![session])?;
+    Ok(rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) }).collect())
+}
+
+/// The place before the message that opened one of the last `count` turns.
+fn turns_back(connection: &mut dyn Connection, path: &Path, count: u64) -> Result<Option<u64>> {
+    let mut left = count;
+    for run in path.runs(0).collect::<Vec<_>>().into_iter().rev() {
+        let sql = "SELECT m.position FROM message m JOIN content c ON c.key = m.content \
+                   WHERE m.branch = $1 AND m.position > $2 AND m.position <= $3 AND c.role = 1 \
+                   ORDER BY m.position DESC LIMIT $4";
+        let rows = connection.rows(sql, values![run.branch, run.after, run.upto, left])?;
+        left -= rows.len() as u64;
+        if left == 0 {
+            return Ok(rows.last().map(|row| row.count(0) - 1));
+        }
+    }
+    Ok(None)
+}
+
+fn behind(session: &Session, path: &Path, position: Option<u64>) -> Result<Tip> {
+    let found = position.filter(|&position| position <= session.tip.position).and_then(|position| path.at(position));
+    found.ok_or_else(|| {
+        let text = format!("session {} has {} messages; it cannot go back that far", session.id, session.tip.position);
+        LogError::Refused(text)
+    })
+}
+
+impl Log {
+    /// Goes back. What comes after is kept: [`Log::forward`] returns to it, and appending goes another way from here.
+    ///
+    /// # Errors
+    /// When the session has no such place.
+    pub fn rewind(&self, session: &str, to: To) -> Result<Session> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            let path = Path::of(connection, session.tip)?;
+            let position = match to {
+                To::Position(position) => Some(position),
+                To::Messages(count) => session.tip.position.checked_sub(count),
+                To::Turns(0) => Some(session.tip.position),
+                To::Turns(count) => turns_back(connection, &path, count)?,
+                To::Message(id) => place(connection, id)?.filter(|&tip| path.contains(tip)).map(|tip| tip.position),
+            };
+            let tip = behind(&session, &path, position)?;
+            if tip != session.tip {
+                record(connection, &session, Kind::Rewind, tip, now)?;
+            }
+            session::load(connection, &id)
+        })
+    }
+
+    /// Goes on to what was left last: so many messages, or all of them.
+    ///
+    /// # Errors
+    /// When there is nothing to go on to.
+    pub fn forward(&self, session: &str, messages: Option<u64>) -> Result<Session> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            for tip in left(connection, &id)? {
+                let path = Path::of(connection, tip)?;
+                if tip.position > session.tip.position && path.contains(session.tip) {
+                    let position = messages.map_or(tip.position, |count| session.tip.position.saturating_add(count));
+                    let to = path.at(position.min(tip.position)).unwrap_or(tip);
+                    record(connection, &session, Kind::Forward, to, now)?;
+                    return session::load(connection, &id);
+                }
+            }
+            Err(LogError::Refused(format!("session {id} has nothing to go forward to")))
+        })
+    }
+
+    /// The ways that a session has gone: where it stands, and where it stood before it went back.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn branches(&self, session: &str) -> Result<Vec<Branch>> {
+        self.read(|connection| {
+            let session = session::load(connection, session)?;
+            let current = Path::of(connection, session.tip)?;
+            let mut found: Vec<(Tip, Path)> = vec![(session.tip, current.clone())];
+            for tip in left(connection, &session.id)? {
+                let path = Path::of(connection, tip)?;
+                // What lies on the way to another end is no way of its own.
+                if !found.iter().any(|(_, other)| other.contains(tip)) {
+                    found.retain(|(other, _)| *other == session.tip || !path.contains(*other));
+                    found.push((tip, path));
+                }
+            }
+            let mut branches = Vec::new();
+            for (tip, path) in found {
+                let id = id_at(connection, tip)?;
+                branches.push(Branch { tip, id, shared: current.shared(&path), is_current: tip == session.tip });
+            }
+            Ok(branches)
+        })
+    }
+
+    /// Goes over to another way that the session has gone.
+    ///
+    /// # Errors
+    /// When the message is not in the log.
+    pub fn switch(&self, session: &str, to: Id) -> Result<Session> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            let mut ways = left(connection, &id)?;
+            ways.push(session.tip);
+            let tip = place(connection, to)?;
+            let mut reachable = None;
+            for way in ways {
+                let path = Path::of(connection, way)?;
+                reachable = reachable.or(tip.filter(|&tip| path.contains(tip)));
+            }
+            let tip =
+                reachable.ok_or_else(|| LogError::Missing { what: "message of this session", id: to.to_string() })?;
+            record(connection, &session, Kind::Switch, tip, now)?;
+            session::load(connection, &id)
+        })
+    }
+
+    /// Clears a session without deleting anything: what has been said so far is no longer sent. Rewinding behind the
+    /// mark takes it back.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn cut(&self, session: &str) -> Result<()> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            let sql = "INSERT INTO cut (session, branch, position, created) VALUES ($1, $2, $3, $4) \
+                       ON CONFLICT (session, branch, position) DO NOTHING";
+            connection.run(sql, values![&id, session.tip.branch, session.tip.position, now])?;
+            // What was sent belongs to what is now cleared.
+            connection.run("UPDATE session SET frozen = NULL, active = $2 WHERE id = $1", values![&id, now])?;
+            Ok(())
+        })
+    }
+
+    /// Takes the newest mark of [`Log::cut`] away.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn uncut(&self, session: &str) -> Result<()> {
+        let id = session.to_owned();
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            let Some(cut) = newest_cut(connection, &session)? else {
+                return Err(LogError::Refused(format!("session {id} was not cleared")));
+            };
+            let sql = "DELETE FROM cut WHERE session = $1 AND branch = $2 AND position = $3";
+            connection.run(sql, values![&id, cut.branch, cut.position])?;
+            Ok(())
+        })
+    }
+
+    /// How many messages at the beginning of a session are not sent because it was cleared.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn cleared(&self, session: &str) -> Result<u64> {
+        self.read(|connection| {
+            let session = session::load(connection, session)?;
+            Ok(newest_cut(connection, &session)?.map_or(0, |cut| cut.position))
+        })
+    }
+}
+
+/// The newest mark that lies on the way to where a session stands.
+pub(crate) fn newest_cut(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
+    let sql = "SELECT branch, position FROM cut WHERE session = $1 ORDER BY position DESC";
+    let rows = connection.rows(sql, values![&session.id])?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let path = Path::of(connection, session.tip)?;
+    let cuts = rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
+    Ok(cuts.into_iter().find(|&cut| path.contains(cut)))
+}

@@ -1,0 +1,154 @@
+//! Forks, going back and forth, clearing, comparing.
+
+use waterline::message::Role;
+use waterline_log::{LogError, Relation, To};
+
+use crate::cases;
+use crate::place::{Place, one, session, texts};
+
+cases![
+    a_fork_goes_on_from_anywhere,
+    a_hundred_forks_cost_a_hundred_tips,
+    forks_of_forks_read_as_one_history,
+    rewind_and_forward,
+    rewind_by_turns,
+    going_back_too_far_is_refused,
+    what_was_left_can_be_found_and_returned_to,
+    branches_are_compared,
+    c2_5_clearing_keeps_the_messages,
+    a_session_is_read_at_any_point,
+];
+
+fn a_fork_goes_on_from_anywhere(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three", "four"]);
+    let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
+    assert_eq!((fork.relation, fork.parent.as_deref()), (Relation::Fork, Some("s")));
+    log.append("f", fork.tip, vec![one(Role::User, "other")]).unwrap();
+    assert_eq!(texts(&log, "f"), ["one", "two", "other"]);
+    assert_eq!(texts(&log, "s"), ["one", "two", "three", "four"]);
+    assert!(matches!(log.fork("s", None, Some("f".into())), Err(LogError::Exists { .. })));
+    assert!(log.fork("s", Some(5), None).is_err());
+    assert_eq!(log.fork("s", Some(0), None).unwrap().tip.position(), 0);
+}
+
+fn a_hundred_forks_cost_a_hundred_tips(place: &dyn Place) {
+    let log = place.open();
+    let lines: Vec<String> = (0..200).map(|n| format!("message {n}")).collect();
+    session(&log, "s", &lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let before = log.stats().unwrap();
+    for _ in 0..100 {
+        log.fork("s", None, None).unwrap();
+    }
+    let after = log.stats().unwrap();
+    assert_eq!((after.messages, after.contents, after.branches), (before.messages, before.contents, before.branches));
+    assert_eq!(after.sessions, 101);
+}
+
+fn forks_of_forks_read_as_one_history(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "f0", &["m0"]);
+    for depth in 1..40 {
+        let fork = log.fork(&format!("f{}", depth - 1), None, Some(format!("f{depth}"))).unwrap();
+        log.append(&fork.id, fork.tip, vec![one(Role::User, &format!("m{depth}"))]).unwrap();
+        // Its parent goes another way, so the next fork is a branch of its own.
+        let parent = log.session(&format!("f{}", depth - 1)).unwrap();
+        log.append(&parent.id, parent.tip, vec![one(Role::User, "elsewhere")]).unwrap();
+    }
+    let expected: Vec<String> = (0..39).map(|n| format!("m{n}")).chain(["m39".into()]).collect();
+    assert_eq!(texts(&log, "f39"), expected);
+    assert_eq!(log.compare("f39", "f10").unwrap().shared, 11);
+}
+
+fn rewind_and_forward(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three", "four", "five"]);
+    assert_eq!(log.rewind("s", To::Position(3)).unwrap().tip.position(), 3);
+    assert_eq!(log.rewind("s", To::Messages(2)).unwrap().tip.position(), 1);
+    assert_eq!(texts(&log, "s"), ["one"]);
+    assert_eq!(log.forward("s", Some(1)).unwrap().tip.position(), 2);
+    assert_eq!(log.forward("s", None).unwrap().tip.position(), 3);
+    assert_eq!(log.forward("s", None).unwrap().tip.position(), 5);
+    assert_eq!(texts(&log, "s"), ["one", "two", "three", "four", "five"]);
+    assert!(log.forward("s", None).is_err());
+    let second = log.entries("s").unwrap()[1].id;
+    assert_eq!(log.rewind("s", To::Message(second)).unwrap().tip.position(), 2);
+}
+
+fn rewind_by_turns(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "a", "two", "b", "three", "c"]);
+    assert_eq!(log.rewind("s", To::Turns(1)).unwrap().tip.position(), 4);
+    assert_eq!(log.rewind("s", To::Turns(2)).unwrap().tip.position(), 0);
+    assert_eq!(log.forward("s", None).unwrap().tip.position(), 4);
+    assert_eq!(log.forward("s", None).unwrap().tip.position(), 6);
+    assert!(log.rewind("s", To::Turns(4)).is_err());
+}
+
+fn going_back_too_far_is_refused(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two"]);
+    session(&log, "t", &["other"]);
+    assert!(log.rewind("s", To::Messages(3)).is_err());
+    assert!(log.rewind("s", To::Position(3)).is_err());
+    let foreign = log.entries("t").unwrap()[0].id;
+    assert!(log.rewind("s", To::Message(foreign)).is_err());
+    assert_eq!(log.session("s").unwrap().tip.position(), 2);
+}
+
+fn what_was_left_can_be_found_and_returned_to(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three"]);
+    let left = log.entries("s").unwrap()[2].id;
+    let back = log.rewind("s", To::Position(1)).unwrap();
+    log.append("s", back.tip, vec![one(Role::Assistant, "otherwise")]).unwrap();
+    assert!(log.forward("s", None).is_err());
+    let branches = log.branches("s").unwrap();
+    assert_eq!(branches.len(), 2);
+    assert_eq!((branches[1].id, branches[1].shared, branches[1].is_current), (Some(left), 1, false));
+    log.switch("s", left).unwrap();
+    assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
+    assert_eq!(log.branches("s").unwrap().len(), 2);
+}
+
+fn branches_are_compared(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three"]);
+    let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
+    log.append("f", fork.tip, vec![one(Role::User, "x"), one(Role::Assistant, "y")]).unwrap();
+    let comparison = log.compare("s", "f").unwrap();
+    assert_eq!((comparison.shared, comparison.left.position(), comparison.right.position()), (2, 3, 4));
+    session(&log, "t", &["unlike"]);
+    assert_eq!(log.compare("s", "t").unwrap().shared, 0);
+    assert_eq!(log.compare("s", "s").unwrap().shared, 3);
+}
+
+/// C2.5: a mark in the log, from which a restored session starts; rows stay.
+fn c2_5_clearing_keeps_the_messages(place: &dyn Place) {
+    let log = place.open();
+    let before = session(&log, "s", &["one", "two"]);
+    log.cut("s").unwrap();
+    let tip = log.append("s", before.tip, vec![one(Role::User, "three")]).unwrap().tip;
+    assert_eq!(log.cleared("s").unwrap(), 2);
+    assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
+    log.cut("s").unwrap();
+    log.append("s", tip, vec![one(Role::User, "four")]).unwrap();
+    assert_eq!(log.cleared("s").unwrap(), 3);
+    // A fork has been cleared where its parent was; behind a mark, an older one holds.
+    assert_eq!(log.cleared(&log.fork("s", None, None).unwrap().id).unwrap(), 3);
+    log.rewind("s", To::Position(2)).unwrap();
+    assert_eq!(log.cleared("s").unwrap(), 2);
+    log.uncut("s").unwrap();
+    assert_eq!(log.cleared("s").unwrap(), 0);
+    assert!(log.uncut("s").is_err());
+}
+
+fn a_session_is_read_at_any_point(place: &dyn Place) {
+    let log = place.open();
+    let tip = session(&log, "s", &["one", "two", "three", "four"]).tip;
+    let positions = |range| log.entries_in(tip, range).unwrap().iter().map(|entry| entry.position).collect::<Vec<_>>();
+    assert_eq!(positions(0..2), [1, 2]);
+    assert_eq!(positions(1..3), [2, 3]);
+    assert_eq!(positions(3..100), [4]);
+    assert!(positions(4..9).is_empty());
+}

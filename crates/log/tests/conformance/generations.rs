@@ -1,0 +1,274 @@
+//! What was sent, folds, summaries.
+
+use waterline::history::History;
+use waterline::message::{Message, Role};
+use waterline::model::Model;
+use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
+use waterline::policy::Policy;
+use waterline_log::{Draft, Fold, Log, LogError, Session, Step, Summary, Tip, To, VERSIONS};
+
+use crate::cases;
+use crate::place::{Place, counter, one, parse, session};
+
+cases![
+    what_was_sent_is_taken_up_again_byte_for_byte,
+    s4_33_v13_a_fold_leaves_the_log_as_it_was,
+    a_fold_can_be_undone,
+    going_back_behind_a_fold_goes_back_to_what_was_sent_then,
+    a_fork_goes_on_with_what_its_parent_sent,
+    folds_of_other_programs_are_noted_once,
+    s3_11_s3_13_summaries_keep_ten_versions,
+    e17_rollback_behind_a_summary_returns_to_the_newest_that_holds,
+    c2_8_a_summary_whose_target_is_gone_does_not_hold,
+];
+
+/// A session that plans each call and stores what it sent: what `waterline-session` does.
+struct Runner<'a> {
+    log: &'a Log,
+    id: String,
+    policy: Policy,
+    history: History,
+    generation: Generation,
+    window: usize,
+}
+
+impl<'a> Runner<'a> {
+    fn new(log: &'a Log, id: &str, window: usize) -> Self {
+        log.create(Session::new(id)).unwrap();
+        let policy = Policy::preset("auto").unwrap();
+        let (history, generation) = (History::new(counter()), Generation::new());
+        Self { log, id: id.to_owned(), policy, history, generation, window }
+    }
+
+    fn tip(&self) -> Tip {
+        self.log.session(&self.id).unwrap().tip
+    }
+
+    fn say(&mut self, role: Role, text: &str) {
+        let message = Message::text_of(role, text);
+        self.log.append(&self.id, self.tip(), vec![Draft::of(&message, &counter())]).unwrap();
+        self.history.append(message);
+    }
+
+    /// Plans a call, stores what it sends and gives it.
+    fn call(&mut self) -> Vec<String> {
+        let (history, generation, policy) = (&self.history, &self.generation, &self.policy);
+        let input = Input {
+            history,
+            generation,
+            policy,
+            budget: Budget::of(self.window),
+            model: Model::unknown(),
+            summaries: &[],
+        };
+        let planned = plan(&input);
+        let (before, after) = (planned.tokens.before, planned.tokens.after);
+        let fold = match &planned.action {
+            Action::Fold { reason, .. } => {
+                Some(Fold { reason: reason.clone(), tokens_before: before, tokens_after: after, ..Fold::default() })
+            }
+            Action::Extend => None,
+        };
+        let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
+        self.generation.freeze(&self.history, planned);
+        let slots = self.generation.frozen(&self.history, from);
+        let step = Step { head: self.generation.head(), past: self.history.past(), slots, fold };
+        self.log.freeze(&self.id, self.tip(), step).unwrap();
+        self.sent()
+    }
+
+    fn sent(&self) -> Vec<String> {
+        self.generation.context(&self.history).map(|message| serde_json::to_string(message).unwrap()).collect()
+    }
+
+    fn turns(&mut self, turns: std::ops::Range<usize>) {
+        for turn in turns {
+            self.say(Role::User, &format!("question {turn}: what about src/file_{turn}.rs? {}", "words ".repeat(40)));
+            self.call();
+            self.say(Role::Assistant, &format!("answer {turn}: {}", "it is so ".repeat(40)));
+        }
+    }
+}
+
+/// Takes a session up again with as few messages as possible, plans its next call and gives what would be sent; with the
+/// number of messages that had to be read one by one.
+fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
+    let tip = log.session(id).unwrap().tip;
+    let frozen = log.thaw(id).unwrap().expect("something was sent");
+    let past = frozen.past;
+    let all = log.entries(id).unwrap();
+    let source = |index: usize| (index < past.messages).then(|| all[index].message(parse));
+    let generation = Generation::thaw(frozen.head, frozen.slots, source);
+    let mut history = History::behind(counter(), past, &generation);
+    let tail = log.entries_in(tip, past.messages as u64..tip.position()).unwrap();
+    let loaded = tail.len();
+    history.extend(tail.iter().map(|entry| entry.message(parse)));
+    let policy = Policy::preset("auto").unwrap();
+    let input = Input {
+        history: &history,
+        generation: &generation,
+        policy: &policy,
+        budget: Budget::of(window),
+        model: Model::unknown(),
+        summaries: &[],
+    };
+    let planned = extend(&input).expect("an extension");
+    let mut generation = generation.clone();
+    generation.freeze(&history, planned);
+    (generation.context(&history).map(|message| serde_json::to_string(message).unwrap()).collect(), loaded)
+}
+
+fn what_was_sent_is_taken_up_again_byte_for_byte(place: &dyn Place) {
+    let log = place.open();
+    let mut runner = Runner::new(&log, "s", 3_000);
+    runner.say(Role::System, "be brief");
+    runner.turns(0..40);
+    assert!(runner.generation.number > 0);
+    runner.say(Role::User, "and now?");
+    let (again, loaded) = resumed(&log, "s", 3_000);
+    assert!(loaded < 6, "{loaded}");
+    assert_eq!(runner.call(), again);
+}
+
+fn s4_33_v13_a_fold_leaves_the_log_as_it_was(place: &dyn Place) {
+    let log = place.open();
+    let mut runner = Runner::new(&log, "s", 3_000);
+    runner.turns(0..40);
+    let entries = log.entries("s").unwrap();
+    assert_eq!(entries.len(), 80);
+    assert!(
+        entries
+            .iter()
+            .zip(0..)
+            .all(|(entry, at)| entry.message(parse).text() == runner.history.source(at).unwrap().text())
+    );
+    let folds = log.generations("s").unwrap();
+    assert_eq!(folds.len() as u64, runner.generation.number);
+    assert!(folds.iter().all(|fold| fold.fold.tokens_after < fold.fold.tokens_before && !fold.fold.reason.is_empty()));
+    assert_eq!(folds.iter().filter(|fold| fold.is_current).count(), 1);
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+}
+
+fn a_fold_can_be_undone(place: &dyn Place) {
+    let log = place.open();
+    let mut runner = Runner::new(&log, "s", 3_000);
+    runner.turns(0..40);
+    let number = runner.generation.number;
+    log.undo_fold("s").unwrap();
+    let before = log.thaw("s").unwrap().unwrap();
+    assert_eq!(before.head.number, number - 1);
+    assert!(before.head.covered < runner.generation.covered());
+    for _ in 1..number {
+        log.undo_fold("s").unwrap();
+    }
+    assert_eq!(log.thaw("s").unwrap().unwrap().head.number, 0);
+    assert!(matches!(log.undo_fold("s"), Err(LogError::Refused(_))));
+    assert_eq!(log.session("s").unwrap().tip.position(), 80);
+    assert_eq!(log.generations("s").unwrap().len() as u64, number);
+}
+
+fn going_back_behind_a_fold_goes_back_to_what_was_sent_then(place: &dyn Place) {
+    let log = place.open();
+    let mut runner = Runner::new(&log, "s", 3_000);
+    runner.turns(0..5);
+    let early = log.thaw("s").unwrap().unwrap();
+    runner.turns(5..40);
+    log.rewind("s", To::Position(10)).unwrap();
+    let back = log.thaw("s").unwrap().unwrap();
+    assert_eq!((back.head.clone(), back.slots.len()), (early.head, early.slots.len()));
+    assert_eq!(back.head.number, 0);
+    log.forward("s", None).unwrap();
+    // What was sent last is found again from the messages; it is planned anew from there.
+    assert_eq!(log.thaw("s").unwrap().unwrap().head.number, 0);
+    assert_eq!(log.session("s").unwrap().tip.position(), 80);
+}
+
+fn a_fork_goes_on_with_what_its_parent_sent(place: &dyn Place) {
+    let log = place.open();
+    let mut runner = Runner::new(&log, "s", 3_000);
+    runner.turns(0..40);
+    let (parent, stats) = (log.thaw("s").unwrap().unwrap(), log.stats().unwrap());
+    let fork = log.fork("s", None, Some("f".into())).unwrap();
+    let sent = log.thaw("f").unwrap().unwrap();
+    assert_eq!((sent.head, sent.slots.len()), (parent.head, parent.slots.len()));
+    assert_eq!(log.stats().unwrap().generations, stats.generations);
+    log.append("f", fork.tip, vec![one(Role::User, "otherwise")]).unwrap();
+    assert!(resumed(&log, "f", 3_000).0.last().unwrap().contains("otherwise"));
+    // Its parent folds on without it.
+    runner.turns(40..80);
+    assert!(log.thaw("s").unwrap().unwrap().head.number > log.thaw("f").unwrap().unwrap().head.number);
+}
+
+fn folds_of_other_programs_are_noted_once(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three"]);
+    let fold = Fold { reason: "auto".into(), tokens_before: 900, tokens_after: 100, ..Fold::default() };
+    for _ in 0..2 {
+        log.note_fold("s", 2, 1, fold.clone(), Some(5)).unwrap();
+    }
+    let noted = log.generations("s").unwrap();
+    assert_eq!(noted.len(), 1);
+    assert_eq!((noted[0].position, noted[0].number, &noted[0].fold, noted[0].time), (2, 1, &fold, 5));
+    assert!(log.note_fold("s", 9, 1, fold, None).is_err());
+}
+
+fn summary(start: u64, until: u64, text: &str) -> Summary {
+    Summary {
+        version: 0,
+        start,
+        until,
+        target: None,
+        generation: None,
+        text: text.to_owned(),
+        tokens: 1_500,
+        original_tokens: 12_000,
+        time: 0,
+    }
+}
+
+fn s3_11_s3_13_summaries_keep_ten_versions(place: &dyn Place) {
+    let log = place.open();
+    let texts: Vec<String> = (0..30).map(|n| n.to_string()).collect();
+    session(&log, "s", &texts.iter().map(String::as_str).collect::<Vec<_>>());
+    for until in 1..=15 {
+        let made = log.summarise("s", summary(0, until, &format!("up to {until}"))).unwrap();
+        assert_eq!((made.version, made.messages()), (until, until));
+    }
+    let current = log.summary("s").unwrap().unwrap();
+    assert_eq!((current.text.as_str(), current.until, current.tokens), ("up to 15", 15, 1_500));
+    assert!((current.compression_rate() - 0.875).abs() < 1e-9);
+    let kept = log.summaries("s").unwrap();
+    assert_eq!((kept.len() as u64, kept.last().unwrap().version), (VERSIONS, 6));
+    // The same once more is no new version.
+    assert_eq!(log.summarise("s", summary(0, 15, "up to 15")).unwrap().version, 15);
+    assert!(log.summarise("s", summary(0, 31, "too far")).is_err());
+    assert!(log.summarise("s", summary(3, 3, "nothing")).is_err());
+}
+
+/// E.17: summary, then rollback below what it covers → an older version is used.
+fn e17_rollback_behind_a_summary_returns_to_the_newest_that_holds(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["1", "2", "3", "4", "5", "6"]);
+    log.summarise("s", summary(0, 2, "up to 2")).unwrap();
+    log.summarise("s", summary(0, 4, "up to 4")).unwrap();
+    let back = log.rewind("s", To::Position(3)).unwrap();
+    assert_eq!(log.summary("s").unwrap().unwrap().text, "up to 2");
+    // The other way from there does not bring the newer one back.
+    log.append("s", back.tip, vec![one(Role::User, "x"), one(Role::User, "y")]).unwrap();
+    assert_eq!(log.summary("s").unwrap().unwrap().text, "up to 2");
+    log.rewind("s", To::Position(1)).unwrap();
+    assert_eq!(log.summary("s").unwrap(), None);
+    assert_eq!(log.summaries("s").unwrap().len(), 2);
+}
+
+fn c2_8_a_summary_whose_target_is_gone_does_not_hold(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["1", "2", "3", "4"]);
+    let target = log.entries("s").unwrap()[3].id;
+    log.summarise("s", Summary { target: Some(target), generation: Some(2), ..summary(0, 2, "early") }).unwrap();
+    assert_eq!(log.summary("s").unwrap().unwrap().target, Some(target));
+    log.rewind("s", To::Position(3)).unwrap();
+    assert_eq!(log.summary("s").unwrap(), None);
+    log.forward("s", None).unwrap();
+    assert_eq!(log.summary("s").unwrap().unwrap().generation, Some(2));
+}

@@ -1,0 +1,202 @@
+//! Export and import, backup.
+
+use serde_json::json;
+use waterline::message::Role;
+use waterline_log::{Backup, Call, Draft, Fold, Imported, Log, LogError, Session, Summary, To};
+
+use crate::cases;
+use crate::place::{Place, counter, one, parse, session, texts};
+
+cases![
+    an_export_imports_with_the_same_ids,
+    a_second_import_adds_nothing,
+    a_changed_line_is_refused,
+    what_is_no_export_is_refused,
+    an_import_goes_on_where_a_session_was,
+    a_session_that_went_another_way_stays,
+    a_backup_is_made_while_others_write,
+];
+
+/// A log with something of everything.
+fn full(log: &Log) {
+    let mut made = session(log, "s", &["one", "two", "three", "four"]);
+    made.state.todos = vec![json!({"content": "x"})];
+    made.title = "Title".into();
+    made.user = Some("u".into());
+    log.save(&made).unwrap();
+    let bytes = Draft::unread(Role::Tool, b"\xff\x00".to_vec(), &counter());
+    log.append("s", made.tip, vec![bytes, one(Role::User, "数据库")]).unwrap();
+    log.cut("s").unwrap();
+    log.rewind("s", To::Position(3)).unwrap();
+    log.note_fold(
+        "s",
+        2,
+        1,
+        Fold { reason: "auto".into(), tokens_before: 9, tokens_after: 3, ..Fold::default() },
+        None,
+    )
+    .unwrap();
+    let summary = Summary {
+        version: 0,
+        start: 0,
+        until: 2,
+        target: None,
+        generation: Some(1),
+        text: "sum".into(),
+        tokens: 1,
+        original_tokens: 4,
+        time: 0,
+    };
+    log.summarise("s", summary).unwrap();
+    log.checkpoint("s", json!({"step": 1})).unwrap();
+    log.record_call("s", Call { position: 2, model: "m".into(), input: 10, output: 2, ..Call::default() }).unwrap();
+    log.put_artifact("s", "text/plain", "large…", b"large output".to_vec()).unwrap();
+    let fork = log.fork("s", Some(1), Some("f".into())).unwrap();
+    log.append("f", fork.tip, vec![one(Role::Assistant, "fork")]).unwrap();
+    let child = log.create_sub_agent("s").unwrap();
+    log.append(&child.id, child.tip, vec![one(Role::User, "task")]).unwrap();
+}
+
+fn export(log: &Log, sessions: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    log.export(&sessions.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>(), &mut out).unwrap();
+    out
+}
+
+fn import(log: &Log, lines: &[u8]) -> Result<Imported, LogError> {
+    log.import(lines, parse, |_| ())
+}
+
+fn an_export_imports_with_the_same_ids(place: &dyn Place) {
+    let log = place.open();
+    full(&log);
+    let lines = export(&log, &[]);
+    let other = Log::open(&place.other()).unwrap();
+    let added = import(&other, &lines).unwrap();
+    assert_eq!((added.messages, added.sessions), (8, 3));
+    for id in ["s", "f"] {
+        let (here, there) = (log.entries(id).unwrap(), other.entries(id).unwrap());
+        assert_eq!(
+            here.iter().map(|e| (e.id, &e.bytes, e.time)).collect::<Vec<_>>(),
+            there.iter().map(|e| (e.id, &e.bytes, e.time)).collect::<Vec<_>>()
+        );
+    }
+    assert_eq!(other.session("s").unwrap().state, log.session("s").unwrap().state);
+    assert_eq!(other.summaries("s").unwrap(), log.summaries("s").unwrap());
+    assert_eq!(other.checkpoints("s").unwrap(), log.checkpoints("s").unwrap());
+    assert_eq!(other.calls("s").unwrap(), log.calls("s").unwrap());
+    assert_eq!(other.artifacts("s").unwrap(), log.artifacts("s").unwrap());
+    assert_eq!(other.generations("s").unwrap(), log.generations("s").unwrap());
+    other.forward("s", None).unwrap();
+    assert_eq!((other.cleared("s").unwrap(), texts(&other, "s").len()), (6, 6));
+    assert_eq!(other.search("数据", Some("s"), 3).unwrap().len(), 1);
+    assert_eq!(other.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    // The way back out says the same once more.
+    other.rewind("s", To::Position(3)).unwrap();
+    let named: Vec<String> = log.sessions(&Default::default()).unwrap().into_iter().map(|s| s.id).collect();
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    let only = |lines: Vec<u8>| {
+        let text = String::from_utf8(lines).unwrap();
+        text.lines().filter(|line| line.starts_with("{\"message\"")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(only(export(&other, &named)), only(export(&log, &named)));
+}
+
+fn a_second_import_adds_nothing(place: &dyn Place) {
+    let log = place.open();
+    full(&log);
+    let lines = export(&log, &[]);
+    let before = log.stats().unwrap();
+    assert_eq!(import(&log, &lines).unwrap(), Imported::default());
+    let other = Log::open(&place.other()).unwrap();
+    import(&other, &lines).unwrap();
+    let once = other.stats().unwrap();
+    assert_eq!(import(&other, &lines).unwrap(), Imported::default());
+    let size = |stats: waterline_log::Stats| waterline_log::Stats { database_bytes: 0, ..stats };
+    assert_eq!(size(other.stats().unwrap()), size(once));
+    assert_eq!(size(log.stats().unwrap()), size(before));
+}
+
+fn a_changed_line_is_refused(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["pay 100", "done"]);
+    let lines = String::from_utf8(export(&log, &[])).unwrap().replace("pay 100", "pay 900");
+    let other = Log::open(&place.other()).unwrap();
+    let refused = import(&other, lines.as_bytes());
+    assert!(matches!(&refused, Err(LogError::Line { line: 2, text }) if text.contains("changed")), "{refused:?}");
+    assert_eq!(other.stats().unwrap().messages, 0);
+}
+
+fn what_is_no_export_is_refused(place: &dyn Place) {
+    let log = place.open();
+    let no = |lines: &str| matches!(import(&log, lines.as_bytes()), Err(LogError::Line { .. }));
+    assert!(no("{\"role\":\"user\"}\n"));
+    assert!(no("not json"));
+    assert!(no("{\"waterline\":99}\n"));
+    assert!(no("{\"waterline\":1}\n{\"message\":{\"id\":\"zz\"}}\n"));
+    let orphan = format!(
+        "{{\"waterline\":1}}\n{{\"session\":{{\"id\":\"s\",\"tip\":\"{}\",\"relation\":\"main\",\"context_id\":\"main\",\"state\":{{}},\"created\":1,\"active\":1}}}}\n",
+        "ab".repeat(32)
+    );
+    assert!(no(&orphan));
+    assert_eq!(import(&log, b"").unwrap(), Imported::default());
+    assert_eq!(log.stats().unwrap().sessions, 0);
+}
+
+fn an_import_goes_on_where_a_session_was(place: &dyn Place) {
+    let log = place.open();
+    let tip = session(&log, "s", &["one", "two"]).tip;
+    let other = Log::open(&place.other()).unwrap();
+    import(&other, &export(&log, &["s"])).unwrap();
+    log.append("s", tip, vec![one(Role::User, "three")]).unwrap();
+    let added = import(&other, &export(&log, &["s"])).unwrap();
+    assert_eq!((added.messages, added.sessions, added.continued), (1, 0, 1));
+    assert_eq!(texts(&other, "s"), ["one", "two", "three"]);
+}
+
+fn a_session_that_went_another_way_stays(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two"]);
+    let other = Log::open(&place.other()).unwrap();
+    session(&other, "s", &["one", "otherwise"]);
+    let added = import(&other, &export(&log, &["s"])).unwrap();
+    assert_eq!((added.messages, added.kept), (1, vec!["s".to_owned()]));
+    assert_eq!(texts(&other, "s"), ["one", "otherwise"]);
+}
+
+fn a_backup_is_made_while_others_write(place: &dyn Place) {
+    let log = place.open();
+    log.create(Session::new("s")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    let writer = {
+        let log = log.clone();
+        std::thread::spawn(move || {
+            let mut tip = log.session("s").unwrap().tip;
+            for round in 0..200 {
+                tip = log.append("s", tip, vec![one(Role::User, &format!("round {round}"))]).unwrap().tip;
+            }
+        })
+    };
+    let kind = log.backup(&file).unwrap();
+    writer.join().unwrap();
+    let copy = match kind {
+        Backup::Database => Log::open(&file.display().to_string()).unwrap(),
+        Backup::Lines => {
+            let copy = Log::open(&place.other()).unwrap();
+            import(&copy, &std::fs::read(&file).unwrap()).unwrap();
+            copy
+        }
+    };
+    let (copied, all) = (texts(&copy, "s"), texts(&log, "s"));
+    assert_eq!(all.len(), 200);
+    assert_eq!(copied, all[..copied.len()]);
+    assert_eq!(copy.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    let nowhere = folder.path().join("no").join("such");
+    assert!(log.backup(&nowhere).is_err());
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().filter(|e| e.as_ref().unwrap().path() != file).count(),
+        if kind == Backup::Database { 2 } else { 0 },
+        "only the copy and what SQLite keeps beside it"
+    );
+}

@@ -1,0 +1,65 @@
+//! One suite, run against both databases. PostgreSQL's part needs a server (`scripts/with-postgres cargo test`); without
+//! one its tests are listed as ignored.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking; the cases are no `#[test]` functions, so the lints do not know"
+)]
+
+mod branches;
+mod generations;
+mod lines;
+mod messages;
+mod place;
+mod sessions;
+mod upkeep;
+mod work;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use place::{Place, Postgres, Sqlite};
+
+type Case = (&'static str, fn(&dyn Place));
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let cases: Vec<Case> = [
+        messages::CASES,
+        branches::CASES,
+        sessions::CASES,
+        generations::CASES,
+        lines::CASES,
+        upkeep::CASES,
+        work::CASES,
+    ]
+    .concat();
+    let server = std::env::var("WATERLINE_TEST_POSTGRES").ok();
+    let mut trials = Vec::new();
+    for (name, case) in cases {
+        trials.push(Trial::test(format!("sqlite::{name}"), move || run(case, &Sqlite::new())));
+        let there = server.clone();
+        let trial = Trial::test(format!("postgres::{name}"), move || {
+            let url = there.ok_or("WATERLINE_TEST_POSTGRES names no server")?;
+            run(case, &Postgres::new(&url))
+        });
+        trials.push(trial.with_ignored_flag(server.is_none()));
+    }
+    if server.is_none() {
+        eprintln!("PostgreSQL is left out: no server in WATERLINE_TEST_POSTGRES (scripts/with-postgres starts one)");
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn run(case: fn(&dyn Place), place: &dyn Place) -> Result<(), Failed> {
+    case(place);
+    Ok(())
+}
+
+/// The cases of a file, by their names.
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => { pub(crate) const CASES: &[crate::Case] = &[$((stringify!($name), $name)),*]; };
+}
+pub(crate) use cases;

@@ -1,0 +1,261 @@
+//! Appending and reading.
+
+use std::sync::Arc;
+
+use waterline::message::{Form as Kept, Message, Raw, Role, Wire};
+use waterline_log::{Draft, Form, Id, LogError, Session, Tip};
+
+use crate::cases;
+use crate::place::{Place, counter, one, parse, said, session, texts};
+
+cases![
+    s0_9_s3_38_an_append_adds_and_keeps_what_was_there,
+    s0_2_s2_26_sessions_survive_a_restart,
+    ids_name_a_message_with_everything_before_it,
+    spelling_does_not_change_an_id,
+    raw_bytes_come_back_as_they_came,
+    nul_bytes_and_invalid_utf8_are_kept,
+    the_same_message_is_stored_once,
+    a_resent_history_adds_only_what_is_new,
+    two_writers_make_a_conflict_never_a_lost_message,
+    two_writers_make_a_fork_if_they_wish,
+    many_writers_on_many_sessions_lose_nothing,
+    eight_writers_on_one_session_lose_nothing,
+    ids_that_are_none_are_refused,
+    a_message_of_a_hundred_megabytes,
+    sessions_that_begin_alike_share_their_beginning,
+];
+
+fn s0_9_s3_38_an_append_adds_and_keeps_what_was_there(place: &dyn Place) {
+    let log = place.open();
+    let first = session(&log, "s", &["one", "two"]);
+    let before = log.entries("s").unwrap();
+    let added = log.append("s", first.tip, vec![one(Role::User, "three")]).unwrap();
+    assert_eq!((added.new, added.tip.position()), (1, 3));
+    let after = log.entries("s").unwrap();
+    assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
+    for (old, new) in before.iter().zip(&after) {
+        assert_eq!((old.id, &old.bytes, old.position), (new.id, &new.bytes, new.position));
+    }
+    assert!(after.iter().all(|entry| entry.tokens > 0 && entry.counter == counter().method().to_string()));
+}
+
+fn s0_2_s2_26_sessions_survive_a_restart(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two"]);
+    drop(log);
+    let log = place.open();
+    assert_eq!(texts(&log, "s"), ["one", "two"]);
+    assert_eq!(log.session("s").unwrap().tip.position(), 2);
+}
+
+fn ids_name_a_message_with_everything_before_it(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "a", &["one", "yes"]);
+    session(&log, "b", &["two", "yes"]);
+    let (a, b) = (log.entries("a").unwrap(), log.entries("b").unwrap());
+    assert_ne!(a[1].id, b[1].id);
+    assert_eq!(a[1].id, Id::of(Some(a[0].id), a[1].form, &a[1].bytes));
+    assert_eq!(log.entry(b[1].id).unwrap().bytes, b[1].bytes);
+}
+
+fn wire(text: &str) -> Draft {
+    let source = Arc::new(text.to_owned());
+    let message = Message {
+        raw: Raw::new(Wire::OpenaiChat, Arc::clone(&source), 0..source.len()),
+        form: Kept::AsReceived,
+        ..Message::text_of(Role::User, "hi")
+    };
+    Draft::of(&message, &counter())
+}
+
+fn spelling_does_not_change_an_id(place: &dyn Place) {
+    let log = place.open();
+    let made = log.create(Session::new("s")).unwrap();
+    log.append("s", made.tip, vec![wire(r#"{"role":"user","content":"hé"}"#)]).unwrap();
+    let again = log.resend("s", vec![wire("{ \"content\": \"h\\u00e9\",\n \"role\": \"user\" }")]).unwrap();
+    assert_eq!(again.new, 0);
+    // The first spelling is the one that stays.
+    assert_eq!(log.entries("s").unwrap()[0].bytes, r#"{"role":"user","content":"hé"}"#.as_bytes());
+}
+
+fn raw_bytes_come_back_as_they_came(place: &dyn Place) {
+    let log = place.open();
+    let made = log.create(Session::new("s")).unwrap();
+    let odd = "{ \"role\":\"user\",  \"n\": 1.50, \"content\":\"a\\u0000\\ud800b 数据\" }";
+    log.append("s", made.tip, vec![wire(odd)]).unwrap();
+    let entry = log.entries("s").unwrap().remove(0);
+    assert_eq!((entry.form, entry.bytes.as_slice()), (Form::Wire(Wire::OpenaiChat), odd.as_bytes()));
+}
+
+fn nul_bytes_and_invalid_utf8_are_kept(place: &dyn Place) {
+    let log = place.open();
+    let made = log.create(Session { title: "a\0b".into(), ..Session::new("s") }).unwrap();
+    let bytes = b"\x00\xff\xfe{\"a\":\x80}\x00".to_vec();
+    let text = one(Role::User, "nul \0 here");
+    log.append("s", made.tip, vec![Draft::unread(Role::Tool, bytes.clone(), &counter()), text]).unwrap();
+    let entries = log.entries("s").unwrap();
+    assert_eq!((entries[0].form, &entries[0].bytes), (Form::Bytes, &bytes));
+    assert_eq!(texts(&log, "s")[1], "nul \0 here");
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.search("here", None, 5).unwrap().len(), 1);
+}
+
+fn the_same_message_is_stored_once(place: &dyn Place) {
+    let log = place.open();
+    let long = "the same long output ".repeat(500);
+    session(&log, "s", &["a", &long, "b", &long, "c", &long]);
+    session(&log, "t", &["other", &long]);
+    let stats = log.stats().unwrap();
+    assert_eq!((stats.messages, stats.contents), (8, 5));
+    assert!(stats.stored_bytes < stats.message_bytes / 20, "{stats:?}");
+    assert_eq!(texts(&log, "s")[5], long);
+}
+
+fn a_resent_history_adds_only_what_is_new(place: &dyn Place) {
+    let log = place.open();
+    log.create(Session::new("s")).unwrap();
+    let mut history = Vec::new();
+    for round in 0..60 {
+        history.push(one(Role::User, &format!("question {round}")));
+        history.push(one(Role::Assistant, &format!("answer {round}")));
+        let added = log.resend("s", history.clone()).unwrap();
+        assert_eq!((added.new, added.tip.position()), (2, 2 * (round + 1)));
+    }
+    assert_eq!(log.resend("s", history.clone()).unwrap().new, 0);
+    assert_eq!(log.stats().unwrap().messages, 120);
+
+    // A client that goes back and says something else is followed, and can be taken back.
+    history.truncate(4);
+    history.push(one(Role::User, "no, otherwise"));
+    assert_eq!(log.resend("s", history).unwrap().new, 1);
+    assert_eq!(log.session("s").unwrap().tip.position(), 5);
+    assert_eq!(log.branches("s").unwrap().len(), 2);
+}
+
+fn two_writers_make_a_conflict_never_a_lost_message(place: &dyn Place) {
+    let log = place.open();
+    let start = session(&log, "s", &["one"]).tip;
+    log.append("s", start, vec![one(Role::Assistant, "first")]).unwrap();
+    let late = log.append("s", start, vec![one(Role::Assistant, "second")]);
+    assert!(matches!(late, Err(LogError::Conflict { position: 2, .. })), "{late:?}");
+    assert_eq!(texts(&log, "s"), ["one", "first"]);
+    let now = log.session("s").unwrap().tip;
+    log.append("s", now, vec![one(Role::Assistant, "second")]).unwrap();
+    assert_eq!(texts(&log, "s"), ["one", "first", "second"]);
+}
+
+fn two_writers_make_a_fork_if_they_wish(place: &dyn Place) {
+    let log = place.open();
+    let start = session(&log, "s", &["one"]).tip;
+    log.append("s", start, vec![one(Role::Assistant, "first")]).unwrap();
+    let forked = log.append_or_fork("s", start, vec![one(Role::Assistant, "second")]).unwrap();
+    assert_ne!(forked.session, "s");
+    assert_eq!(texts(&log, "s"), ["one", "first"]);
+    assert_eq!(texts(&log, &forked.session), ["one", "second"]);
+    assert_eq!(log.session(&forked.session).unwrap().parent.as_deref(), Some("s"));
+}
+
+fn many_writers_on_many_sessions_lose_nothing(place: &dyn Place) {
+    let log = place.open();
+    let write = |number: usize| {
+        let log = log.clone();
+        std::thread::spawn(move || {
+            let id = format!("s{number}");
+            let mut tip = log.create(Session::new(&id)).unwrap().tip;
+            for round in 0..25 {
+                // What all say at the same time is stored once, whoever comes first.
+                let drafts = said(&[&format!("shared {round}"), &format!("own {number} {round}")]);
+                tip = log.append(&id, tip, drafts).unwrap().tip;
+            }
+        })
+    };
+    for thread in (0..8).map(write).collect::<Vec<_>>() {
+        thread.join().unwrap();
+    }
+    for number in 0..8 {
+        let said = texts(&log, &format!("s{number}"));
+        assert_eq!(said.len(), 50);
+        assert_eq!(said[49], format!("own {number} 24"));
+    }
+    assert_eq!(log.stats().unwrap().contents, 25 + 8 * 25);
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+}
+
+fn eight_writers_on_one_session_lose_nothing(place: &dyn Place) {
+    let log = place.open();
+    log.create(Session::new("s")).unwrap();
+    let write = |number: usize| {
+        let log = log.clone();
+        std::thread::spawn(move || {
+            for round in 0..10 {
+                loop {
+                    let tip = log.session("s").unwrap().tip;
+                    match log.append("s", tip, vec![one(Role::User, &format!("{number} {round}"))]) {
+                        Ok(_) => break,
+                        Err(LogError::Conflict { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+        })
+    };
+    for thread in (0..8).map(write).collect::<Vec<_>>() {
+        thread.join().unwrap();
+    }
+    let mut said = texts(&log, "s");
+    said.sort();
+    said.dedup();
+    assert_eq!(said.len(), 80);
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+}
+
+fn ids_that_are_none_are_refused(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one"]);
+    for odd in ["", "zz", "0", &"f".repeat(65), "../../etc", "\0", "数据"] {
+        assert!(matches!(odd.parse::<Id>(), Err(LogError::NoId { .. })), "{odd:?}");
+        assert!(matches!(log.session(odd), Err(LogError::NoSession { .. })), "{odd:?}");
+        assert!(log.artifact(odd).is_err());
+    }
+    let unknown: Id = "ab".repeat(32).parse().unwrap();
+    assert!(matches!(log.entry(unknown), Err(LogError::Missing { .. })));
+    assert!(log.create(Session::new("")).is_err());
+    for odd in ["%", "_", "'", "\\"] {
+        assert!(matches!(log.find(odd), Err(LogError::NoSession { .. })), "{odd:?}");
+    }
+}
+
+fn a_message_of_a_hundred_megabytes(place: &dyn Place) {
+    let log = place.open();
+    let made = log.create(Session::new("s")).unwrap();
+    // No two lines alike, so that nothing is won by packing alone.
+    let text: String =
+        (0_u64..3_700_000).map(|n| format!("line {:x} of it\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
+    assert!(text.len() > 100_000_000);
+    let draft = Draft {
+        role: Role::Tool,
+        form: Form::Bytes,
+        bytes: text.clone().into_bytes(),
+        tokens: 25_000_000,
+        counter: "chars4".into(),
+        text: text.clone(),
+        time: None,
+    };
+    log.append("s", made.tip, vec![draft, one(Role::User, "and?")]).unwrap();
+    let entries = log.entries("s").unwrap();
+    assert!(entries[0].bytes == text.as_bytes());
+    assert_eq!(entries[1].message(parse).text(), "and?");
+}
+
+fn sessions_that_begin_alike_share_their_beginning(place: &dyn Place) {
+    let log = place.open();
+    for number in 0..20 {
+        session(&log, &format!("s{number}"), &["the same system prompt", "ready", &format!("task {number}")]);
+    }
+    assert_eq!(log.stats().unwrap().messages, 2 + 20);
+    assert_eq!(texts(&log, "s7"), ["the same system prompt", "ready", "task 7"]);
+    assert_eq!(log.compare("s7", "s8").unwrap().shared, 2);
+    assert_eq!(log.session("s7").unwrap().tip.position(), 3);
+    assert_eq!(Tip::EMPTY.position(), 0);
+}

@@ -1,0 +1,231 @@
+//! Search, verifying, erasing, statistics.
+
+use serde_json::json;
+use waterline::message::Role;
+use waterline_log::{Call, LogError, Session, To, Whom};
+
+use crate::cases;
+use crate::place::{Place, one, session, texts};
+
+cases![
+    words_are_found,
+    chinese_japanese_and_korean_are_found,
+    identifiers_are_found_whole_and_in_part,
+    search_keeps_to_a_session,
+    odd_questions_find_nothing_and_break_nothing,
+    erasing_a_session_takes_everything_that_is_only_its_own,
+    what_a_living_fork_shares_is_kept,
+    s2_29_c0_10_idle_sessions_are_cleaned,
+    erasing_a_user_takes_all_of_theirs,
+    a_dry_run_deletes_nothing,
+    statistics_count_what_there_is,
+    artifacts_are_stored_once_and_whole,
+];
+
+fn found(log: &waterline_log::Log, question: &str) -> Vec<String> {
+    let hits = log.search(question, None, 10).unwrap();
+    hits.iter().map(|hit| format!("{}/{}", hit.session.as_deref().unwrap_or("-"), hit.entry.position)).collect()
+}
+
+fn words_are_found(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["the build fails with error E0382", "a value was moved", "The Build is green"]);
+    assert_eq!(found(&log, "build"), ["s/3", "s/1"]);
+    assert_eq!(found(&log, "BUILD fails"), ["s/1"]);
+    assert_eq!(found(&log, "e0382"), ["s/1"]);
+    // Where no message has all words, some are enough.
+    assert_eq!(found(&log, "moved quickly"), ["s/2"]);
+    assert_eq!(found(&log, "nowhere"), Vec::<String>::new());
+}
+
+fn chinese_japanese_and_korean_are_found(place: &dyn Place) {
+    let log = place.open();
+    session(
+        &log,
+        "s",
+        &["请升级数据库的索引", "データベースを更新する", "데이터베이스를 갱신", "二叉树", "据此入库，另有数字"],
+    );
+    assert_eq!(found(&log, "数据库"), ["s/1"]);
+    assert_eq!(found(&log, "树"), ["s/4"]);
+    assert_eq!(found(&log, "索引"), ["s/1"]);
+    assert_eq!(found(&log, "更新"), ["s/2"]);
+    assert_eq!(found(&log, "データ"), ["s/2"]);
+    assert_eq!(found(&log, "데이터"), ["s/3"]);
+    assert_eq!(found(&log, "数据库 索引"), ["s/1"]);
+}
+
+fn identifiers_are_found_whole_and_in_part(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["call get_user_by_id(7)", "class HttpServerError", "src/tokens/estimate.rs:73"]);
+    assert_eq!(found(&log, "get_user_by_id"), ["s/1"]);
+    assert_eq!(found(&log, "user"), ["s/1"]);
+    assert_eq!(found(&log, "server error"), ["s/2"]);
+    assert_eq!(found(&log, "httpservererror"), ["s/2"]);
+    assert_eq!(found(&log, "tokens/estimate.rs"), ["s/3"]);
+    assert_eq!(found(&log, "get_user_by_name"), Vec::<String>::new());
+}
+
+fn search_keeps_to_a_session(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "a", &["common start", "needle in a"]);
+    session(&log, "b", &["common start", "needle in b"]);
+    let hits = log.search("needle", Some("b"), 10).unwrap();
+    assert_eq!(hits.len(), 1);
+    assert_eq!(hits[0].entry.position, 2);
+    assert_eq!(log.search("common", Some("a"), 10).unwrap().len(), 1);
+    log.rewind("b", To::Position(1)).unwrap();
+    assert_eq!(log.search("needle", Some("b"), 10).unwrap().len(), 0);
+    assert_eq!(found(&log, "needle").len(), 2);
+    assert!(matches!(log.search("needle", Some("c"), 1), Err(LogError::NoSession { .. })));
+}
+
+fn odd_questions_find_nothing_and_break_nothing(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["it's \"quoted\" AND OR NOT NEAR"]);
+    for odd in ["", "   ", "\"", "'", "*", "a*", ":", "-", "(", "\\", "' OR 1=1 --", "\0", "&|!", "<->"] {
+        log.search(odd, None, 5).unwrap();
+    }
+    assert_eq!(found(&log, "\"quoted\""), ["s/1"]);
+    assert_eq!(found(&log, "NEAR"), ["s/1"]);
+}
+
+fn erasing_a_session_takes_everything_that_is_only_its_own(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "keep", &["hello", "stays"]);
+    let tip = session(&log, "s", &["hello", "secretword", "more"]).tip;
+    log.checkpoint("s", json!({})).unwrap();
+    log.record_call("s", Call::default()).unwrap();
+    log.put_artifact("s", "text/plain", "p", b"artifact".to_vec()).unwrap();
+    log.add_job("summary", Some("s"), "{}").unwrap();
+    log.rewind("s", To::Position(2)).unwrap();
+    let child = log.create_sub_agent("s").unwrap();
+    log.append(&child.id, child.tip, vec![one(Role::User, "secretword of the child")]).unwrap();
+    assert_eq!(tip.position(), 3);
+
+    let erased = log.erase(&Whom::Session("s".into())).unwrap();
+    assert_eq!(
+        erased.sessions,
+        [child.id.clone(), "s".into()]
+            .iter()
+            .cloned()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+    );
+    assert_eq!((erased.messages, erased.shared), (3, 1));
+    assert_eq!(erased.rows["checkpoint"], 1);
+    assert!(matches!(log.session("s"), Err(LogError::NoSession { .. })));
+    assert!(matches!(log.session(&child.id), Err(LogError::NoSession { .. })));
+    assert_eq!(log.search("secretword", None, 5).unwrap().len(), 0);
+    assert_eq!(texts(&log, "keep"), ["hello", "stays"]);
+    let stats = log.stats().unwrap();
+    assert_eq!(
+        (stats.messages, stats.contents, stats.artifacts, stats.jobs, stats.calls, stats.checkpoints),
+        (2, 2, 0, 0, 0, 0)
+    );
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert!(log.erase(&Whom::Session("s".into())).is_err());
+}
+
+fn what_a_living_fork_shares_is_kept(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three", "four"]);
+    let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
+    log.append("f", fork.tip, vec![one(Role::User, "other")]).unwrap();
+    let erased = log.erase(&Whom::Session("s".into())).unwrap();
+    assert_eq!((erased.messages, erased.shared), (2, 2));
+    assert_eq!(texts(&log, "f"), ["one", "two", "other"]);
+    assert_eq!(log.session("f").unwrap().parent, None);
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    // What was cut off can be said again.
+    session(&log, "s", &["one", "two", "three", "four"]);
+    assert_eq!(texts(&log, "s"), ["one", "two", "three", "four"]);
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    let rest = log.erase(&Whom::Session("f".into())).unwrap();
+    assert_eq!(rest.messages, 1);
+    log.erase(&Whom::Session("s".into())).unwrap();
+    let stats = log.stats().unwrap();
+    assert_eq!((stats.messages, stats.contents, stats.branches), (0, 0, 0));
+}
+
+/// S2.29: sessions that nobody used for thirty days go; C0.10: they and what hangs on them.
+fn s2_29_c0_10_idle_sessions_are_cleaned(place: &dyn Place) {
+    let log = place.open();
+    let mut old = session(&log, "old", &["one"]);
+    old.state.workspace_path = Some("/w/old".into());
+    log.save(&old).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let limit = log.now();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    session(&log, "new", &["two"]);
+    let would = log.would_erase(&Whom::IdleSince(limit)).unwrap();
+    assert_eq!(
+        (would.sessions.as_slice(), would.workspaces.as_slice()),
+        (["old".to_owned()].as_slice(), ["/w/old".to_owned()].as_slice())
+    );
+    assert_eq!(log.erase(&Whom::IdleSince(limit)).unwrap(), would);
+    assert_eq!(log.sessions(&Default::default()).unwrap().len(), 1);
+    assert_eq!(log.erase(&Whom::IdleSince(limit)).unwrap().sessions.len(), 0);
+}
+
+fn erasing_a_user_takes_all_of_theirs(place: &dyn Place) {
+    let log = place.open();
+    for (id, user) in [("a", "u"), ("b", "u"), ("c", "v")] {
+        let made = log.create(Session { user: Some(user.into()), ..Session::new(id) }).unwrap();
+        log.append(id, made.tip, vec![one(Role::User, "the same"), one(Role::Assistant, id)]).unwrap();
+    }
+    log.set_preference("u", "policy", Some("chat")).unwrap();
+    let erased = log.erase(&Whom::User("u".into())).unwrap();
+    assert_eq!((erased.sessions.as_slice(), erased.messages), (["a".to_owned(), "b".to_owned()].as_slice(), 2));
+    assert_eq!(log.preferences("u").unwrap().len(), 0);
+    assert_eq!(texts(&log, "c"), ["the same", "c"]);
+    assert!(matches!(log.erase(&Whom::User("u".into())), Err(LogError::Missing { .. })));
+}
+
+fn a_dry_run_deletes_nothing(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two"]);
+    let would = log.would_erase(&Whom::Session("s".into())).unwrap();
+    assert_eq!((would.messages, would.sessions.len()), (2, 1));
+    assert_eq!(texts(&log, "s"), ["one", "two"]);
+}
+
+fn statistics_count_what_there_is(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two"]);
+    let call = Call {
+        model: "m".into(),
+        input: 10,
+        cache_read: 90,
+        cache_write: 5,
+        output: 7,
+        price: Some(123),
+        latency: Some(900),
+        ..Call::default()
+    };
+    log.record_call("s", call.clone()).unwrap();
+    log.record_call("s", call.clone()).unwrap();
+    let stats = log.stats().unwrap();
+    assert_eq!((stats.calls, stats.prompt, stats.output, stats.price), (2, [20, 180, 10], 14, 246));
+    assert_eq!((stats.sessions, stats.messages, stats.tokens > 0), (1, 2, true));
+    assert!(stats.database_bytes > 0 && stats.message_bytes > 0);
+    let calls = log.calls("s").unwrap();
+    assert_eq!((calls.len(), &calls[0].model, calls[0].latency), (2, &call.model, Some(900)));
+    assert!(log.record_call("nobody", call).is_err());
+}
+
+fn artifacts_are_stored_once_and_whole(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one"]);
+    session(&log, "t", &["one"]);
+    let bytes: Vec<u8> = (0..200_000_u32).flat_map(|n| (n % 251).to_le_bytes()).collect();
+    let put = log.put_artifact("s", "application/octet-stream", "800 kB", bytes.clone()).unwrap();
+    let again = log.put_artifact("t", "application/octet-stream", "800 kB", bytes.clone()).unwrap();
+    assert_eq!(put.hash, again.hash);
+    assert!(log.artifact(&put.hash).unwrap() == bytes);
+    assert_eq!(log.stats().unwrap().artifacts, 1);
+    assert_eq!(log.artifacts("t").unwrap()[0].preview, "800 kB");
+    log.erase(&Whom::Session("s".into())).unwrap();
+    assert!(log.artifact(&put.hash).unwrap() == bytes);
+    assert!(log.put_artifact("nobody", "", "", vec![1]).is_err());
+}

@@ -1,0 +1,110 @@
+//! Jobs, and databases of other formats.
+
+use std::time::Duration;
+
+use waterline_log::{ATTEMPTS, Log, LogError, Stage};
+
+use crate::cases;
+use crate::place::{Place, session};
+
+cases![
+    a_job_is_taken_by_one_worker,
+    a_job_outlives_its_worker,
+    a_job_is_tried_so_often_and_no_more,
+    many_workers_share_the_work,
+    opening_together_makes_one_log,
+];
+
+const LONG: Duration = Duration::from_secs(600);
+
+fn a_job_is_taken_by_one_worker(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one"]);
+    log.add_job("summary", Some("s"), "first").unwrap();
+    log.add_job("summary", None, "second").unwrap();
+    log.add_job("memory", None, "other").unwrap();
+    let job = log.take_job("summary", "w1", LONG).unwrap().unwrap();
+    assert_eq!((job.payload.as_str(), job.stage, job.attempts), ("first", Stage::Running, 1));
+    let next = log.take_job("summary", "w2", LONG).unwrap().unwrap();
+    assert_eq!(next.payload, "second");
+    assert_eq!(log.take_job("summary", "w3", LONG).unwrap(), None);
+    assert!(log.finish_job(&job, "w2").is_err());
+    log.finish_job(&job, "w1").unwrap();
+    assert_eq!(log.jobs(Some("s")).unwrap().len(), 0);
+    assert_eq!(log.jobs(None).unwrap().len(), 2);
+}
+
+fn a_job_outlives_its_worker(place: &dyn Place) {
+    let log = place.open();
+    log.add_job("summary", None, "x").unwrap();
+    let lost = log.take_job("summary", "dies", Duration::ZERO).unwrap().unwrap();
+    drop(log);
+    let log = place.open();
+    let again = log.take_job("summary", "lives", LONG).unwrap().unwrap();
+    assert_eq!((again.key, again.attempts), (lost.key, 2));
+    assert!(log.finish_job(&lost, "dies").is_err());
+    log.finish_job(&again, "lives").unwrap();
+}
+
+fn a_job_is_tried_so_often_and_no_more(place: &dyn Place) {
+    let log = place.open();
+    log.add_job("summary", None, "x").unwrap();
+    for attempt in 1..=ATTEMPTS {
+        let job = log.take_job("summary", "w", LONG).unwrap().unwrap();
+        let stage = log.fail_job(&job, "w", "no answer", Duration::ZERO).unwrap();
+        assert_eq!(stage, if attempt < ATTEMPTS { Stage::Waiting } else { Stage::Failed });
+    }
+    assert_eq!(log.take_job("summary", "w", LONG).unwrap(), None);
+    assert_eq!(log.jobs(None).unwrap()[0].error.as_deref(), Some("no answer"));
+    assert_eq!(log.stats().unwrap().failed_jobs, 1);
+
+    // One whose workers die each time ends as well; one that waits for its time is not taken.
+    log.add_job("memory", None, "y").unwrap();
+    for _ in 0..ATTEMPTS {
+        assert!(log.take_job("memory", "w", Duration::ZERO).unwrap().is_some());
+    }
+    assert_eq!(log.take_job("memory", "w", LONG).unwrap(), None);
+    log.add_job("later", None, "z").unwrap();
+    let job = log.take_job("later", "w", LONG).unwrap().unwrap();
+    log.fail_job(&job, "w", "busy", LONG).unwrap();
+    assert_eq!(log.take_job("later", "w", LONG).unwrap(), None);
+}
+
+fn many_workers_share_the_work(place: &dyn Place) {
+    let log = place.open();
+    for number in 0..60 {
+        log.add_job("k", None, &number.to_string()).unwrap();
+    }
+    let work = |worker: usize| {
+        let log = log.clone();
+        std::thread::spawn(move || {
+            let name = format!("w{worker}");
+            let mut done = Vec::new();
+            while let Some(job) = log.take_job("k", &name, LONG).unwrap() {
+                log.finish_job(&job, &name).unwrap();
+                done.push(job.payload);
+            }
+            done
+        })
+    };
+    let workers: Vec<_> = (0..6).map(work).collect();
+    let mut done: Vec<String> = workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
+    done.sort();
+    done.dedup();
+    assert_eq!(done.len(), 60);
+}
+
+fn opening_together_makes_one_log(place: &dyn Place) {
+    let url = place.other();
+    let open = |number: usize| {
+        let url = url.clone();
+        std::thread::spawn(move || {
+            let log = Log::open(&url)?;
+            log.create(waterline_log::Session::new(format!("s{number}")))?;
+            Ok::<_, LogError>(log)
+        })
+    };
+    let opened: Vec<Log> =
+        (0..6).map(open).collect::<Vec<_>>().into_iter().map(|t| t.join().unwrap().unwrap()).collect();
+    assert_eq!(opened[0].sessions(&Default::default()).unwrap().len(), 6);
+}
