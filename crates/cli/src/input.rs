@@ -14,6 +14,9 @@ use waterline::message::Wire;
 use waterline_provider::wire::{self, Conversation, ParseError};
 use waterline_transcript::{MESSAGES, Transcript};
 
+use crate::db::Database;
+use crate::stored;
+
 /// Where conversations come from.
 #[derive(Debug)]
 pub struct Input {
@@ -57,6 +60,21 @@ impl Input {
         Ok(input)
     }
 
+    /// The conversation of a stored session, without what was cleared.
+    fn stored(database: &Database, id: &str) -> Result<Self> {
+        let log = database.open_existing()?;
+        let session = log.find(id)?;
+        let cleared = usize::try_from(log.cleared(&session.id)?).unwrap_or_default();
+        let mut found = conversation(stored::transcript(&log, &session)?);
+        found.messages.drain(..cleared.min(found.messages.len()));
+        Ok(Self { name: session.id, source: Source::Memory(Vec::new()), from: None, read: Some(vec![found]) })
+    }
+
+    /// A file, or with `--db` a stored session.
+    pub fn of(name: &str, from: Option<Wire>, database: &Database) -> Result<Self> {
+        if database.is_named() { Self::stored(database, name) } else { Self::open(name, from) }
+    }
+
     /// What it is called, for a person.
     pub fn name(&self) -> &str {
         &self.name
@@ -95,11 +113,7 @@ impl Input {
         }
         let mut found = Vec::new();
         let report = waterline_transcript::read(&source, |transcript| {
-            let Transcript { wire, id, model, entries, tools, .. } = transcript;
-            // What the program wrote in place of messages it had cut is not needed: they are there.
-            let said = entries.into_iter().filter(|entry| !entry.is_summary);
-            let messages = said.map(|entry| entry.message).collect();
-            found.push(Conversation::of(wire, id, model, messages, tools));
+            found.push(conversation(transcript));
             ControlFlow::Continue(())
         });
         let Ok(report) = report else { return Ok(None) };
@@ -163,6 +177,13 @@ impl Input {
         let found = wire::parse(&Arc::new(text), self.from).map_err(|error| ParseError::shifted(error, line));
         found.map_err(|error| anyhow!("{}: {error}", self.name))
     }
+}
+
+fn conversation(transcript: Transcript) -> Conversation {
+    let Transcript { wire, id, model, entries, tools, .. } = transcript;
+    // What the program wrote in place of messages it had cut is not needed: they are there.
+    let said = entries.into_iter().filter(|entry| !entry.is_summary);
+    Conversation::of(wire, id, model, said.map(|entry| entry.message).collect(), tools)
 }
 
 /// Standard output for people, buffered; colours only on a terminal.

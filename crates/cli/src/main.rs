@@ -1,11 +1,14 @@
 //! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one file a command.
 
 mod command;
+mod db;
 mod files;
 mod input;
 mod sessions;
 mod settings;
 mod show;
+mod stored;
+mod workspace;
 
 use std::process::ExitCode;
 
@@ -29,6 +32,8 @@ enum Command {
     Convert(command::convert::Arguments),
     /// See what policies cost and forget, on recorded conversations
     Replay(Box<command::replay::Arguments>),
+    /// List, show, fork, rewind, import and export stored sessions
+    Sessions(command::sessions::Arguments),
     /// Count the tokens of a conversation
     Tokens(command::tokens::Arguments),
     /// Check anyone's message list against the rules of a wire
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
         Command::Policy(arguments) => command::policy::run(arguments),
         Command::Convert(arguments) => command::convert::run(arguments),
         Command::Replay(arguments) => command::replay::run(arguments),
+        Command::Sessions(arguments) => command::sessions::run(arguments),
         Command::Tokens(arguments) => command::tokens::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
     };

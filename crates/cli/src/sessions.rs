@@ -1,12 +1,16 @@
-//! Session files on the command line: standard input, files, and folders of them.
+//! Sessions on the command line: standard input, files, folders of them, and the log.
 
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use waterline_transcript::{Notice, Source};
+use waterline_log::{Log, Session};
+use waterline_transcript::{Notice, Source, Transcript};
 
+use crate::db::{self, Database};
 use crate::show::plain;
+use crate::stored;
 
 /// Endings of files in a folder that may hold sessions.
 const ENDINGS: [&str; 6] = ["jsonl", "json", "af", "db", "sqlite", "sqlite3"];
@@ -16,6 +20,58 @@ const NOTICES: usize = 10;
 
 /// More files than this that are no sessions are only counted.
 const REFUSED: usize = 3;
+
+/// Where recorded conversations come from.
+#[derive(Debug)]
+pub enum Origin {
+    /// A file, or standard input.
+    File(PathBuf),
+    /// A session of the log.
+    Stored(Log, Box<Session>),
+}
+
+impl Origin {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Stored(_, session) => session.id.clone(),
+        }
+    }
+
+    /// The file, where it is one.
+    pub fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Stored(..) => None,
+        }
+    }
+
+    /// Hands over its transcripts; gives what was passed over.
+    pub fn read(&self, mut visit: impl FnMut(Transcript) -> ControlFlow<()>) -> Result<Vec<Notice>> {
+        match self {
+            Self::File(path) => Ok(waterline_transcript::read(&of_file(path)?, visit)?.notices),
+            Self::Stored(log, session) => {
+                let _ = visit(stored::transcript(log, session)?);
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+/// The files and folders that were named; with `--db`, the stored sessions, all where none is named.
+pub fn origins(named: &[PathBuf], database: &Database) -> Result<Vec<Origin>> {
+    if database.is_named() {
+        let log = database.open_existing()?;
+        let ids: Vec<String> = named.iter().map(|id| id.display().to_string()).collect();
+        let sessions = db::chosen(&log, &ids)?;
+        return Ok(sessions.into_iter().map(|session| Origin::Stored(log.clone(), Box::new(session))).collect());
+    }
+    if named.is_empty() {
+        bail!("name session files or folders of them, or stored sessions with --db");
+    }
+    Ok(files(named)?.into_iter().map(Origin::File).collect())
+}
 
 /// A file, or standard input for `-`.
 pub fn source(name: &str) -> Result<Source> {

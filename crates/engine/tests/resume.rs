@@ -1,4 +1,5 @@
 //! A session that was put away and taken up again sends the same as one that never stopped.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use proptest::prelude::*;
 use waterline::history::History;

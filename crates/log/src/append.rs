@@ -74,6 +74,43 @@ impl Log {
     }
 }
 
+/// How a session stands to a conversation that it was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It went on with what was new in it.
+    Continued,
+    /// It had all of it.
+    Known,
+    /// It went another way, and stays where it is.
+    Apart,
+}
+
+impl Log {
+    /// Offers a whole conversation to a session: the session goes on with it where it goes on from the session, and is
+    /// left alone where it does not. This is how recorded conversations are taken in.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn offer(&self, session: &str, drafts: Vec<Draft>) -> Result<(Offered, Appended)> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            let grown = grow(connection, Tip::EMPTY, &drafts, now)?;
+            let offered = if grown.tip == session.tip {
+                Offered::Known
+            } else if Path::of(connection, grown.tip)?.contains(session.tip) {
+                session::set_tip(connection, &session, grown.tip, session.frozen, now)?;
+                Offered::Continued
+            } else if Path::of(connection, session.tip)?.contains(grown.tip) {
+                Offered::Known
+            } else {
+                Offered::Apart
+            };
+            Ok((offered, Appended { session: session.id, tip: grown.tip, new: grown.new, ids: grown.ids }))
+        })
+    }
+}
+
 fn append_at(
     connection: &mut dyn Connection,
     session: &Session,

@@ -43,6 +43,25 @@ impl Log {
         })
     }
 
+    /// Writes down calls that another program recorded; one at a place where a call is known is not added again.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn note_calls(&self, session: &str, calls: Vec<Call>) -> Result<u64> {
+        let session = session.to_owned();
+        self.write(move |connection| {
+            crate::session::load(connection, &session)?;
+            let known = of_session(connection, &session)?;
+            let fresh = calls.iter().filter(|call| known.iter().all(|other| other.position != call.position));
+            let mut added = 0;
+            for call in fresh {
+                insert(connection, &session, call)?;
+                added += 1;
+            }
+            Ok(added)
+        })
+    }
+
     /// The calls of a session, oldest first.
     ///
     /// # Errors

@@ -28,11 +28,11 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A message as it came. Where its raw bytes no longer say what it says, or where it has none, its parts are kept.
+    /// A message as it came: its raw bytes are kept, or its parts where it has none.
     #[must_use]
     pub fn of(message: &Message, counter: &Counter) -> Self {
         let (form, bytes) = match &message.raw {
-            Some(raw) if message.form == Kept::AsReceived => (Form::Wire(raw.wire()), raw.as_str().as_bytes().to_vec()),
+            Some(raw) if !raw.as_str().is_empty() => (Form::Wire(raw.wire()), raw.as_str().as_bytes().to_vec()),
             raw => (Form::Neutral, neutral(message, raw.as_ref())),
         };
         Self {
@@ -62,7 +62,7 @@ impl Draft {
     }
 }
 
-/// The engine's own JSON. Of raw bytes that say something else, only the wire is kept.
+/// The engine's own JSON, with the name of the wire it came from.
 fn neutral(message: &Message, raw: Option<&Raw>) -> Vec<u8> {
     let raw = raw.and_then(|raw| Raw::new(raw.wire(), Arc::default(), 0..0));
     let plain = Message { raw, form: Kept::Changed, ..message.clone() };

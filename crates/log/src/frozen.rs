@@ -125,11 +125,11 @@ impl Log {
     }
 
     /// Writes down a fold that another program made, after so many messages of a session. One that is known is not added
-    /// again.
+    /// again, and the answer says so.
     ///
     /// # Errors
     /// When the session has no such place.
-    pub fn note_fold(&self, session: &str, position: u64, number: u64, fold: Fold, time: Option<i64>) -> Result<()> {
+    pub fn note_fold(&self, session: &str, position: u64, number: u64, fold: Fold, time: Option<i64>) -> Result<bool> {
         let (id, time) = (session.to_owned(), time.unwrap_or_else(|| self.now()));
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
@@ -196,12 +196,13 @@ pub(crate) fn note(
     number: u64,
     fold: &Fold,
     time: i64,
-) -> Result<()> {
+) -> Result<bool> {
     let sql = "SELECT COUNT(*) FROM generation WHERE session = $1 AND branch = $2 AND position = $3 AND number = $4";
-    if connection.number(sql, values![session, at.branch, at.position, number])? == 0 {
+    let is_new = connection.number(sql, values![session, at.branch, at.position, number])? == 0;
+    if is_new {
         begin(connection, session, at, number, fold, time)?;
     }
-    Ok(())
+    Ok(is_new)
 }
 
 /// Where a step ends, and the number of its generation.

@@ -142,7 +142,7 @@ impl Import<'_> {
             Line::Step(line) => self.step(*line),
             Line::Generation(line) => {
                 let at = self.find(line.at.as_deref())?;
-                frozen::note(self.connection, &line.session, at, line.number, &fold_of(line.fold), line.time)
+                frozen::note(self.connection, &line.session, at, line.number, &fold_of(line.fold), line.time).map(drop)
             }
             Line::Summary(line) => self.summary(*line),
             Line::Checkpoint(line) => {

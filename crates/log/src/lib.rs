@@ -39,7 +39,7 @@ mod tree;
 mod verify;
 mod words;
 
-pub use append::Appended;
+pub use append::{Appended, Offered};
 pub use artifact::Artifact;
 pub use backup::Backup;
 pub use call::Call;

@@ -5,4 +5,5 @@ pub mod convert;
 pub mod plan;
 pub mod policy;
 pub mod replay;
+pub mod sessions;
 pub mod tokens;

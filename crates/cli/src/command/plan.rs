@@ -13,6 +13,7 @@ use waterline::tokens::Calibration;
 use waterline::warning::{Oddity, Warning};
 use waterline_provider::wire::{self, Conversation, Rendered};
 
+use crate::db::Database;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
 use crate::show;
@@ -20,8 +21,11 @@ use crate::show;
 /// Show what would be sent for a conversation's next call, and why
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for standard input
+    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for standard input; with --db,
+    /// the id of a stored session
     file: String,
+    #[command(flatten)]
+    database: Database,
     /// A preset (see `waterline policy list`) or a TOML file
     #[arg(long, default_value = "auto", value_name = "NAME|FILE")]
     policy: String,
@@ -79,7 +83,7 @@ impl Report<'_> {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let policy = settings::policy(&arguments.policy, &arguments.set)?;
-    let input = Input::open(&arguments.file, arguments.from)?;
+    let input = Input::of(&arguments.file, arguments.from, &arguments.database)?;
     let count = input.count()?;
     let name = input.name().to_owned();
     let mut out = if arguments.json { raw_output() } else { output() };

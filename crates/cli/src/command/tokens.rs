@@ -8,6 +8,7 @@ use waterline::message::{Body, Message, Role, Wire};
 use waterline::tokens::{Counter, Method};
 use waterline_provider::wire::Conversation;
 
+use crate::db::Database;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
 use crate::show::{number, plain};
@@ -15,8 +16,11 @@ use crate::show::{number, plain};
 /// Count the tokens of a conversation
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for standard input
+    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for standard input; with --db,
+    /// the id of a stored session
     file: String,
+    #[command(flatten)]
+    database: Database,
     /// Count as this model does (default: the one the file names)
     #[arg(long)]
     model: Option<String>,
@@ -54,7 +58,7 @@ impl Tally {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let input = Input::open(&arguments.file, arguments.from)?;
+    let input = Input::of(&arguments.file, arguments.from, &arguments.database)?;
     let several = input.count()? > 1;
     let mut out = if arguments.json { raw_output() } else { output() };
     let mut at = 0;

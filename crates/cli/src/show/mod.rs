@@ -1,12 +1,14 @@
-//! How a plan is shown: for programs as JSON, for people as a table.
+//! How things are shown: for programs as JSON, for people as tables.
 
 mod json;
 pub mod replay;
 mod table;
+mod text;
 mod why;
 
 pub use json::json;
 pub use table::{line, table};
+pub use text::{cut, pad, room, width};
 pub use why::why;
 
 /// A number with its thousands apart.

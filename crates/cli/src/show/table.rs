@@ -4,11 +4,12 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 use waterline::history::AtomKind;
 use waterline::plan::{Action, Slot, Treatment};
 use waterline::warning::Oddity;
 
+use super::text::{columns, cut};
 use super::{number, plain};
 use crate::command::plan::Report;
 
@@ -227,26 +228,4 @@ fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn columns() -> usize {
-    terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0)).clamp(60, 160)
-}
-
-/// The beginning of a text that fits into so many columns.
-fn cut(text: &str, columns: usize) -> String {
-    let text = plain(text);
-    if text.width() <= columns {
-        return text;
-    }
-    let mut shown = String::new();
-    let mut used = 1;
-    for character in text.chars() {
-        used += character.width().unwrap_or(0);
-        if used > columns {
-            break;
-        }
-        shown.push(character);
-    }
-    shown + "…"
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use waterline::json::{self, Fields};
-use waterline::message::{Form, Message, Raw, Wire};
+use waterline::message::{Form, Message, Raw, Role, Wire};
 use waterline::warning::{Oddity, Warning};
 
 use super::error::ParseError;
@@ -93,6 +93,19 @@ pub fn message(json: &str, wire: Wire) -> Result<Message, String> {
     // The bytes are not kept; that it came from this wire is: only then does its thinking go back there.
     message.raw = Raw::new(wire, Arc::default(), 0..0);
     Ok(message)
+}
+
+/// Reads a message that was kept as it came. A system prompt that stood beside the list is told by its role.
+#[must_use]
+pub fn kept(text: &Arc<String>, wire: Wire, role: Role) -> Option<Message> {
+    let format = format(wire);
+    let listed = format.message(text, &mut Reader::default()).ok().filter(|message| message.role == role);
+    let mut message = match role {
+        Role::System => listed.or_else(|| format.system(text, &mut Reader::default()))?,
+        _ => listed?,
+    };
+    message.raw = Raw::new(wire, Arc::clone(text), 0..text.len());
+    Some(message)
 }
 
 struct Source<'a> {

@@ -15,7 +15,7 @@ mod openai_responses;
 mod read;
 mod rendered;
 
-pub use conversation::{Conversation, Tool, body, message, parse, tools};
+pub use conversation::{Conversation, Tool, body, kept, message, parse, tools};
 pub use error::ParseError;
 pub use rendered::{Json, Rendered};
 

@@ -22,10 +22,12 @@ use waterline_replay::report::Report;
 use waterline_replay::run::{Context as Sent, Setup};
 use waterline_transcript::Standing;
 
+use crate::db::Database;
 use crate::files::Output;
 use crate::input::{output, raw_output};
+use crate::sessions::{self, Origin};
+use crate::settings;
 use crate::show::{plain, replay as show};
-use crate::{sessions, settings};
 
 /// See what policies cost and forget, on recorded conversations
 #[derive(Debug, clap::Args)]
@@ -81,9 +83,10 @@ struct Run {
 /// What is replayed, and how it is counted.
 #[derive(Debug, clap::Args)]
 pub struct What {
-    /// Session files of any known format, or folders of them
-    #[arg(required = true)]
+    /// Session files of any known format, or folders of them; with --db, ids of stored sessions (default: all)
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    database: Database,
     /// Tokens a context may take beside system prompt and tools: 8k,32k
     #[arg(long, value_delimiter = ',', value_parser = settings::size, default_value = "8k,32k", value_name = "N,…")]
     window: Vec<usize>,
@@ -129,9 +132,9 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
     if let Some(warning) = arguments.what.model.as_deref().and_then(|name| settings::model(Some(name)).1) {
         anstream::eprintln!("waterline: {}", plain(&warning.to_string()));
     }
-    let files = sessions::files(&arguments.what.files)?;
-    let names = files.iter().map(|file| file.display().to_string()).collect();
-    let mut report = Report::new(&setup, names);
+    let origins = sessions::origins(&arguments.what.files, &arguments.what.database)?;
+    let mut report = Report::new(&setup, origins.iter().map(Origin::name).collect());
+    let files: Vec<PathBuf> = origins.iter().filter_map(Origin::file).cloned().collect();
     let create = |path: &Option<PathBuf>| path.as_ref().map(|path| Output::create(path, &files)).transpose();
     let (page, dump) = (create(&arguments.html)?, create(&arguments.dump)?.map(Dump::new));
     let watch = |sent: &Sent<'_>| {
@@ -139,7 +142,7 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
             dump.write(sent);
         }
     };
-    each(&setup, &files, arguments.session.as_deref(), &watch, |done| report.add(done))?;
+    each(&setup, &origins, arguments.session.as_deref(), &watch, |done| report.add(done))?;
     if let Some(dump) = dump {
         dump.finish()?;
     }
@@ -197,19 +200,20 @@ fn prices(name: &str) -> Result<Prices> {
 /// Replays every session of these files on all cores, with a bar where somebody watches.
 fn each(
     setup: &Setup,
-    files: &[PathBuf],
+    origins: &[Origin],
     session: Option<&str>,
     watch: &Watch<'_>,
     mut collect: impl FnMut(Done),
 ) -> Result<()> {
-    let bar = progress(files);
+    let bar = progress(origins.len());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = |emit: &mut dyn FnMut(Job)| -> Result<()> {
         let mut refused = Vec::new();
-        for (dataset, file) in files.iter().enumerate() {
-            let read = waterline_transcript::read(&sessions::of_file(file)?, |transcript| {
+        for (dataset, origin) in origins.iter().enumerate() {
+            let read = origin.read(|transcript| {
                 // A branch repeats what it shares with the session it left.
-                let counts = transcript.role != Standing::Branch || session.is_some();
+                let is_asked_for = session.is_some() || origin.file().is_none() && origins.len() == 1;
+                let counts = transcript.role != Standing::Branch || is_asked_for;
                 if counts && session.is_none_or(|id| transcript.id.starts_with(id)) {
                     emit(Job { dataset, transcript });
                 }
@@ -217,14 +221,14 @@ fn each(
             });
             bar.inc(1);
             match read {
-                Ok(report) => bar.suspend(|| sessions::show_notices(&file.display().to_string(), &report.notices)),
+                Ok(notices) => bar.suspend(|| sessions::show_notices(&origin.name(), &notices)),
                 // In a folder there may be files of other kinds.
-                Err(error) if files.len() > 1 => refused.push(format!("{:#}", anyhow::Error::from(error))),
-                Err(error) => return Err(error.into()),
+                Err(error) if origins.len() > 1 => refused.push(format!("{error:#}")),
+                Err(error) => return Err(error),
             }
         }
         bar.suspend(|| sessions::show_refused(&refused));
-        if refused.len() == files.len() { Err(anyhow!("no file could be read as sessions")) } else { Ok(()) }
+        if refused.len() == origins.len() { Err(anyhow!("no file could be read as sessions")) } else { Ok(()) }
     };
     let mut count = 0_usize;
     let outcome = replay_all(setup, threads, watch, read, |done| {
@@ -236,9 +240,9 @@ fn each(
     outcome
 }
 
-fn progress(files: &[PathBuf]) -> ProgressBar {
-    let bar = ProgressBar::new(u64::try_from(files.len()).unwrap_or(u64::MAX));
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} of {len} files read · {msg} · {elapsed}") {
+fn progress(count: usize) -> ProgressBar {
+    let bar = ProgressBar::new(u64::try_from(count).unwrap_or(u64::MAX));
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} of {len} read · {msg} · {elapsed}") {
         bar.set_style(style);
     }
     bar.set_message("reading");

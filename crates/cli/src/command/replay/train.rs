@@ -15,7 +15,7 @@ use waterline_replay::train::{Fit, fit};
 use super::{What, each, prices, weights};
 use crate::files::Output;
 use crate::input::output;
-use crate::sessions;
+use crate::sessions::{self, Origin};
 use crate::show::{percent, plain};
 
 /// Learn the weights of the ledger from recorded conversations
@@ -36,20 +36,20 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let start = arguments.start.as_ref().map_or_else(|| Ok(Weights::shipped().clone()), weights)?;
-    let files = sessions::files(&arguments.what.files)?;
+    let origins = sessions::origins(&arguments.what.files, &arguments.what.database)?;
     let mut lessons: Vec<Vec<Lesson>> = Vec::new();
-    for file in &files {
-        lessons.push(learn(arguments, &start, file)?);
+    for origin in &origins {
+        lessons.push(learn(arguments, &start, origin)?);
     }
     let mut out = output();
     if arguments.hold_out {
-        for (left_out, file) in files.iter().enumerate() {
+        for (left_out, origin) in origins.iter().enumerate() {
             let others = lessons.iter().enumerate().filter(|(at, _)| *at != left_out);
             let others: Vec<&Lesson> = others.flat_map(|(_, lessons)| lessons).collect();
             let learned = fit(&others, &start, Fit::default());
-            writeln!(out, "{}", plain(&file.display().to_string()))?;
+            writeln!(out, "{}", plain(&origin.name()))?;
             for (name, weights) in [("start", &start), ("never seen", &learned)] {
-                for (window, tally) in measure(arguments, weights, file)? {
+                for (window, tally) in measure(arguments, weights, origin)? {
                     let (retained, intact) = (percent(tally.retained()), percent(tally.calls_intact()));
                     writeln!(out, "  {name:<11} {window:>7}  retained {retained}  calls intact {intact}")?;
                 }
@@ -60,6 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let weights = fit(&all, &start, Fit::default());
     match &arguments.out {
         Some(path) => {
+            let files: Vec<PathBuf> = origins.iter().filter_map(Origin::file).cloned().collect();
             let mut file = Output::create(path, &files)?;
             file.write_all(format!("{HEAD}{}", weights.text()).as_bytes()).context("cannot write the weights")?;
             file.finish()?;
@@ -94,10 +95,10 @@ fn setup(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<Setup>
     })
 }
 
-fn learn(arguments: &Arguments, start: &Weights, file: &PathBuf) -> Result<Vec<Lesson>> {
+fn learn(arguments: &Arguments, start: &Weights, origin: &Origin) -> Result<Vec<Lesson>> {
     let mut lessons = Vec::new();
     let setup = setup(arguments, start, true)?;
-    each(&setup, std::slice::from_ref(file), None, &|_| {}, |done| {
+    each(&setup, std::slice::from_ref(origin), None, &|_| {}, |done| {
         // Most folds teach nothing, and their candidates are many.
         let all = done.outcomes.into_iter().flat_map(|outcome| outcome.lessons);
         lessons.extend(all.filter(Lesson::teaches));
@@ -105,10 +106,10 @@ fn learn(arguments: &Arguments, start: &Weights, file: &PathBuf) -> Result<Vec<L
     Ok(lessons)
 }
 
-fn measure(arguments: &Arguments, weights: &Weights, file: &PathBuf) -> Result<Vec<(usize, Tally)>> {
+fn measure(arguments: &Arguments, weights: &Weights, origin: &Origin) -> Result<Vec<(usize, Tally)>> {
     let setup = setup(arguments, weights, false)?;
     let mut tallies: Vec<(usize, Tally)> = setup.windows.iter().map(|&window| (window, Tally::default())).collect();
-    each(&setup, std::slice::from_ref(file), None, &|_| {}, |done| {
+    each(&setup, std::slice::from_ref(origin), None, &|_| {}, |done| {
         for ((_, tally), outcome) in tallies.iter_mut().zip(&done.outcomes) {
             tally.add(&outcome.tally);
         }

@@ -11,6 +11,7 @@ use waterline::tokens::Method;
 use waterline_replay::usage::{Accuracy, compare};
 use waterline_transcript::Standing;
 
+use crate::db::Database;
 use crate::input::output;
 use crate::sessions;
 use crate::show::{number, plain};
@@ -18,9 +19,10 @@ use crate::show::{number, plain};
 /// See how well tokens are counted, against what providers reported in recorded conversations
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Session files of any known format, or folders of them
-    #[arg(required = true)]
+    /// Session files of any known format, or folders of them; with --db, ids of stored sessions (default: all)
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    database: Database,
     /// Count tokens in this way (default: as the model does)
     #[arg(long, value_name = "METHOD")]
     tokens: Option<Method>,
@@ -28,8 +30,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut families: BTreeMap<String, Accuracy> = BTreeMap::new();
-    for file in sessions::files(&arguments.files)? {
-        let read = waterline_transcript::read(&sessions::of_file(&file)?, |transcript| {
+    for origin in sessions::origins(&arguments.files, &arguments.database)? {
+        let read = origin.read(|transcript| {
             // A branch repeats what it shares with the session it left.
             if transcript.role != Standing::Branch {
                 compare(transcript, arguments.tokens, &mut families);
@@ -37,9 +39,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             ControlFlow::Continue(())
         });
         match read {
-            Ok(report) => sessions::show_notices(&file.display().to_string(), &report.notices),
+            Ok(notices) => sessions::show_notices(&origin.name(), &notices),
             Err(error) => {
-                let error = anyhow::Error::from(error);
                 anstream::eprintln!("waterline: {}; skipped", plain(&format!("{error:#}")));
             }
         }

@@ -1,0 +1,160 @@
+//! `waterline sessions import`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use waterline_log::Log;
+use waterline_transcript::Source;
+
+use crate::db::Database;
+use crate::input::{output, raw_output};
+use crate::show::{number, plain};
+use crate::{sessions, stored};
+
+/// Take in session files of any known format, and what `export` wrote; what is there already is not stored again
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Session files, exports, or folders of them; `-` for standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// One JSON object: what was added
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was added.
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    sessions: usize,
+    continued: usize,
+    messages: usize,
+    kept: Vec<String>,
+}
+
+pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
+    let files = sessions::files(&arguments.files)?;
+    let log = database.open()?;
+    let bar = progress(&files);
+    let mut tally = Tally::default();
+    let mut refused = Vec::new();
+    for file in &files {
+        let size = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+        let before = bar.position();
+        match import(&log, file, &bar, &mut tally) {
+            Ok(()) => tally.files += 1,
+            // In a folder there may be files of other kinds.
+            Err(error) if files.len() > 1 && is_refusal(&error) => refused.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+        bar.set_position(before + size);
+    }
+    bar.finish_and_clear();
+    sessions::show_refused(&refused);
+    if tally.files == 0 {
+        return Err(anyhow!("no file could be read as sessions"));
+    }
+    report(arguments, &tally)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a file is no session; a log that cannot be written is another matter.
+fn is_refusal(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<waterline_transcript::TranscriptError>().is_some()
+}
+
+fn import(log: &Log, file: &Path, bar: &ProgressBar, tally: &mut Tally) -> Result<()> {
+    let source = sessions::of_file(file)?;
+    if is_export(&source)? {
+        return import_lines(log, &source, bar, tally).with_context(|| file.display().to_string());
+    }
+    let mut failed = None;
+    let report = waterline_transcript::read(&source, |transcript| match stored::store(log, &transcript) {
+        Ok(added) => {
+            tally.messages += added.messages;
+            tally.sessions += usize::from(added.is_new);
+            tally.continued += usize::from(added.continued);
+            bar.set_message(format!("{} sessions, {} messages", tally.sessions, number(tally.messages)));
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let notices = report?.notices;
+    bar.suspend(|| sessions::show_notices(&file.display().to_string(), &notices));
+    Ok(())
+}
+
+/// The first line of an export says what it is.
+fn is_export(source: &Source) -> Result<bool> {
+    let mut start = Vec::new();
+    reader(source)?.take(64).read_to_end(&mut start)?;
+    Ok(start.starts_with(b"{\"waterline\":"))
+}
+
+fn reader(source: &Source) -> Result<Box<dyn BufRead + '_>> {
+    Ok(match source {
+        Source::File(path) => {
+            let file = std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+            Box::new(BufReader::with_capacity(1 << 16, file))
+        }
+        Source::Bytes(_, bytes) => Box::new(bytes.as_slice()),
+    })
+}
+
+fn import_lines(log: &Log, source: &Source, bar: &ProgressBar, tally: &mut Tally) -> Result<()> {
+    let before = bar.position();
+    let added = log.import(reader(source)?, stored::parse, |read| bar.set_position(before + read))?;
+    let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    tally.messages += size(added.messages);
+    tally.sessions += size(added.sessions);
+    tally.continued += size(added.continued);
+    tally.kept.extend(added.kept);
+    Ok(())
+}
+
+fn progress(files: &[PathBuf]) -> ProgressBar {
+    let sizes = files.iter().map(|file| std::fs::metadata(file).map_or(0, |metadata| metadata.len()));
+    let bar = ProgressBar::new(sizes.sum());
+    let template = "{spinner} {bar:24} {bytes} of {total_bytes} · {msg} · {elapsed}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_message("reading");
+    bar.enable_steady_tick(std::time::Duration::from_millis(120));
+    bar
+}
+
+fn report(arguments: &Arguments, tally: &Tally) -> Result<()> {
+    if arguments.json {
+        let mut out = raw_output();
+        let Tally { files, sessions, continued, messages, kept } = tally;
+        let json =
+            json!({"files": files, "sessions": sessions, "continued": continued, "messages": messages, "kept": kept});
+        writeln!(out, "{json}")?;
+        out.flush()?;
+        return Ok(());
+    }
+    let mut out = output();
+    let (sessions, messages) = (number(tally.sessions), number(tally.messages));
+    write!(out, "{sessions} new sessions, {messages} new messages")?;
+    if tally.continued > 0 {
+        write!(out, ", {} sessions went on", number(tally.continued))?;
+    }
+    writeln!(out, " from {} files", number(tally.files))?;
+    for id in &tally.kept {
+        writeln!(out, "session {} has gone another way here and stays as it is", plain(id))?;
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! `waterline sessions`: what is stored, and what can be done with it. One file a subcommand.
+
+mod backup;
+mod clean;
+mod diff;
+mod erase;
+mod export;
+mod fork;
+mod forward;
+mod import;
+mod list;
+mod rewind;
+mod search;
+mod show;
+mod stats;
+mod verify;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use waterline_log::Session;
+
+use crate::db::Database;
+
+/// List, show, fork, rewind, import and export stored sessions
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    database: Database,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the sessions, the one used last first
+    List(list::Arguments),
+    /// Show a session: what it carries, and what was said
+    Show(show::Arguments),
+    /// Go on from a message of a session in a new one
+    Fork(fork::Arguments),
+    /// Go back in a session; what comes after is kept
+    Rewind(rewind::Arguments),
+    /// Go on to what a rewind left
+    Forward(forward::Arguments),
+    /// Compare two sessions: what they share, and where they part
+    Diff(diff::Arguments),
+    /// Find messages by their words
+    Search(search::Arguments),
+    /// Write sessions as JSON lines
+    Export(export::Arguments),
+    /// Take in session files of any known format, and exports
+    Import(import::Arguments),
+    /// Hash everything again
+    Verify(verify::Arguments),
+    /// Delete sessions that nobody has used for long, and old workspaces
+    Clean(clean::Arguments),
+    /// Delete a session, or everything of a user, for good
+    Erase(erase::Arguments),
+    /// Copy everything into a file, while the log is used
+    Backup(backup::Arguments),
+    /// Say how much there is
+    Stats(stats::Arguments),
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let database = &arguments.database;
+    match &arguments.command {
+        Command::List(arguments) => list::run(arguments, database),
+        Command::Show(arguments) => show::run(arguments, database),
+        Command::Fork(arguments) => fork::run(arguments, database),
+        Command::Rewind(arguments) => rewind::run(arguments, database),
+        Command::Forward(arguments) => forward::run(arguments, database),
+        Command::Diff(arguments) => diff::run(arguments, database),
+        Command::Search(arguments) => search::run(arguments, database),
+        Command::Export(arguments) => export::run(arguments, database),
+        Command::Import(arguments) => import::run(arguments, database),
+        Command::Verify(arguments) => verify::run(arguments, database),
+        Command::Clean(arguments) => clean::run(arguments, database),
+        Command::Erase(arguments) => erase::run(arguments, database),
+        Command::Backup(arguments) => backup::run(arguments, database),
+        Command::Stats(arguments) => stats::run(arguments, database),
+    }
+}
+
+/// A time for people and programs alike: UTC, to the second.
+fn time(milliseconds: i64) -> String {
+    let seconds = milliseconds.div_euclid(1_000);
+    Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |time| time.to_string())
+}
+
+/// How long ago something was.
+fn ago(now: i64, then: i64) -> String {
+    let seconds = (now - then).max(0) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} d ago", seconds / 86_400),
+    }
+}
+
+/// A session for programs.
+fn json_of(session: &Session) -> Value {
+    json!({
+        "id": session.id,
+        "title": session.title,
+        "user": session.user,
+        "parent": session.parent,
+        "relation": session.relation.name(),
+        "context_id": session.context_id,
+        "parent_context": session.parent_context,
+        "model": session.model,
+        "policy": session.policy,
+        "overrides": session.overrides,
+        "messages": session.tip.position(),
+        "created": time(session.created),
+        "active": time(session.active),
+    })
+}

@@ -1,0 +1,93 @@
+//! `waterline sessions stats`.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::json;
+use waterline_log::Stats;
+
+use crate::db::Database;
+use crate::input::{output, raw_output};
+use crate::show::number;
+
+/// Say how much there is
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
+    let log = database.open_existing()?;
+    let stats = log.stats()?;
+    let mut out = if arguments.json { raw_output() } else { output() };
+    if arguments.json {
+        writeln!(out, "{}", as_json(&stats))?;
+    } else {
+        writeln!(out, "{}", log.url())?;
+        for (name, value) in rows(&stats) {
+            writeln!(out, "{name:<22} {value}")?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(stats: &Stats) -> Vec<(&'static str, String)> {
+    let size = |count: u64| number(usize::try_from(count).unwrap_or(usize::MAX));
+    let [input, read, written] = stats.prompt;
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+    let ratio = stats.database_bytes as f64 / (stats.message_bytes.max(1)) as f64;
+    let mut rows = vec![
+        ("sessions", format!("{} of {} users", size(stats.sessions), size(stats.users))),
+        ("messages", format!("{}, {} different ones", size(stats.messages), size(stats.contents))),
+        ("branches", size(stats.branches)),
+        ("tokens", size(stats.tokens)),
+        ("bytes of messages", format!("{}, stored as {}", size(stats.message_bytes), size(stats.stored_bytes))),
+        ("bytes of the database", format!("{} ({ratio:.2} per byte of message)", size(stats.database_bytes))),
+        ("folds", size(stats.generations)),
+        ("summaries", size(stats.summaries)),
+        ("checkpoints", size(stats.checkpoints)),
+        ("artifacts", format!("{} ({} bytes)", size(stats.artifacts), size(stats.artifact_bytes))),
+    ];
+    let tokens =
+        format!("{} in, {} cached, {} written, {} out", size(input), size(read), size(written), size(stats.output));
+    rows.push(("model calls", format!("{}: {tokens}", size(stats.calls))));
+    if stats.price > 0 {
+        rows.push(("price", format!("{}.{:06}", stats.price / 1_000_000, stats.price % 1_000_000)));
+    }
+    if stats.jobs + stats.failed_jobs > 0 {
+        rows.push(("jobs", format!("{} waiting, {} failed", size(stats.jobs), size(stats.failed_jobs))));
+    }
+    rows
+}
+
+fn as_json(stats: &Stats) -> serde_json::Value {
+    let [input, cache_read, cache_write] = stats.prompt;
+    json!({
+        "sessions": stats.sessions,
+        "users": stats.users,
+        "messages": stats.messages,
+        "contents": stats.contents,
+        "branches": stats.branches,
+        "tokens": stats.tokens,
+        "message_bytes": stats.message_bytes,
+        "stored_bytes": stats.stored_bytes,
+        "database_bytes": stats.database_bytes,
+        "generations": stats.generations,
+        "summaries": stats.summaries,
+        "checkpoints": stats.checkpoints,
+        "artifacts": stats.artifacts,
+        "artifact_bytes": stats.artifact_bytes,
+        "calls": stats.calls,
+        "input": input,
+        "cache_read": cache_read,
+        "cache_write": cache_write,
+        "output": stats.output,
+        "price": stats.price,
+        "jobs": stats.jobs,
+        "failed_jobs": stats.failed_jobs,
+    })
+}

@@ -1,0 +1,236 @@
+//! Recorded conversations into the log, and stored sessions out of it again.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use waterline::message::{Message, Role, Wire};
+use waterline::tokens::Counter;
+use waterline_log::{Call, Draft, Entry, Fold, Id, Log, LogError, Offered, Relation, Session, Summary};
+use waterline_provider::wire::{self, Tool};
+use waterline_transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage};
+
+use crate::settings;
+
+/// The most characters of a title.
+const TITLE: usize = 80;
+
+/// Reads a stored message of a wire.
+pub fn parse(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
+    wire::kept(&text, wire, role)
+}
+
+/// What storing a transcript came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Messages that were new.
+    pub messages: usize,
+    /// Whether the session was new.
+    pub is_new: bool,
+    /// Whether it was there and went on.
+    pub continued: bool,
+}
+
+/// Stores a recorded conversation: its messages, its model calls, and where the program that held it cut its context.
+/// What is there already is not stored again.
+pub fn store(log: &Log, transcript: &Transcript) -> Result<Stored> {
+    let (model, _) = settings::model(transcript.model.as_deref());
+    let counter = model.counter();
+    let said: Vec<&Recorded> = transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
+    let drafts: Vec<Draft> = said.iter().map(|entry| draft(entry, &counter)).collect();
+    let Some(first) = drafts.first() else { return Ok(Stored::default()) };
+    let root = Id::of(None, first.form, &first.bytes);
+
+    let mut session = describe(transcript, &said);
+    let mut stored = Stored::default();
+    for round in 0.. {
+        stored.is_new |= make(log, &mut session, root)?;
+        let (offered, appended) = log.offer(&session.id, drafts.clone())?;
+        stored.messages += appended.new;
+        stored.continued = offered == Offered::Continued && !stored.is_new;
+        if offered != Offered::Apart || round > 0 {
+            break;
+        }
+        // The recorded conversation left the way that the stored one went: it is a fork of that.
+        let tip = appended.ids.last().map(Id::short).unwrap_or_default();
+        session.parent = Some(session.id.clone());
+        session.relation = Relation::Fork;
+        session.id = format!("{}-{tip}", session.id);
+    }
+    note_calls(log, &session.id, transcript, &said)?;
+    note_folds(log, &session.id, transcript, &counter)?;
+    Ok(stored)
+}
+
+/// Makes the session, unless it is there. An id that another conversation has gets the beginning of the first message's id.
+fn make(log: &Log, session: &mut Session, root: Id) -> Result<bool> {
+    match log.session(&session.id) {
+        Err(LogError::NoSession { .. }) => {}
+        Ok(known) => {
+            let first = log.entries_in(known.tip, 0..1)?.first().map(|entry| entry.id);
+            if first.is_none_or(|first| first == root) {
+                return Ok(false);
+            }
+            session.id = format!("{}-{}", session.id, root.short());
+            if log.session(&session.id).is_ok() {
+                return Ok(false);
+            }
+        }
+        Err(error) => return Err(error.into()),
+    }
+    log.create(session.clone()).with_context(|| format!("cannot make session {}", session.id))?;
+    Ok(true)
+}
+
+fn draft(entry: &Recorded, counter: &Counter) -> Draft {
+    Draft::of(&entry.message, counter).at(entry.time.map(|seconds| seconds * 1_000))
+}
+
+fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
+    let mut session = Session::new(&transcript.id);
+    session.title = title(said.iter().map(|entry| &entry.message));
+    session.model.clone_from(&transcript.model);
+    session.parent.clone_from(&transcript.parent);
+    session.state.tools = transcript.tools.iter().map(tool_json).collect();
+    session.state.other.insert("wire".to_owned(), Value::from(transcript.wire.name()));
+    session.relation = match transcript.role {
+        Standing::Main => Relation::Main,
+        Standing::Branch => Relation::Fork,
+        Standing::SubAgent => Relation::SubAgent,
+    };
+    if session.relation == Relation::SubAgent {
+        // The same each time it is imported.
+        let digits: String = Id::of(None, waterline_log::Form::Bytes, transcript.id.as_bytes()).short();
+        session.context_id = format!("subagent-{}", digits.chars().take(8).collect::<String>());
+        session.parent_context = Some("main".to_owned());
+    }
+    session
+}
+
+/// What the user said first, on one line.
+pub fn title<'a>(mut messages: impl Iterator<Item = &'a Message>) -> String {
+    let is_request = |message: &&Message| message.role == Role::User && message.has_text();
+    let text = messages.find(is_request).map(Message::text).unwrap_or_default();
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(TITLE).collect()
+}
+
+fn tool_json(tool: &Tool) -> Value {
+    json!({"name": tool.name, "description": tool.description, "schema": tool.schema, "json": tool.json})
+}
+
+fn tool_of(value: &Value) -> Tool {
+    let word = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    Tool {
+        name: word("name").unwrap_or_default(),
+        description: word("description"),
+        schema: word("schema"),
+        json: word("json").unwrap_or_default(),
+    }
+}
+
+fn note_calls(log: &Log, session: &str, transcript: &Transcript, said: &[&Recorded]) -> Result<()> {
+    let calls = said.iter().enumerate().filter_map(|(at, entry)| {
+        let usage = entry.usage?;
+        Some(Call {
+            position: at as u64 + 1,
+            model: transcript.model.clone().unwrap_or_default(),
+            input: usage.prompt.saturating_sub(usage.cached + usage.written) as u64,
+            cache_read: usage.cached as u64,
+            cache_write: usage.written as u64,
+            output: usage.output as u64,
+            time: entry.time.unwrap_or_default() * 1_000,
+            ..Call::default()
+        })
+    });
+    let calls: Vec<Call> = calls.collect();
+    if !calls.is_empty() {
+        log.note_calls(session, calls)?;
+    }
+    Ok(())
+}
+
+/// Where the program itself cut its context: a generation each, with the summary that it wrote.
+fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Counter) -> Result<()> {
+    for (at, compaction) in transcript.compactions.iter().enumerate() {
+        let before = transcript.entries.iter().take(compaction.at);
+        let (summaries, said): (Vec<&Recorded>, Vec<&Recorded>) = before.partition(|entry| entry.is_summary);
+        drop(summaries);
+        let position = said.len() as u64;
+        let written = transcript.entries.iter().skip(compaction.at).take_while(|entry| entry.is_summary);
+        let text = written.map(|entry| entry.message.text()).collect::<Vec<_>>().join("\n\n");
+        let original: usize = said.iter().map(|entry| counter.message(&entry.message)).sum();
+        let fold = Fold {
+            reason: compaction.trigger.clone().unwrap_or_else(|| "compacted by the program that held it".to_owned()),
+            tokens_before: compaction.before.unwrap_or(original),
+            tokens_after: compaction.after.unwrap_or_else(|| counter.text(&text)),
+            ..Fold::default()
+        };
+        let number = at as u64 + 1;
+        let time = transcript.entries.get(compaction.at).and_then(|entry| entry.time).map(|seconds| seconds * 1_000);
+        if log.note_fold(session, position, number, fold, time)? && !text.trim().is_empty() && position > 0 {
+            let summary = Summary {
+                version: 0,
+                start: 0,
+                until: position,
+                target: None,
+                generation: Some(number),
+                tokens: counter.text(&text),
+                text,
+                original_tokens: original,
+                time: 0,
+            };
+            log.summarise(session, summary)?;
+        }
+    }
+    Ok(())
+}
+
+/// A stored session as a transcript: what can be replayed.
+pub fn transcript(log: &Log, session: &Session) -> Result<Transcript> {
+    let entries = log.entries_in(session.tip, 0..session.tip.position())?;
+    let named = session.state.other.get("wire").and_then(Value::as_str).and_then(|name| name.parse().ok());
+    let wire = named.or_else(|| entries.iter().find_map(Entry::wire)).unwrap_or(Wire::OpenaiChat);
+    let mut found = Transcript::new(session.id.clone(), wire);
+    found.parent.clone_from(&session.parent);
+    found.role = match session.relation {
+        Relation::Main => Standing::Main,
+        Relation::Fork => Standing::Branch,
+        Relation::SubAgent => Standing::SubAgent,
+    };
+    found.model.clone_from(&session.model);
+    found.tools = session.state.tools.iter().map(tool_of).collect();
+    for entry in &entries {
+        if let Some(recorded) = found.push(entry.message(parse)) {
+            recorded.time = Some(entry.time / 1_000);
+        }
+    }
+    for call in log.calls(&session.id)? {
+        let at = usize::try_from(call.position).unwrap_or_default().checked_sub(1);
+        if let Some(recorded) = at.and_then(|at| found.entries.get_mut(at)) {
+            recorded.usage = Some(usage(&call));
+        }
+    }
+    let size = |tokens: usize| Some(tokens).filter(|&tokens| tokens > 0);
+    found.compactions = log
+        .generations(&session.id)?
+        .into_iter()
+        .map(|generation| Compaction {
+            at: usize::try_from(generation.position).unwrap_or_default(),
+            before: size(generation.fold.tokens_before),
+            after: size(generation.fold.tokens_after),
+            trigger: Some(generation.fold.reason),
+        })
+        .collect();
+    Ok(found)
+}
+
+fn usage(call: &Call) -> Usage {
+    let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    Usage {
+        prompt: size(call.input + call.cache_read + call.cache_write),
+        cached: size(call.cache_read),
+        written: size(call.cache_write),
+        output: size(call.output),
+    }
+}
