@@ -296,7 +296,7 @@ fn chain(connection: &mut dyn Connection, key: i64) -> Result<Vec<i64>> {
     Ok(connection.rows(sql, values![key])?.iter().map(|row| row.int(0)).collect())
 }
 
-fn thaw(connection: &mut dyn Connection, key: i64) -> Result<Frozen> {
+pub(crate) fn thaw(connection: &mut dyn Connection, key: i64) -> Result<Frozen> {
     let sql = "WITH RECURSIVE chain (key, previous, generation) AS (\
                  SELECT key, previous, generation FROM frozen WHERE key = $1 \
                  UNION ALL SELECT f.key, f.previous, f.generation FROM chain c \

@@ -89,7 +89,7 @@ fn left(connection: &mut dyn Connection, session: &str) -> Result<Vec<Tip>> {
 }
 
 /// The place before the message that opened one of the last `count` turns.
-fn turns_back(connection: &mut dyn Connection, path: &Path, count: u64) -> Result<Option<u64>> {
+pub(crate) fn turns_back(connection: &mut dyn Connection, path: &Path, count: u64) -> Result<Option<u64>> {
     let mut left = count;
     for run in path.runs(0).collect::<Vec<_>>().into_iter().rev() {
         let sql = "SELECT m.position FROM message m JOIN content c ON c.key = m.content \

@@ -5,7 +5,7 @@ use waterline::message::{Message, Role};
 use waterline::model::Model;
 use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
 use waterline::policy::Policy;
-use waterline_log::{Draft, Fold, Log, LogError, Session, Step, Summary, Tip, To, VERSIONS};
+use waterline_log::{Draft, Fold, Log, LogError, Resumed, Session, Step, Summary, Tip, To, VERSIONS};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, session};
@@ -13,6 +13,8 @@ use crate::place::{Place, counter, one, parse, session};
 cases![
     what_was_sent_is_taken_up_again_byte_for_byte,
     s4_33_v13_a_fold_leaves_the_log_as_it_was,
+    a_cleared_session_is_taken_up_behind_the_mark,
+    a_session_that_sent_nothing_is_taken_up_whole,
     a_fold_can_be_undone,
     going_back_behind_a_fold_goes_back_to_what_was_sent_then,
     a_fork_goes_on_with_what_its_parent_sent,
@@ -90,19 +92,9 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Takes a session up again with as few messages as possible, plans its next call and gives what would be sent; with the
-/// number of messages that had to be read one by one.
+/// Takes a session up again, plans its next call and gives what would be sent; with the number of messages that it holds.
 fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
-    let tip = log.session(id).unwrap().tip;
-    let frozen = log.thaw(id).unwrap().expect("something was sent");
-    let past = frozen.past;
-    let all = log.entries(id).unwrap();
-    let source = |index: usize| (index < past.messages).then(|| all[index].message(parse));
-    let generation = Generation::thaw(frozen.head, frozen.slots, source);
-    let mut history = History::behind(counter(), past, &generation);
-    let tail = log.entries_in(tip, past.messages as u64..tip.position()).unwrap();
-    let loaded = tail.len();
-    history.extend(tail.iter().map(|entry| entry.message(parse)));
+    let Resumed { mut generation, history, .. } = log.resume(id, &counter(), parse).unwrap();
     let policy = Policy::preset("auto").unwrap();
     let input = Input {
         history: &history,
@@ -113,8 +105,8 @@ fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
         summaries: &[],
     };
     let planned = extend(&input).expect("an extension");
-    let mut generation = generation.clone();
     generation.freeze(&history, planned);
+    let loaded = (0..history.len()).filter(|&index| history.source(index).is_some()).count();
     (generation.context(&history).map(|message| serde_json::to_string(message).unwrap()).collect(), loaded)
 }
 
@@ -128,6 +120,28 @@ fn what_was_sent_is_taken_up_again_byte_for_byte(place: &dyn Place) {
     let (again, loaded) = resumed(&log, "s", 3_000);
     assert!(loaded < 6, "{loaded}");
     assert_eq!(runner.call(), again);
+}
+
+fn a_cleared_session_is_taken_up_behind_the_mark(place: &dyn Place) {
+    let log = place.open();
+    let mut runner = Runner::new(&log, "s", 3_000);
+    runner.turns(0..5);
+    log.cut("s").unwrap();
+    (runner.history, runner.generation) = (History::new(counter()), Generation::new());
+    runner.turns(5..45);
+    assert!(runner.generation.number > 0);
+    runner.say(Role::User, "and now?");
+    let (again, _) = resumed(&log, "s", 3_000);
+    assert_eq!(runner.call(), again);
+    assert!(!again.concat().contains("question 3:"));
+    assert_eq!(log.history("s", &counter(), parse).unwrap().len(), 81);
+}
+
+fn a_session_that_sent_nothing_is_taken_up_whole(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three"]);
+    let (again, loaded) = resumed(&log, "s", 3_000);
+    assert_eq!((again.len(), loaded <= 3), (3, true));
 }
 
 fn s4_33_v13_a_fold_leaves_the_log_as_it_was(place: &dyn Place) {

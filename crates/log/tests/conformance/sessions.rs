@@ -1,11 +1,11 @@
 //! Sessions, their state, checkpoints, and what belongs to users.
 
 use serde_json::json;
-use waterline::message::Role;
-use waterline_log::{CHECKPOINTS, Filter, LogError, Relation, Session, State};
+use waterline::message::{Message, Role};
+use waterline_log::{CHECKPOINTS, Draft, Filter, LogError, Relation, Session, State, turns_to_restore};
 
 use crate::cases;
-use crate::place::{Place, one, session, texts};
+use crate::place::{Place, counter, one, parse, session, texts};
 
 cases![
     s0_12_to_s0_25_s4_5_to_s4_14_the_whole_state_is_kept,
@@ -13,6 +13,7 @@ cases![
     s0_63_a_session_is_found_by_the_beginning_of_its_id,
     s3_32_settings_are_per_user,
     sessions_are_listed_by_use,
+    e06_s2_27_s2_28_the_newest_turns_are_restored_as_texts,
     s0_59_to_s0_61_a_checkpoint_after_every_step,
     s0_64_s4_41_a_checkpoint_restores_messages_and_state,
     checkpoints_are_thinned_and_messages_are_not,
@@ -147,4 +148,24 @@ fn checkpoints_are_thinned_and_messages_are_not(place: &dyn Place) {
     assert_eq!(kept.len() as u64, CHECKPOINTS);
     assert_eq!(kept[0].metadata["step"], 10);
     assert_eq!(texts(&log, "s").len() as u64, CHECKPOINTS + 11);
+}
+
+/// E.6: max_turns 20→3, 18→3, 24→4, 30→5, 6→3 (C2.10: rounded down).
+fn e06_s2_27_s2_28_the_newest_turns_are_restored_as_texts(place: &dyn Place) {
+    assert_eq!([20, 18, 24, 30, 6, 0].map(turns_to_restore), [3, 3, 4, 5, 3, 3]);
+    let log = place.open();
+    let made = log.create(Session::new("s")).unwrap();
+    let mut drafts = Vec::new();
+    for turn in 0..6 {
+        drafts.push(one(Role::User, &format!("question {turn}")));
+        drafts.push(one(Role::Assistant, &format!("looking {turn}")));
+        drafts.push(Draft::of(&Message::call_of("c", "read", "{}"), &counter()));
+        drafts.push(Draft::of(&Message::result_of("c", "a file", false), &counter()));
+        drafts.push(one(Role::Assistant, &format!("answer {turn}")));
+    }
+    log.append("s", made.tip, drafts).unwrap();
+    let shown: Vec<String> =
+        log.recent_turns("s", turns_to_restore(20), parse).unwrap().iter().map(Message::text).collect();
+    assert_eq!(shown, ["question 3", "answer 3", "question 4", "answer 4", "question 5", "answer 5"]);
+    assert_eq!(log.recent_turns("s", 99, parse).unwrap().len(), 12);
 }

@@ -1,0 +1,164 @@
+//! Taking a session up again. What was sent last, and the messages since, are enough to plan the next call; the rest of
+//! a session of any length stays where it is until a fold needs it.
+
+use std::collections::HashMap;
+
+use waterline::history::{History, Past};
+use waterline::message::{Message, Role};
+use waterline::plan::{FrozenItem, FrozenSlot, Generation};
+use waterline::tokens::Counter;
+
+use crate::entry::Entry;
+use crate::error::Result;
+use crate::frozen::{self, Frozen};
+use crate::import::Parse;
+use crate::log::Log;
+use crate::read::each;
+use crate::session::{self, Session};
+use crate::store::Connection;
+use crate::travel::{newest_cut, turns_back};
+use crate::tree::{Path, Tip};
+
+/// A session, ready for its next call.
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    /// The session.
+    pub session: Session,
+    /// What was sent last.
+    pub generation: Generation,
+    /// The messages since, behind what was sent; the whole history where nothing was sent.
+    pub history: History,
+}
+
+/// How many turns are shown again to somebody who comes back, where at most so many are kept in a context: a sixth of
+/// them, and never fewer than three.
+#[must_use]
+pub const fn turns_to_restore(max_turns: u64) -> u64 {
+    let sixth = max_turns / 6;
+    if sixth > 3 { sixth } else { 3 }
+}
+
+impl Log {
+    /// Takes a session up again.
+    ///
+    /// # Errors
+    /// When there is no such session, or something is damaged.
+    pub fn resume(&self, session: &str, counter: &Counter, parse: Parse) -> Result<Resumed> {
+        self.read(|connection| {
+            let session = session::load(connection, session)?;
+            let cleared = newest_cut(connection, &session)?.map_or(0, |cut| cut.position);
+            let frozen = session.frozen.map(|key| frozen::thaw(connection, key)).transpose()?;
+            let reader = Reader { tip: session.tip, cleared, parse };
+            let (generation, mut history) = match frozen {
+                Some(frozen) => reader.behind(connection, frozen, counter)?,
+                None => (Generation::new(), History::new(*counter)),
+            };
+            let after = cleared + history.len() as u64;
+            each(connection, session.tip, after..session.tip.position, &mut |entry| {
+                history.append(entry.message(parse));
+                Ok(())
+            })?;
+            Ok(Resumed { session, generation, history })
+        })
+    }
+
+    /// The whole history of a session since it was cleared: what a fold needs.
+    ///
+    /// # Errors
+    /// When there is no such session, or a message is damaged.
+    pub fn history(&self, session: &str, counter: &Counter, parse: Parse) -> Result<History> {
+        self.read(|connection| {
+            let session = session::load(connection, session)?;
+            let cleared = newest_cut(connection, &session)?.map_or(0, |cut| cut.position);
+            let mut history = History::new(*counter);
+            each(connection, session.tip, cleared..session.tip.position, &mut |entry| {
+                history.append(entry.message(parse));
+                Ok(())
+            })?;
+            Ok(history)
+        })
+    }
+
+    /// The newest turns of a session, each as what the user said and what was answered in the end.
+    ///
+    /// # Errors
+    /// When there is no such session, or a message is damaged.
+    pub fn recent_turns(&self, session: &str, turns: u64, parse: Parse) -> Result<Vec<Message>> {
+        self.read(|connection| {
+            let session = session::load(connection, session)?;
+            let cleared = newest_cut(connection, &session)?.map_or(0, |cut| cut.position);
+            let path = Path::of(connection, session.tip)?;
+            let start = turns_back(connection, &path, turns)?.unwrap_or(0).max(cleared);
+            let mut shown: Vec<Message> = Vec::new();
+            each(connection, session.tip, start..session.tip.position, &mut |entry| {
+                show(&mut shown, &entry, parse);
+                Ok(())
+            })?;
+            Ok(shown)
+        })
+    }
+}
+
+/// Of a turn, the user's words stay and the newest answer takes the place of those before it.
+fn show(shown: &mut Vec<Message>, entry: &Entry, parse: Parse) {
+    let message = entry.message(parse);
+    if !matches!(message.role, Role::User | Role::Assistant) || !message.has_text() {
+        return;
+    }
+    let answers_again = |last: &Message| last.role == Role::Assistant && message.role == Role::Assistant;
+    if shown.last().is_some_and(answers_again) {
+        shown.pop();
+    }
+    shown.push(Message::text_of(message.role, message.text()));
+}
+
+struct Reader {
+    tip: Tip,
+    cleared: u64,
+    parse: Parse,
+}
+
+impl Reader {
+    /// What was sent, with the messages it shows, and an empty history behind it.
+    fn behind(
+        &self,
+        connection: &mut dyn Connection,
+        frozen: Frozen,
+        counter: &Counter,
+    ) -> Result<(Generation, History)> {
+        let Frozen { head, past, slots } = frozen;
+        let mut shown = self.shown(connection, &slots, past)?;
+        let generation = Generation::thaw(head, slots, |index| shown.remove(&index));
+        let history = History::behind(*counter, past, &generation);
+        Ok((generation, history))
+    }
+
+    /// The messages that what was sent shows as they came, as far as they are not loaded anyway.
+    fn shown(
+        &self,
+        connection: &mut dyn Connection,
+        slots: &[FrozenSlot],
+        past: Past,
+    ) -> Result<HashMap<usize, Message>> {
+        let items = slots.iter().flat_map(|slot| &slot.items);
+        let mut wanted: Vec<usize> = items
+            .filter_map(|item| match item {
+                FrozenItem::Source(index) => Some(*index).filter(|&index| index < past.messages),
+                FrozenItem::Made(_) => None,
+            })
+            .collect();
+        wanted.sort_unstable();
+        let mut shown = HashMap::with_capacity(wanted.len());
+        // Neighbours are read together: most of what is shown stood in one stretch.
+        for run in wanted.chunk_by(|a, b| a + 1 == *b) {
+            let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
+            let range = self.cleared + first as u64..self.cleared + last as u64 + 1;
+            each(connection, self.tip, range, &mut |entry| {
+                let index = usize::try_from(entry.position - 1 - self.cleared).unwrap_or_default();
+                shown.insert(index, entry.message(self.parse));
+                Ok(())
+            })?;
+        }
+        Ok(shown)
+    }
+}

@@ -1,0 +1,110 @@
+//! Disks that are full, files that may not be written, files that somebody else holds.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use waterline_log::{Log, LogError, Options, Session};
+
+use crate::writer::{TASK, command, draft, filled, texts};
+
+fn lines(output: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    text.lines().map(str::to_owned).collect()
+}
+
+/// A limit on the size of files makes writes fail in the middle, as a broken disk does.
+pub(crate) fn after_a_failed_write_nothing_more_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -f 2000; trap '' XFSZ; exec \"$0\""])
+        .arg(program)
+        .env(TASK, format!("until-it-fails {}", file.display()))
+        .output()
+        .unwrap();
+    let [count, error, again, stored] = lines(&output).try_into().unwrap();
+    assert!(error.contains("nothing more is written") && error.contains("check the disk"), "{error}");
+    assert!(again.contains("nothing more is written"), "{again}");
+    assert_eq!(stored, count, "everything acknowledged can be read");
+    let log = Log::open(&file.display().to_string()).unwrap();
+    assert_eq!(texts(&log, "s").unwrap().len().to_string(), count);
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+}
+
+/// Runs something with a disk of two megabytes, in a view of the file system of its own.
+fn on_a_small_disk(folder: &Path, then: &str) -> Option<Output> {
+    let script = format!("mount -t tmpfs -o size=2m none {} && {then}", folder.display());
+    Command::new("unshare").args(["-rm", "sh", "-c", &script]).output().ok()
+}
+
+pub(crate) fn can_mount() -> bool {
+    tempfile::tempdir()
+        .is_ok_and(|folder| on_a_small_disk(folder.path(), "true").is_some_and(|output| output.status.success()))
+}
+
+pub(crate) fn a_full_disk_is_told_and_survived() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    let program = std::env::current_exe().unwrap();
+    // A ballast is thrown out at the end: then the same log takes more.
+    let then = format!(
+        "head -c 300000 /dev/zero > {0}/ballast; {TASK}='until-it-fails {1}' {2}; rm {0}/ballast; \
+         {TASK}='read-and-write {1} s' {2}",
+        folder.path().display(),
+        file.display(),
+        program.display()
+    );
+    let output = on_a_small_disk(folder.path(), &then).unwrap();
+    let all = String::from_utf8_lossy(&output.stdout).into_owned();
+    let [count, error, again, stored, later, more] = all.lines().collect::<Vec<_>>()[..] else { panic!("{output:?}") };
+    assert!(error.contains("no room left") && error.contains("free some space"), "{error}");
+    assert!(again.contains("no room left") || again == "written", "{again}");
+    assert!(stored == count || again == "written", "{all}");
+    assert!(count.parse::<usize>().unwrap() > 10, "{all}");
+    assert_eq!((later, more), (stored, "written"), "with room again, it goes on");
+}
+
+pub(crate) fn a_file_without_permission_is_read_and_not_written() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db");
+    drop(filled(&file, 1, 5));
+    let set = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    set(&file, 0o444);
+    set(folder.path(), 0o555);
+    let mut child = command(&format!("read-and-write {} s0", file.display()));
+    if std::fs::metadata(folder.path()).unwrap().uid() == 0 {
+        // For root there is no forbidden file: somebody else looks, at a program of their own.
+        let place = tempfile::tempdir().unwrap().keep();
+        set(&place, 0o755);
+        let copy = place.join("program");
+        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        child = Command::new(&copy);
+        child.env(TASK, format!("read-and-write {} s0", file.display())).uid(65_534).gid(65_534);
+    }
+    let output = child.output().unwrap();
+    set(folder.path(), 0o755);
+    let [count, error] = lines(&output).try_into().unwrap();
+    assert_eq!(count, "5");
+    assert!(error.contains("can only be read") && error.contains("write permission"), "{error}");
+}
+
+pub(crate) fn a_locked_file_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db").display().to_string();
+    let options = Options { wait: Duration::from_millis(100), ..Options::default() };
+    let log = Log::open_with(&file, &options).unwrap();
+    let tip = log.create(Session::new("s")).unwrap().tip;
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = log.append("s", tip, vec![draft("x")]);
+    assert!(matches!(refused, Err(LogError::Locked { .. })), "{refused:?}");
+    // Reading goes on, and so does writing when the other is done.
+    assert_eq!(texts(&log, "s").unwrap().len(), 0);
+    other.execute_batch("ROLLBACK").unwrap();
+    log.append("s", tip, vec![draft("x")]).unwrap();
+}

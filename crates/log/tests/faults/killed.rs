@@ -1,0 +1,76 @@
+//! Writers that are killed, and writers beside each other.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::time::Duration;
+
+use waterline_log::Log;
+
+use crate::writer::{command, texts};
+
+const KILLS: u64 = 1_000;
+
+/// The numbers that a writer said were acknowledged, by session.
+fn acknowledged(out: impl std::io::Read) -> HashMap<String, usize> {
+    let mut last = HashMap::new();
+    for line in BufReader::new(out).lines() {
+        let line = line.unwrap();
+        // The last line may be cut off by the kill.
+        if let Some((id, number)) = line.split_once(' ').and_then(|(id, n)| Some((id, n.parse::<usize>().ok()?))) {
+            last.insert(id.to_owned(), number);
+        }
+    }
+    last
+}
+
+pub(crate) fn every_acknowledged_append_survives_a_thousand_kills() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db").display().to_string();
+    drop(Log::open(&file).unwrap());
+    let (mut random, mut most, mut hit) = (0x2545_F491_4F6C_DD1D_u64, 0, 0);
+    for kill in 0..KILLS {
+        // Every hundred kills two new sessions, so that what is checked each time stays small.
+        let ids = [format!("a{}", kill / 100), format!("b{}", kill / 100)];
+        let mut child = command(&format!("append {file} {} {}", ids[0], ids[1])).spawn().unwrap();
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(Duration::from_micros(random >> 50));
+        child.kill().unwrap();
+        let out = child.stdout.take().unwrap();
+        child.wait().unwrap();
+        let log = Log::open(&file).unwrap();
+        let said = acknowledged(out);
+        hit += usize::from(!said.is_empty());
+        for (id, number) in said {
+            let said = texts(&log, &id).unwrap();
+            assert!(said.len() >= number, "kill {kill}: {number} were acknowledged, {} are there", said.len());
+            // Nothing half-written: every message is whole and in its place.
+            assert!(said.iter().zip(1..).all(|(text, n)| *text == format!("{id} {n}")), "kill {kill}");
+            most = most.max(number);
+        }
+        if kill % 100 == 99 {
+            assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+        }
+    }
+    eprintln!("{KILLS} kills, {hit} of them while it was writing; up to {most} messages in a session");
+    assert!(hit > 500, "the writers were killed before they wrote: {hit}");
+}
+
+pub(crate) fn several_processes_write_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.db").display().to_string();
+    let mut children: Vec<_> = (0..4).map(|n| command(&format!("append {file} p{n}")).spawn().unwrap()).collect();
+    // Each must get its turn: every one is listened to until it has written fifty.
+    for child in &mut children {
+        let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+        assert!((0..50).all(|_| lines.next().is_some_and(|line| line.is_ok())));
+    }
+    for mut child in children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let log = Log::open(&file).unwrap();
+    for n in 0..4 {
+        assert!(texts(&log, &format!("p{n}")).unwrap().len() >= 50);
+    }
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+}

@@ -1,0 +1,121 @@
+//! A process that writes, and says what was acknowledged.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use waterline::message::{Message, Role};
+use waterline::tokens::{Counter, Method};
+use waterline_log::{Draft, Log, LogError, Session};
+
+/// The variable that makes this program a writer: `append FILE SESSIONS`.
+pub(crate) const TASK: &str = "WATERLINE_TEST_TASK";
+
+pub(crate) fn draft(text: &str) -> Draft {
+    Draft::of(&Message::text_of(Role::User, text), &Counter::new(Method::Chars4, 1_000))
+}
+
+/// What a session says.
+pub(crate) fn texts(log: &Log, id: &str) -> Result<Vec<String>, LogError> {
+    Ok(log.entries(id)?.iter().map(|entry| entry.message(|_, _, _| None).text()).collect())
+}
+
+/// A log with sessions of so many messages, each with some text.
+pub(crate) fn filled(path: &Path, sessions: usize, messages: usize) -> Log {
+    let log = Log::open(&path.display().to_string()).unwrap();
+    for session in 0..sessions {
+        let made = log.create(Session::new(format!("s{session}"))).unwrap();
+        let drafts = (0..messages).map(|n| draft(&said(session, n))).collect();
+        log.append(&made.id, made.tip, drafts).unwrap();
+    }
+    log
+}
+
+pub(crate) fn said(session: usize, number: usize) -> String {
+    format!("session {session} message {number} {:x}", (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+/// This program as a writer.
+pub(crate) fn command(task: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.env(TASK, task).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+pub(crate) fn run(task: &str) {
+    let mut words = task.split(' ');
+    let (kind, file) = (words.next().unwrap(), words.next().unwrap());
+    let sessions: Vec<String> = words.map(str::to_owned).collect();
+    match kind {
+        "append" => append(file, &sessions),
+        "until-it-fails" => until_it_fails(file),
+        "read-and-write" => read_and_write(file, &sessions[0]),
+        other => panic!("no task is called {other}"),
+    }
+}
+
+/// Appends numbers to sessions, a thread each, and prints each number when it is acknowledged.
+fn append(file: &str, sessions: &[String]) {
+    let log = Log::open(file).unwrap();
+    let out = Arc::new(Mutex::new(std::io::stdout()));
+    let threads: Vec<_> = sessions
+        .iter()
+        .cloned()
+        .map(|id| {
+            let (log, out) = (log.clone(), Arc::clone(&out));
+            std::thread::spawn(move || {
+                let mut tip = match log.create(Session::new(&id)) {
+                    Ok(made) => made.tip,
+                    Err(_) => log.session(&id).unwrap().tip,
+                };
+                while tip.position() < 1_000_000 {
+                    let number = tip.position() + 1;
+                    tip = log.append(&id, tip, vec![draft(&format!("{id} {number}"))]).unwrap().tip;
+                    let mut out = out.lock().unwrap();
+                    // Nobody listens any more: then it is time to go.
+                    if writeln!(out, "{id} {number}").and_then(|()| out.flush()).is_err() {
+                        std::process::exit(0);
+                    }
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// Appends until it cannot, says why, and tries once more.
+fn until_it_fails(file: &str) {
+    let log = Log::open(file).unwrap();
+    let mut tip = log.create(Session::new("s")).unwrap().tip;
+    let mut count = 0;
+    let error = loop {
+        let text: String = (0..400).map(|n| said(count, n)).collect();
+        match log.append("s", tip, vec![draft(&text)]) {
+            Ok(appended) => tip = appended.tip,
+            Err(error) => break error,
+        }
+        count += 1;
+    };
+    println!("{count}");
+    println!("{error}");
+    println!(
+        "{}",
+        log.append("s", tip, vec![draft("small")]).map_or_else(|error| error.to_string(), |_| "written".into())
+    );
+    println!("{}", texts(&log, "s").unwrap().len());
+}
+
+fn read_and_write(file: &str, id: &str) {
+    match Log::open(file) {
+        Err(error) => println!("{error}"),
+        Ok(log) => {
+            println!("{}", texts(&log, id).unwrap().len());
+            let tip = log.session(id).unwrap().tip;
+            println!(
+                "{}",
+                log.append(id, tip, vec![draft("x")]).map_or_else(|error| error.to_string(), |_| "written".into())
+            );
+        }
+    }
+}
