@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use waterline::message::{Message, Role, Wire};
 use waterline::tokens::Counter;
-use waterline_log::{Call, Draft, Entry, Fold, Id, Log, LogError, Offered, Relation, Session, Summary};
+use waterline_log::{Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Session, Summary, Usage};
 use waterline_provider::wire::{self, Tool};
-use waterline_transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage};
+use waterline_transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage as Reported};
 
 use crate::settings;
 
@@ -37,15 +37,15 @@ pub fn store(log: &Log, transcript: &Transcript) -> Result<Stored> {
     let (model, _) = settings::model(transcript.model.as_deref());
     let counter = model.counter();
     let said: Vec<&Recorded> = transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
-    let drafts: Vec<Draft> = said.iter().map(|entry| draft(entry, &counter)).collect();
-    let Some(first) = drafts.first() else { return Ok(Stored::default()) };
-    let root = Id::of(None, first.form, &first.bytes);
+    let incoming: Vec<Incoming> = said.iter().map(|entry| message(entry, &counter)).collect();
+    let Some(first) = incoming.first() else { return Ok(Stored::default()) };
+    let root = Id::of(None, first.encoding, &first.bytes);
 
     let mut session = describe(transcript, &said);
     let mut stored = Stored::default();
     for round in 0.. {
         stored.is_new |= make(log, &mut session, root)?;
-        let (offered, appended) = log.offer(&session.id, drafts.clone())?;
+        let (offered, appended) = log.offer(&session.id, incoming.clone())?;
         stored.messages += appended.new;
         stored.continued = offered == Offered::Continued && !stored.is_new;
         if offered != Offered::Apart || round > 0 {
@@ -57,7 +57,7 @@ pub fn store(log: &Log, transcript: &Transcript) -> Result<Stored> {
         session.relation = Relation::Fork;
         session.id = format!("{}-{tip}", session.id);
     }
-    note_calls(log, &session.id, transcript, &said)?;
+    note_usage(log, &session.id, transcript, &said)?;
     note_folds(log, &session.id, transcript, &counter)?;
     Ok(stored)
 }
@@ -82,8 +82,8 @@ fn make(log: &Log, session: &mut Session, root: Id) -> Result<bool> {
     Ok(true)
 }
 
-fn draft(entry: &Recorded, counter: &Counter) -> Draft {
-    Draft::of(&entry.message, counter).at(entry.time.map(|seconds| seconds * 1_000))
+fn message(entry: &Recorded, counter: &Counter) -> Incoming {
+    Incoming::of(&entry.message, counter).at(entry.time.map(|seconds| seconds * 1_000))
 }
 
 fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
@@ -100,7 +100,7 @@ fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
     };
     if session.relation == Relation::SubAgent {
         // The same each time it is imported.
-        let digits: String = Id::of(None, waterline_log::Form::Bytes, transcript.id.as_bytes()).short();
+        let digits: String = Id::of(None, waterline_log::Encoding::Bytes, transcript.id.as_bytes()).short();
         session.context_id = format!("subagent-{}", digits.chars().take(8).collect::<String>());
         session.parent_context = Some("main".to_owned());
     }
@@ -129,10 +129,10 @@ fn tool_of(value: &Value) -> Tool {
     }
 }
 
-fn note_calls(log: &Log, session: &str, transcript: &Transcript, said: &[&Recorded]) -> Result<()> {
+fn note_usage(log: &Log, session: &str, transcript: &Transcript, said: &[&Recorded]) -> Result<()> {
     let calls = said.iter().enumerate().filter_map(|(at, entry)| {
         let usage = entry.usage?;
-        Some(Call {
+        Some(Usage {
             position: at as u64 + 1,
             model: transcript.model.clone().unwrap_or_default(),
             input: usage.prompt.saturating_sub(usage.cached + usage.written) as u64,
@@ -140,12 +140,12 @@ fn note_calls(log: &Log, session: &str, transcript: &Transcript, said: &[&Record
             cache_write: usage.written as u64,
             output: usage.output as u64,
             time: entry.time.unwrap_or_default() * 1_000,
-            ..Call::default()
+            ..Usage::default()
         })
     });
-    let calls: Vec<Call> = calls.collect();
+    let calls: Vec<Usage> = calls.collect();
     if !calls.is_empty() {
-        log.note_calls(session, calls)?;
+        log.note_usage(session, calls)?;
     }
     Ok(())
 }
@@ -205,10 +205,10 @@ pub fn transcript(log: &Log, session: &Session) -> Result<Transcript> {
             recorded.time = Some(entry.time / 1_000);
         }
     }
-    for call in log.calls(&session.id)? {
+    for call in log.usage(&session.id)? {
         let at = usize::try_from(call.position).unwrap_or_default().checked_sub(1);
         if let Some(recorded) = at.and_then(|at| found.entries.get_mut(at)) {
-            recorded.usage = Some(usage(&call));
+            recorded.usage = Some(reported(&call));
         }
     }
     let size = |tokens: usize| Some(tokens).filter(|&tokens| tokens > 0);
@@ -225,9 +225,9 @@ pub fn transcript(log: &Log, session: &Session) -> Result<Transcript> {
     Ok(found)
 }
 
-fn usage(call: &Call) -> Usage {
+fn reported(call: &Usage) -> Reported {
     let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    Usage {
+    Reported {
         prompt: size(call.input + call.cache_read + call.cache_write),
         cached: size(call.cache_read),
         written: size(call.cache_write),

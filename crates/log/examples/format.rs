@@ -4,26 +4,26 @@
 
 use waterline::message::{Message, Role};
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Call, Draft, Fold, Log, Result, Session, Summary};
+use waterline_log::{Fold, Incoming, Log, Result, Session, Summary, Usage};
 
 fn main() -> Result<()> {
     let url = std::env::args().nth(1).unwrap_or_default();
     let log = Log::open(&url)?;
-    let draft = |role, text: &str| {
-        Draft::of(&Message::text_of(role, text), &Counter::new(Method::Chars4, 1_000)).at(Some(1_767_225_600_000))
+    let incoming = |role, text: &str| {
+        Incoming::of(&Message::text_of(role, text), &Counter::new(Method::Chars4, 1_000)).at(Some(1_767_225_600_000))
     };
     let mut main = log.create(Session { user: Some("ada".to_owned()), ..Session::new("main") })?;
     main.title = "Why does the build fail?".to_owned();
     main.state.todos = vec![serde_json::json!({"content": "fix it", "status": "pending"})];
     log.save(&main)?;
     let said = [
-        draft(Role::User, "Why does the build fail?"),
-        draft(Role::Assistant, "A value was moved."),
-        draft(Role::User, "数据库呢？"),
+        incoming(Role::User, "Why does the build fail?"),
+        incoming(Role::Assistant, "A value was moved."),
+        incoming(Role::User, "数据库呢？"),
     ];
     log.append("main", main.tip, said.to_vec())?;
     let fork = log.fork("main", Some(1), Some("fork".to_owned()))?;
-    log.append("fork", fork.tip, vec![draft(Role::Assistant, "Because of E0382.")])?;
+    log.append("fork", fork.tip, vec![incoming(Role::Assistant, "Because of E0382.")])?;
     let fold = Fold { reason: "auto".to_owned(), tokens_before: 900, tokens_after: 90, ..Fold::default() };
     log.note_fold("main", 2, 1, fold, Some(1_767_225_600_000))?;
     let summary = Summary {
@@ -39,7 +39,7 @@ fn main() -> Result<()> {
     };
     log.summarise("main", summary)?;
     log.checkpoint("main", serde_json::json!({"step": 1}))?;
-    log.record_call("main", Call { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Call::default() })?;
+    log.record_usage("main", Usage { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Usage::default() })?;
     log.put_artifact("main", "text/plain", "a large…", b"a large output".to_vec())?;
     log.add_job("summary", Some("main"), "{}")?;
     log.set_preference("ada", "policy", Some("chat"))

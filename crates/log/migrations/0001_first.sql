@@ -154,7 +154,7 @@ CREATE TABLE artifact_use (
 CREATE INDEX artifact_use_hash ON artifact_use (hash);
 
 -- What each call took; price in millionths.
-CREATE TABLE call (
+CREATE TABLE usage (
   session {text} NOT NULL REFERENCES session,
   number {int} NOT NULL,
   position {int} NOT NULL,

@@ -1,8 +1,8 @@
 //! Appending: the new messages are durable before anything else happens.
 
-use crate::draft::Draft;
 use crate::error::{LogError, Result};
 use crate::id::Id;
+use crate::incoming::Incoming;
 use crate::log::Log;
 use crate::session::{self, Session};
 use crate::store::{Connection, values};
@@ -27,11 +27,11 @@ impl Log {
     ///
     /// # Errors
     /// [`LogError::Conflict`] when somebody else has moved it on meanwhile. Nothing is lost by trying again.
-    pub fn append(&self, session: &str, at: Tip, drafts: Vec<Draft>) -> Result<Appended> {
+    pub fn append(&self, session: &str, at: Tip, incoming: Vec<Incoming>) -> Result<Appended> {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            append_at(connection, &session, at, &drafts, now)
+            append_at(connection, &session, at, &incoming, now)
         })
     }
 
@@ -39,14 +39,14 @@ impl Log {
     ///
     /// # Errors
     /// When there is no such session.
-    pub fn append_or_fork(&self, session: &str, at: Tip, drafts: Vec<Draft>) -> Result<Appended> {
+    pub fn append_or_fork(&self, session: &str, at: Tip, incoming: Vec<Incoming>) -> Result<Appended> {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            match append_at(connection, &session, at, &drafts, now) {
+            match append_at(connection, &session, at, &incoming, now) {
                 Err(LogError::Conflict { .. }) => {
                     let fork = crate::fork::fork_at(connection, &session, at, None, now)?;
-                    append_at(connection, &fork, at, &drafts, now)
+                    append_at(connection, &fork, at, &incoming, now)
                 }
                 outcome => outcome,
             }
@@ -58,11 +58,11 @@ impl Log {
     ///
     /// # Errors
     /// When there is no such session.
-    pub fn resend(&self, session: &str, drafts: Vec<Draft>) -> Result<Appended> {
+    pub fn resend(&self, session: &str, incoming: Vec<Incoming>) -> Result<Appended> {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let grown = grow(connection, Tip::EMPTY, &drafts, now)?;
+            let grown = grow(connection, Tip::EMPTY, &incoming, now)?;
             let path = Path::of(connection, grown.tip)?;
             if path.contains(session.tip) {
                 session::set_tip(connection, &session, grown.tip, session.frozen, now)?;
@@ -91,11 +91,11 @@ impl Log {
     ///
     /// # Errors
     /// When there is no such session.
-    pub fn offer(&self, session: &str, drafts: Vec<Draft>) -> Result<(Offered, Appended)> {
+    pub fn offer(&self, session: &str, incoming: Vec<Incoming>) -> Result<(Offered, Appended)> {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let grown = grow(connection, Tip::EMPTY, &drafts, now)?;
+            let grown = grow(connection, Tip::EMPTY, &incoming, now)?;
             let offered = if grown.tip == session.tip {
                 Offered::Known
             } else if Path::of(connection, grown.tip)?.contains(session.tip) {
@@ -115,13 +115,13 @@ fn append_at(
     connection: &mut dyn Connection,
     session: &Session,
     at: Tip,
-    drafts: &[Draft],
+    incoming: &[Incoming],
     now: i64,
 ) -> Result<Appended> {
     if session.tip != at {
         return Err(LogError::Conflict { session: session.id.clone(), position: session.tip.position });
     }
-    let grown = grow(connection, at, drafts, now)?;
+    let grown = grow(connection, at, incoming, now)?;
     match session::set_tip(connection, session, grown.tip, session.frozen, now) {
         Err(LogError::Race { .. }) => {
             let sql = "SELECT position FROM session WHERE id = $1";

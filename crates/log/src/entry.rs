@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use waterline::message::{Message, Raw, Role, Wire};
 
+use crate::encoding::{Encoding, role_of_code};
 use crate::error::Result;
-use crate::form::{Form, role_of_code};
 use crate::id::Id;
 use crate::packed::unpack;
 use crate::store::{Connection, Row};
@@ -21,7 +21,7 @@ pub struct Entry {
     /// Who speaks.
     pub role: Role,
     /// How the bytes are to be read.
-    pub form: Form,
+    pub encoding: Encoding,
     /// The bytes as they came.
     pub bytes: Vec<u8>,
     /// Its tokens.
@@ -41,20 +41,21 @@ impl Entry {
         let damaged = |text: String| crate::error::LogError::Damaged { name: name.to_owned(), text };
         let position = row.count(1);
         let id = Id::stored(&row.bytes(0)).ok_or_else(|| damaged(format!("the id of message {position}")))?;
-        let form = Form::of_code(row.int(4));
-        let bytes = unpack(row.int(8), row.bytes(9), row.size(7)).filter(|bytes| hash(form, bytes) == row.bytes(10));
+        let encoding = Encoding::of_code(row.int(4));
+        let bytes =
+            unpack(row.int(8), row.bytes(9), row.size(7)).filter(|bytes| hash(encoding, bytes) == row.bytes(10));
         let bytes = bytes.ok_or_else(|| damaged(format!("message {position}, {}", id.short())))?;
         let (role, tokens, counter) = (role_of_code(row.int(3)), row.size(5), row.text(6));
-        Ok(Self { id, position, role, form, bytes, tokens, counter, time: row.int(2) })
+        Ok(Self { id, position, role, encoding, bytes, tokens, counter, time: row.int(2) })
     }
 
     /// The message. `parse` reads the JSON of a wire; bytes that nobody can read become a message of their text.
     pub fn message(&self, parse: impl FnOnce(Arc<String>, Wire, Role) -> Option<Message>) -> Message {
         let text = || String::from_utf8_lossy(&self.bytes).into_owned();
-        let read = match self.form {
-            Form::Neutral => serde_json::from_slice(&self.bytes).ok(),
-            Form::Wire(wire) => parse(Arc::new(text()), wire, self.role),
-            Form::Bytes => None,
+        let read = match self.encoding {
+            Encoding::Neutral => serde_json::from_slice(&self.bytes).ok(),
+            Encoding::Wire(wire) => parse(Arc::new(text()), wire, self.role),
+            Encoding::Bytes => None,
         };
         read.unwrap_or_else(|| Message::text_of(self.role, text()))
     }
@@ -62,13 +63,13 @@ impl Entry {
     /// The wire it came on.
     #[must_use]
     pub fn wire(&self) -> Option<Wire> {
-        match self.form {
-            Form::Wire(wire) => Some(wire),
-            Form::Neutral => {
+        match self.encoding {
+            Encoding::Wire(wire) => Some(wire),
+            Encoding::Neutral => {
                 let message: Option<Message> = serde_json::from_slice(&self.bytes).ok();
                 message.and_then(|message| message.raw.as_ref().map(Raw::wire))
             }
-            Form::Bytes => None,
+            Encoding::Bytes => None,
         }
     }
 }

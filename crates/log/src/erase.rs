@@ -45,7 +45,7 @@ const OWNED: [(&str, &str); 7] = [
     ("summary", "session"),
     ("checkpoint", "thread_id"),
     ("artifact_use", "session"),
-    ("call", "session"),
+    ("usage", "session"),
     ("job", "session"),
 ];
 

@@ -6,10 +6,10 @@ use std::io::Write;
 use crate::checkpoint::Checkpoint;
 use crate::entry::each_of_run;
 use crate::error::{LogError, Result};
-use crate::frozen::{self, Step};
+use crate::frozen::{self, Sent};
 use crate::line::{
-    ArtifactLine, Bytes, CallLine, CheckpointLine, FoldLine, GenerationLine, Line, MessageLine, SessionLine, StepLine,
-    SummaryLine, VERSION,
+    ArtifactLine, Bytes, CheckpointLine, FoldLine, GenerationLine, Line, MessageLine, SentLine, SessionLine,
+    SummaryLine, UsageLine, VERSION,
 };
 use crate::log::Log;
 use crate::session::{self, Filter, Session};
@@ -114,7 +114,7 @@ impl Export<'_> {
                     id: entry.id.to_string(),
                     parent: parent.map(|id| id.to_string()),
                     role: entry.role,
-                    form: entry.form.name().to_owned(),
+                    encoding: entry.encoding.name().to_owned(),
                     bytes: Bytes::of(entry.bytes),
                     tokens: entry.tokens,
                     counter: entry.counter,
@@ -128,7 +128,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    fn step(&mut self, session: &Session, tip: Tip, step: Step) -> Result<()> {
+    fn step(&mut self, session: &Session, tip: Tip, step: Sent) -> Result<()> {
         let fold = step.fold.map(|fold| FoldLine {
             reason: fold.reason,
             tokens_before: fold.tokens_before,
@@ -138,7 +138,7 @@ impl Export<'_> {
         });
         let at = self.name(tip)?;
         let (head, past, slots) = (step.head, step.past, step.slots);
-        self.line(&Line::Step(Box::new(StepLine { session: session.id.clone(), at, head, past, slots, fold })))
+        self.line(&Line::Sent(Box::new(SentLine { session: session.id.clone(), at, head, past, slots, fold })))
     }
 
     /// The folds that have no steps: another program made them.
@@ -192,9 +192,9 @@ impl Export<'_> {
     }
 
     fn calls(&mut self, session: &Session) -> Result<()> {
-        let calls = crate::call::of_session(self.connection, &session.id)?;
+        let calls = crate::usage::of_session(self.connection, &session.id)?;
         for (at, call) in calls.into_iter().enumerate() {
-            self.line(&Line::Call(Box::new(CallLine {
+            self.line(&Line::Usage(Box::new(UsageLine {
                 session: session.id.clone(),
                 number: at as u64 + 1,
                 position: call.position,

@@ -15,7 +15,7 @@ use crate::tree::{Path, Tip};
 
 /// One step of a generation, as it is stored.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct Sent {
     /// The figures after it.
     pub head: Head,
     /// What of the history need not be loaded to go on from it.
@@ -78,7 +78,7 @@ impl Log {
     ///
     /// # Errors
     /// When the session is no longer at `at`.
-    pub fn freeze(&self, session: &str, at: Tip, step: Step) -> Result<()> {
+    pub fn freeze(&self, session: &str, at: Tip, step: Sent) -> Result<()> {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
@@ -177,7 +177,7 @@ impl Log {
 }
 
 /// Puts a step behind the newest one of a session.
-pub(crate) fn add(connection: &mut dyn Connection, session: &Session, at: Tip, step: &Step, now: i64) -> Result<i64> {
+pub(crate) fn add(connection: &mut dyn Connection, session: &Session, at: Tip, step: &Sent, now: i64) -> Result<i64> {
     let generation = match (&step.fold, session.frozen) {
         (None, Some(key)) => generation_of(connection, key)?,
         (fold, _) => {
@@ -213,7 +213,7 @@ pub(crate) fn step_at(connection: &mut dyn Connection, key: i64) -> Result<(Tip,
 }
 
 /// All steps that led to one, oldest first.
-pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result<Vec<(Tip, Step)>> {
+pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result<Vec<(Tip, Sent)>> {
     let sql = "WITH RECURSIVE chain (key, previous) AS (\
                  SELECT key, previous FROM frozen WHERE key = $1 \
                  UNION ALL SELECT f.key, f.previous FROM chain c JOIN frozen f ON f.key = c.previous) \
@@ -233,7 +233,7 @@ pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result
             cost_after: row.maybe_int(10),
         });
         let tip = Tip { branch: row.int(3), position: row.count(4) };
-        steps.push((tip, Step { head: noted.head, past: noted.past, slots, fold }));
+        steps.push((tip, Sent { head: noted.head, past: noted.past, slots, fold }));
     }
     Ok(steps)
 }
@@ -269,7 +269,7 @@ fn insert(
     previous: Option<i64>,
     generation: i64,
     at: Tip,
-    step: &Step,
+    step: &Sent,
 ) -> Result<i64> {
     let failed = |error: serde_json::Error| LogError::Refused(format!("a step cannot be stored: {error}"));
     let head = serde_json::to_string(&Noted { head: step.head.clone(), past: step.past }).map_err(failed)?;

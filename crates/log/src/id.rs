@@ -5,8 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::canonical::canonical;
+use crate::encoding::Encoding;
 use crate::error::LogError;
-use crate::form::Form;
 
 /// The id of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,10 +15,10 @@ pub struct Id([u8; 32]);
 impl Id {
     /// The id of a message behind `parent`; `None` for the first of a conversation.
     #[must_use]
-    pub fn of(parent: Option<Self>, form: Form, bytes: &[u8]) -> Self {
+    pub fn of(parent: Option<Self>, encoding: Encoding, bytes: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("waterline message 1");
         hasher.update(&parent.map_or([0; 32], |parent| parent.0));
-        hasher.update(&[form.code()]);
+        hasher.update(&[encoding.code()]);
         hasher.update(&canonical(bytes));
         Self(*hasher.finalize().as_bytes())
     }

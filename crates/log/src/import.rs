@@ -8,13 +8,13 @@ use waterline::message::{Message, Role, Wire};
 
 use crate::artifact::{self, Artifact};
 use crate::checkpoint::{self, Checkpoint};
-use crate::draft::Draft;
+use crate::encoding::Encoding;
 use crate::entry::Entry;
 use crate::error::{LogError, Result};
-use crate::form::Form;
-use crate::frozen::{self, Fold, Step};
+use crate::frozen::{self, Fold, Sent};
 use crate::id::Id;
-use crate::line::{FoldLine, Line, MessageLine, SessionLine, StepLine, SummaryLine, VERSION};
+use crate::incoming::Incoming;
+use crate::line::{FoldLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, VERSION};
 use crate::log::Log;
 use crate::session::{self, Relation, Session};
 use crate::store::{Connection, values};
@@ -119,7 +119,7 @@ fn check_first(number: usize, line: &Line) -> Result<()> {
 struct Chain {
     parent: Option<Id>,
     last: Option<Id>,
-    drafts: Vec<Draft>,
+    incoming: Vec<Incoming>,
 }
 
 struct Import<'a> {
@@ -139,7 +139,7 @@ impl Import<'_> {
         match line {
             Line::Waterline(_) | Line::Message(_) => Ok(()),
             Line::Session(line) => self.session(*line),
-            Line::Step(line) => self.step(*line),
+            Line::Sent(line) => self.step(*line),
             Line::Generation(line) => {
                 let at = self.find(line.at.as_deref())?;
                 frozen::note(self.connection, &line.session, at, line.number, &fold_of(line.fold), line.time).map(drop)
@@ -152,8 +152,8 @@ impl Import<'_> {
                 let made = Checkpoint { thread_id, checkpoint_id, parent_checkpoint_id, checkpoint, metadata };
                 checkpoint::insert(self.connection, &made)
             }
-            Line::Call(line) => {
-                let sql = "INSERT INTO call (session, number, position, model, input, cache_read, cache_write, output, price, \
+            Line::Usage(line) => {
+                let sql = "INSERT INTO usage (session, number, position, model, input, cache_read, cache_write, output, price, \
                            latency, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
                            ON CONFLICT (session, number) DO NOTHING";
                 let values = values![
@@ -183,32 +183,33 @@ impl Import<'_> {
     fn message(&mut self, line: MessageLine) -> Result<()> {
         let id: Id = line.id.parse()?;
         let parent = line.parent.as_deref().map(str::parse::<Id>).transpose()?;
-        if self.chain.drafts.is_empty() || self.chain.last != parent {
+        if self.chain.incoming.is_empty() || self.chain.last != parent {
             self.flush()?;
             self.chain.parent = parent;
         }
-        let form = Form::named(&line.form).ok_or_else(|| LogError::Refused(format!("{:?} is no form", line.form)))?;
+        let encoding = Encoding::named(&line.encoding)
+            .ok_or_else(|| LogError::Refused(format!("{:?} is no encoding", line.encoding)))?;
         let bytes = line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
-        if Id::of(parent, form, &bytes) != id {
+        if Id::of(parent, encoding, &bytes) != id {
             return Err(LogError::Refused(format!("message {} was changed: it no longer has its id", id.short())));
         }
         let (role, tokens, counter, time) = (line.role, line.tokens, line.counter, line.time);
-        let entry = Entry { id, position: 0, role, form, bytes, tokens, counter, time };
+        let entry = Entry { id, position: 0, role, encoding, bytes, tokens, counter, time };
         let text = searchable(&entry.message(self.parse));
         let Entry { bytes, counter, .. } = entry;
-        self.chain.drafts.push(Draft { role, form, bytes, tokens, counter, text, time: Some(time) });
+        self.chain.incoming.push(Incoming { role, encoding, bytes, tokens, counter, text, time: Some(time) });
         self.chain.last = Some(id);
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
         let chain = std::mem::take(&mut self.chain);
-        if chain.drafts.is_empty() {
+        if chain.incoming.is_empty() {
             return Ok(());
         }
         let parent = chain.parent.map(|id| id.to_string());
         let tip = self.find(parent.as_deref())?;
-        self.added.messages += grow(self.connection, tip, &chain.drafts, self.now)?.new as u64;
+        self.added.messages += grow(self.connection, tip, &chain.incoming, self.now)?.new as u64;
         Ok(())
     }
 
@@ -283,7 +284,7 @@ impl Import<'_> {
     }
 
     /// A step is put behind the newest one, unless the session has one that covers as much.
-    fn step(&mut self, line: StepLine) -> Result<()> {
+    fn step(&mut self, line: SentLine) -> Result<()> {
         let at = self.find(line.at.as_deref())?;
         let session = session::load(self.connection, &line.session)?;
         let newest = frozen::newest_on(self.connection, session.frozen, session.tip)?;
@@ -291,7 +292,7 @@ impl Import<'_> {
         if known.is_some_and(|(tip, number)| tip.position >= at.position && number >= line.head.number) {
             return Ok(());
         }
-        let step = Step { head: line.head, past: line.past, slots: line.slots, fold: line.fold.map(fold_of) };
+        let step = Sent { head: line.head, past: line.past, slots: line.slots, fold: line.fold.map(fold_of) };
         let key = frozen::add(self.connection, &session, at, &step, self.now)?;
         let sql = "UPDATE session SET frozen = $1 WHERE id = $2";
         self.connection.run(sql, values![key, &session.id]).map(drop)

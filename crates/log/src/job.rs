@@ -12,7 +12,7 @@ pub const ATTEMPTS: u64 = 5;
 
 /// How far a job has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum JobState {
     /// It waits for a worker, or for its time.
     Waiting,
     /// A worker has it.
@@ -33,7 +33,7 @@ pub struct Job {
     /// What the worker needs to know.
     pub payload: String,
     /// How far it has come.
-    pub stage: Stage,
+    pub stage: JobState,
     /// How often it was tried, with this time.
     pub attempts: u64,
     /// Why it failed last.
@@ -98,7 +98,7 @@ impl Log {
     ///
     /// # Errors
     /// When another worker has it by now.
-    pub fn fail_job(&self, job: &Job, worker: &str, error: &str, wait: Duration) -> Result<Stage> {
+    pub fn fail_job(&self, job: &Job, worker: &str, error: &str, wait: Duration) -> Result<JobState> {
         let (key, worker, error, now) = (job.key, worker.to_owned(), error.to_owned(), self.now());
         let due = now + i64::try_from(wait.as_millis()).unwrap_or(i64::MAX - now);
         self.write(move |connection| {
@@ -127,9 +127,9 @@ impl Log {
 
 fn of(mut row: Row) -> Job {
     let stage = match row.text(4).as_str() {
-        "running" => Stage::Running,
-        "failed" => Stage::Failed,
-        _ => Stage::Waiting,
+        "running" => JobState::Running,
+        "failed" => JobState::Failed,
+        _ => JobState::Waiting,
     };
     Job {
         key: row.int(0),

@@ -21,11 +21,11 @@ pub(crate) enum Line {
     Waterline(u32),
     Message(Box<MessageLine>),
     Session(Box<SessionLine>),
-    Step(Box<StepLine>),
+    Sent(Box<SentLine>),
     Generation(GenerationLine),
     Summary(Box<SummaryLine>),
     Checkpoint(Box<CheckpointLine>),
-    Call(Box<CallLine>),
+    Usage(Box<UsageLine>),
     Artifact(ArtifactLine),
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct MessageLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) parent: Option<String>,
     pub(crate) role: Role,
-    pub(crate) form: String,
+    pub(crate) encoding: String,
     #[serde(flatten)]
     pub(crate) bytes: Bytes,
     pub(crate) tokens: usize,
@@ -97,7 +97,7 @@ pub(crate) struct SessionLine {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct StepLine {
+pub(crate) struct SentLine {
     pub(crate) session: String,
     pub(crate) at: Option<String>,
     pub(crate) head: Head,
@@ -155,7 +155,7 @@ pub(crate) struct CheckpointLine {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct CallLine {
+pub(crate) struct UsageLine {
     pub(crate) session: String,
     pub(crate) number: u64,
     pub(crate) position: u64,

@@ -54,10 +54,7 @@ impl Log {
                 None => (Generation::new(), History::new(*counter)),
             };
             let after = cleared + history.len() as u64;
-            each(connection, session.tip, after..session.tip.position, &mut |entry| {
-                history.append(entry.message(parse));
-                Ok(())
-            })?;
+            load(connection, &mut history, session.tip, after, parse)?;
             Ok(Resumed { session, generation, history })
         })
     }
@@ -71,10 +68,7 @@ impl Log {
             let session = session::load(connection, session)?;
             let cleared = newest_cut(connection, &session)?.map_or(0, |cut| cut.position);
             let mut history = History::new(*counter);
-            each(connection, session.tip, cleared..session.tip.position, &mut |entry| {
-                history.append(entry.message(parse));
-                Ok(())
-            })?;
+            load(connection, &mut history, session.tip, cleared, parse)?;
             Ok(history)
         })
     }
@@ -97,6 +91,20 @@ impl Log {
             Ok(shown)
         })
     }
+}
+
+/// Appends the messages behind a place. Tokens that were counted when a message came need not be counted again.
+fn load(connection: &mut dyn Connection, history: &mut History, tip: Tip, after: u64, parse: Parse) -> Result<()> {
+    let method = history.counter().method().to_string();
+    each(connection, tip, after..tip.position, &mut |entry| {
+        let message = entry.message(parse);
+        if entry.counter == method {
+            history.append_counted(message, entry.tokens);
+        } else {
+            history.append(message);
+        }
+        Ok(())
+    })
 }
 
 /// Of a turn, the user's words stay and the newest answer takes the place of those before it.

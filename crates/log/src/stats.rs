@@ -65,7 +65,7 @@ impl Log {
             }
             let sql = "SELECT CAST(COALESCE(SUM(input), 0) AS BIGINT), CAST(COALESCE(SUM(cache_read), 0) AS BIGINT), \
                        CAST(COALESCE(SUM(cache_write), 0) AS BIGINT), CAST(COALESCE(SUM(output), 0) AS BIGINT), \
-                       CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM call";
+                       CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM usage";
             if let Some(row) = connection.row(sql, &[])? {
                 stats.prompt = [row.count(0), row.count(1), row.count(2)];
                 (stats.output, stats.price) = (row.count(3), row.count(4));
@@ -89,7 +89,7 @@ fn count(connection: &mut dyn Connection) -> Result<Stats> {
         checkpoints: number("SELECT COUNT(*) FROM checkpoint")?,
         artifacts: number("SELECT COUNT(*) FROM artifact")?,
         artifact_bytes: number("SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM artifact")?,
-        calls: number("SELECT COUNT(*) FROM call")?,
+        calls: number("SELECT COUNT(*) FROM usage")?,
         jobs: number("SELECT COUNT(*) FROM job WHERE state <> 'failed'")?,
         failed_jobs: number("SELECT COUNT(*) FROM job WHERE state = 'failed'")?,
         ..Stats::default()

@@ -1,12 +1,12 @@
 //! The tree of messages. It is cut into branches, so that a conversation of any length reads as a few runs of rows; ids
 //! make it one tree, whoever appends.
 
-use crate::draft::Draft;
+use crate::encoding::role_code;
 use crate::error::Result;
-use crate::form::role_code;
 use crate::id::Id;
+use crate::incoming::Incoming;
 use crate::packed::pack;
-use crate::store::{Connection, Value, values};
+use crate::store::{Connection, Row, Value, values};
 use crate::words::indexed;
 
 /// How many rows go into one statement.
@@ -117,14 +117,14 @@ pub(crate) struct Grown {
 }
 
 /// Puts messages behind a tip. Those that are there already are only walked over.
-pub(crate) fn grow(connection: &mut dyn Connection, tip: Tip, drafts: &[Draft], now: i64) -> Result<Grown> {
+pub(crate) fn grow(connection: &mut dyn Connection, tip: Tip, incoming: &[Incoming], now: i64) -> Result<Grown> {
     let mut parent = match tip {
         Tip::EMPTY => None,
         tip => Some(id_at(connection, tip)?.ok_or_else(|| connection.damaged("the tip of a session is missing"))?),
     };
-    let mut ids = Vec::with_capacity(drafts.len());
-    for draft in drafts {
-        let id = Id::of(parent, draft.form, &draft.bytes);
+    let mut ids = Vec::with_capacity(incoming.len());
+    for message in incoming {
+        let id = Id::of(parent, message.encoding, &message.bytes);
         ids.push(id);
         parent = Some(id);
     }
@@ -132,7 +132,7 @@ pub(crate) fn grow(connection: &mut dyn Connection, tip: Tip, drafts: &[Draft], 
     if known == 0 {
         at = tip;
     }
-    let (fresh, ids_of_fresh) = (drafts.get(known..).unwrap_or_default(), ids.get(known..).unwrap_or_default());
+    let (fresh, ids_of_fresh) = (incoming.get(known..).unwrap_or_default(), ids.get(known..).unwrap_or_default());
     if !fresh.is_empty() {
         at = insert(connection, at, fresh, ids_of_fresh, now)?;
     }
@@ -155,14 +155,14 @@ fn known(connection: &mut dyn Connection, ids: &[Id]) -> Result<(usize, Tip)> {
     Ok((low, at))
 }
 
-fn insert(connection: &mut dyn Connection, tip: Tip, drafts: &[Draft], ids: &[Id], now: i64) -> Result<Tip> {
-    let contents = store_contents(connection, drafts)?;
-    let branch = claim(connection, tip, drafts.len() as u64)?;
+fn insert(connection: &mut dyn Connection, tip: Tip, incoming: &[Incoming], ids: &[Id], now: i64) -> Result<Tip> {
+    let contents = store_contents(connection, incoming)?;
+    let branch = claim(connection, tip, incoming.len() as u64)?;
     let mut position = tip.position;
-    let mut rows = Vec::with_capacity(drafts.len());
-    for ((draft, id), content) in drafts.iter().zip(ids).zip(contents) {
+    let mut rows = Vec::with_capacity(incoming.len());
+    for ((message, id), content) in incoming.iter().zip(ids).zip(contents) {
         position += 1;
-        rows.push(values![branch, position, *id, content, draft.time.unwrap_or(now)].to_vec());
+        rows.push(values![branch, position, *id, content, message.time.unwrap_or(now)].to_vec());
     }
     let head = "INSERT INTO message (branch, position, id, content, created)";
     insert_rows(connection, head, "(@, @, @, @, @)", &rows, "")?;
@@ -183,22 +183,20 @@ fn claim(connection: &mut dyn Connection, tip: Tip, count: u64) -> Result<i64> {
 }
 
 /// The keys of the contents, each of which is stored once.
-fn store_contents(connection: &mut dyn Connection, drafts: &[Draft]) -> Result<Vec<i64>> {
-    let mut keys = Vec::with_capacity(drafts.len());
-    for drafts in drafts.chunks(ROWS) {
-        let hashes: Vec<Vec<u8>> = drafts.iter().map(|draft| hash(draft.form, &draft.bytes)).collect();
-        let mut known = keys_of(connection, &hashes)?;
-        let mut fresh: Vec<(&Vec<u8>, &Draft)> = Vec::new();
-        for (hash, draft) in hashes.iter().zip(drafts) {
-            let is_new = !known.contains_key(hash) && !fresh.iter().any(|(other, _)| *other == hash);
-            if is_new {
-                fresh.push((hash, draft));
-            }
-        }
-        if !fresh.is_empty() {
-            insert_contents(connection, &fresh)?;
-            known = keys_of(connection, &hashes)?;
-            index(connection, &fresh, &known)?;
+fn store_contents(connection: &mut dyn Connection, incoming: &[Incoming]) -> Result<Vec<i64>> {
+    let mut keys = Vec::with_capacity(incoming.len());
+    for incoming in incoming.chunks(ROWS) {
+        let hashes: Vec<Vec<u8>> = incoming.iter().map(|message| hash(message.encoding, &message.bytes)).collect();
+        let mut different: Vec<(&Vec<u8>, &Incoming)> = hashes.iter().zip(incoming).collect();
+        different.sort_by_key(|(hash, _)| *hash);
+        different.dedup_by_key(|(hash, _)| *hash);
+        // Most are new: they are put in first, and only those that were not are looked for.
+        let mut known = insert_contents(connection, &different)?;
+        index(connection, &different, &known)?;
+        let missing: Vec<&Vec<u8>> =
+            different.iter().map(|(hash, _)| *hash).filter(|hash| !known.contains_key(*hash)).collect();
+        if !missing.is_empty() {
+            known.extend(keys_of(connection, &missing)?);
         }
         for hash in &hashes {
             keys.push(*known.get(hash).ok_or_else(|| connection.race())?);
@@ -209,59 +207,63 @@ fn store_contents(connection: &mut dyn Connection, drafts: &[Draft]) -> Result<V
 
 /// The hash under which a content is stored once: half of the usual length is enough to tell contents apart, and ids have
 /// the whole.
-pub(crate) fn hash(form: crate::form::Form, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn hash(encoding: crate::encoding::Encoding, bytes: &[u8]) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&[form.code()]);
+    hasher.update(&[encoding.code()]);
     hasher.update(bytes);
     hasher.finalize().as_bytes().iter().copied().take(16).collect()
 }
 
 type Keys = std::collections::HashMap<Vec<u8>, i64>;
 
-fn keys_of(connection: &mut dyn Connection, hashes: &[Vec<u8>]) -> Result<Keys> {
+fn keys_of(connection: &mut dyn Connection, hashes: &[&Vec<u8>]) -> Result<Keys> {
     let marks: Vec<String> = (1..=hashes.len()).map(|at| format!("${at}")).collect();
     let sql = format!("SELECT hash, key FROM content WHERE hash IN ({})", marks.join(", "));
-    let values: Vec<Value> = hashes.iter().map(|hash| Value::Bytes(hash.clone())).collect();
+    let values: Vec<Value> = hashes.iter().map(|hash| Value::Bytes((*hash).clone())).collect();
     let rows = connection.rows(&sql, &values)?;
     Ok(rows.into_iter().map(|mut row| (row.bytes(0), row.int(1))).collect())
 }
 
-fn insert_contents(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Draft)]) -> Result<()> {
+/// Puts in those that are not there, and gives their keys.
+fn insert_contents(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Incoming)]) -> Result<Keys> {
     let rows: Vec<Vec<Value>> = fresh
         .iter()
-        .map(|(hash, draft)| {
-            let (packed, bytes) = pack(&draft.bytes);
-            let wire = i64::from(draft.form.code());
-            let (role, size) = (role_code(draft.role), draft.bytes.len());
-            values![hash.as_slice(), wire, role, draft.tokens, &draft.counter, size, packed, bytes.into_owned()]
+        .map(|(hash, message)| {
+            let (packed, bytes) = pack(&message.bytes);
+            let wire = i64::from(message.encoding.code());
+            let (role, size) = (role_code(message.role), message.bytes.len());
+            values![hash.as_slice(), wire, role, message.tokens, &message.counter, size, packed, bytes.into_owned()]
                 .to_vec()
         })
         .collect();
     let head = "INSERT INTO content (hash, wire, role, tokens, counter, size, packed, bytes)";
-    insert_rows(connection, head, "(@, @, @, @, @, @, @, @)", &rows, "ON CONFLICT (hash) DO NOTHING")
+    let tail = "ON CONFLICT (hash) DO NOTHING RETURNING hash, key";
+    let made = insert_rows(connection, head, "(@, @, @, @, @, @, @, @)", &rows, tail)?;
+    Ok(made.into_iter().map(|mut row| (row.bytes(0), row.int(1))).collect())
 }
 
-fn index(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Draft)], keys: &Keys) -> Result<()> {
+fn index(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Incoming)], keys: &Keys) -> Result<()> {
     let dialect = connection.dialect();
     let mut rows = Vec::new();
-    for (hash, draft) in fresh {
-        let words = indexed(&draft.text);
+    for (hash, message) in fresh {
+        let words = indexed(&message.text);
         if let Some(key) = keys.get(*hash).filter(|_| !words.is_empty()) {
             rows.push(values![*key, words].to_vec());
         }
     }
     let (head, row) = dialect.index_words();
-    insert_rows(connection, head, row, &rows, dialect.index_again())
+    insert_rows(connection, head, row, &rows, dialect.index_again()).map(drop)
 }
 
-/// Inserts many rows with few statements; each `@` in `row` stands for a value.
+/// Inserts many rows with few statements; each `@` in `row` stands for a value. Gives the rows that `tail` asks for.
 pub(crate) fn insert_rows(
     connection: &mut dyn Connection,
     head: &str,
     row: &str,
     rows: &[Vec<Value>],
     tail: &str,
-) -> Result<()> {
+) -> Result<Vec<Row>> {
+    let mut returned = Vec::new();
     for rows in rows.chunks(ROWS) {
         let mut sql = format!("{head} VALUES ");
         let mut number = 0;
@@ -278,7 +280,7 @@ pub(crate) fn insert_rows(
         }
         sql.push(' ');
         sql.push_str(tail);
-        connection.run(&sql, &rows.concat())?;
+        returned.extend(connection.rows(&sql, &rows.concat())?);
     }
-    Ok(())
+    Ok(returned)
 }

@@ -93,7 +93,7 @@ fn check_branch(
             found.problems.push(format!("branch {}: message {position} is missing", run.branch));
             position = entry.position;
         }
-        if Id::of(parent, entry.form, &entry.bytes) == entry.id {
+        if Id::of(parent, entry.encoding, &entry.bytes) == entry.id {
             found.messages += 1;
         } else {
             found.problems.push(format!("message {}: its bytes do not give its id", entry.id));

@@ -18,6 +18,15 @@ fn is_reminder(text: &str) -> bool {
 impl History {
     /// Appends a message and says at which index it stands.
     pub fn append(&mut self, message: Message) -> usize {
+        self.place(message, None)
+    }
+
+    /// Appends a message whose tokens were counted before, by this history's counter.
+    pub fn append_counted(&mut self, message: Message, tokens: usize) -> usize {
+        self.place(message, Some(tokens))
+    }
+
+    fn place(&mut self, message: Message, counted: Option<usize>) -> usize {
         let index = self.len();
         let mut view = match tidy::tidy(index, &message, &mut self.warnings) {
             Some(repaired) => Cow::Owned(repaired),
@@ -33,9 +42,10 @@ impl History {
             Cow::Borrowed(_) => None,
         };
         let sent = repaired.as_deref().unwrap_or(&message);
-        let tokens = self.counter.message(sent);
+        let as_it_came = counted.unwrap_or_else(|| self.counter.message(&message));
+        let tokens = if repaired.is_some() { self.counter.message(sent) } else { as_it_came };
         self.values.append(index, sent);
-        self.tokens += if repaired.is_some() { self.counter.message(&message) } else { tokens };
+        self.tokens += as_it_came;
         if message.role == Role::System {
             self.count_system(atom, &sent.text(), tokens);
         }

@@ -44,7 +44,7 @@ struct Server {
 }
 
 /// A connection with the statements it knows.
-struct Session {
+struct Handle {
     client: Client,
     name: String,
     statements: HashMap<String, Statement>,
@@ -74,7 +74,7 @@ impl Postgres {
         Ok(Self { name, schema: own.schema, pool })
     }
 
-    fn session(&self) -> Result<r2d2::PooledConnection<Server>> {
+    fn handle(&self) -> Result<r2d2::PooledConnection<Server>> {
         self.pool.get().map_err(|error| LogError::Connection { name: self.name.clone(), text: error.to_string() })
     }
 }
@@ -107,38 +107,38 @@ fn quoted(schema: &str) -> String {
 }
 
 impl Server {
-    fn connect_without_schema(&self) -> Result<Session> {
+    fn connect_without_schema(&self) -> Result<Handle> {
         let client = self.config.connect(self.tls.clone());
         let client = client.map_err(|error| LogError::Connection { name: self.name.clone(), text: cause(&error) })?;
-        Ok(Session { client, name: self.name.clone(), statements: HashMap::new(), broken: false })
+        Ok(Handle { client, name: self.name.clone(), statements: HashMap::new(), broken: false })
     }
 }
 
 impl r2d2::ManageConnection for Server {
-    type Connection = Session;
+    type Connection = Handle;
     type Error = LogError;
 
-    fn connect(&self) -> Result<Session> {
-        let mut session = self.connect_without_schema()?;
-        session.batch(&format!("SET search_path TO {}", quoted(&self.schema)))?;
-        Ok(session)
+    fn connect(&self) -> Result<Handle> {
+        let mut handle = self.connect_without_schema()?;
+        handle.batch(&format!("SET search_path TO {}", quoted(&self.schema)))?;
+        Ok(handle)
     }
 
-    fn is_valid(&self, session: &mut Session) -> Result<()> {
-        session.client.is_valid(Duration::from_secs(2)).map_err(|error| explain(&self.name, &error))
+    fn is_valid(&self, handle: &mut Handle) -> Result<()> {
+        handle.client.is_valid(Duration::from_secs(2)).map_err(|error| explain(&self.name, &error))
     }
 
-    fn has_broken(&self, session: &mut Session) -> bool {
-        session.broken || session.client.is_closed()
+    fn has_broken(&self, handle: &mut Handle) -> bool {
+        handle.broken || handle.client.is_closed()
     }
 }
 
 impl Store for Postgres {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
-        let mut session = self.session()?;
-        session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-        let outcome = work(&mut *session);
-        let ended = session.batch("ROLLBACK");
+        let mut handle = self.handle()?;
+        handle.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        let outcome = work(&mut *handle);
+        let ended = handle.batch("ROLLBACK");
         outcome.and(ended)
     }
 
@@ -152,24 +152,26 @@ impl Store for Postgres {
 
     fn check(&self) -> Result<Vec<String>> {
         // A server checks its own files; what can be asked from here is whether the tables answer.
-        let mut session = self.session()?;
-        (&mut *session as &mut dyn Connection).number("SELECT COUNT(*) FROM format", &[])?;
+        let mut handle = self.handle()?;
+        (&mut *handle as &mut dyn Connection).number("SELECT COUNT(*) FROM format", &[])?;
         Ok(Vec::new())
     }
 
     fn shrink(&self) -> Result<()> {
-        let mut session = self.session()?;
-        for table in ["content", "message", "search", "frozen", "artifact", "session"] {
-            session.batch(&format!("VACUUM FULL {}.{table}", quoted(&self.schema)))?;
+        let mut handle = self.handle()?;
+        let sql = "SELECT tablename FROM pg_tables WHERE schemaname = $1";
+        let tables = (&mut *handle as &mut dyn Connection).rows(sql, values![self.schema.as_str()])?;
+        for mut table in tables {
+            handle.batch(&format!("VACUUM FULL {}.{}", quoted(&self.schema), quoted(&table.text(0))))?;
         }
         Ok(())
     }
 
     fn size(&self) -> Result<u64> {
-        let mut session = self.session()?;
+        let mut handle = self.handle()?;
         let sql = "SELECT CAST(COALESCE(SUM(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class c \
                    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'";
-        let size = (&mut *session as &mut dyn Connection).number(sql, values![self.schema.as_str()])?;
+        let size = (&mut *handle as &mut dyn Connection).number(sql, values![self.schema.as_str()])?;
         Ok(u64::try_from(size).unwrap_or_default())
     }
 
@@ -190,19 +192,19 @@ impl Postgres {
     }
 
     fn try_to_write(&self, lock: &str, work: &Work) -> Result<()> {
-        let mut session = self.session()?;
-        session.batch(&format!("BEGIN; SELECT {lock}(hashtext(current_schema()), {ERASING})"))?;
-        let outcome = work(&mut *session);
+        let mut handle = self.handle()?;
+        handle.batch(&format!("BEGIN; SELECT {lock}(hashtext(current_schema()), {ERASING})"))?;
+        let outcome = work(&mut *handle);
         if outcome.is_ok() {
-            return session.batch("COMMIT");
+            return handle.batch("COMMIT");
         }
         // The first error is the one to tell; a connection that cannot even roll back is closed.
-        session.broken |= session.batch("ROLLBACK").is_err();
+        handle.broken |= handle.batch("ROLLBACK").is_err();
         outcome
     }
 }
 
-impl Session {
+impl Handle {
     fn batch(&mut self, sql: &str) -> Result<()> {
         let outcome = self.client.batch_execute(sql);
         outcome.map_err(|error| self.failed(&error))
@@ -249,7 +251,7 @@ impl Session {
     }
 }
 
-impl Connection for Session {
+impl Connection for Handle {
     fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64> {
         let statement = self.prepared(sql)?;
         let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();

@@ -23,7 +23,7 @@ pub(super) struct Sqlite {
     wait: Duration,
     /// Whether files beside it cannot be made either, so that it is read as it lies there.
     immutable: bool,
-    readers: Mutex<Vec<Session>>,
+    readers: Mutex<Vec<Handle>>,
     writer: Option<Writer>,
 }
 
@@ -38,7 +38,7 @@ struct Request {
 }
 
 /// A connection.
-struct Session {
+struct Handle {
     connection: rusqlite::Connection,
     name: String,
 }
@@ -47,7 +47,7 @@ impl Sqlite {
     pub(super) fn open(path: &Path, wait: Duration) -> Result<Self> {
         let mut store = Self { path: path.to_owned(), wait, immutable: false, readers: Mutex::default(), writer: None };
         match store.open_writer() {
-            Ok(session) => store.writer = Some(Writer::start(session)),
+            Ok(handle) => store.writer = Some(Writer::start(handle)),
             Err(LogError::ReadOnly { .. }) => store.open_to_read()?,
             Err(error) => return Err(error),
         }
@@ -58,53 +58,53 @@ impl Sqlite {
         self.path.display().to_string()
     }
 
-    fn open_writer(&self) -> Result<Session> {
+    fn open_writer(&self) -> Result<Handle> {
         if is_read_only(&self.path) {
             return Err(LogError::ReadOnly { name: self.name() });
         }
-        let mut session = self.connect(OpenFlags::default())?;
-        session.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
-        session.begin("BEGIN IMMEDIATE")?;
-        let outcome = self.prepare(&mut session);
-        session.end(outcome.is_ok())?;
-        outcome.map(|()| session)
+        let mut handle = self.connect(OpenFlags::default())?;
+        handle.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
+        handle.begin("BEGIN IMMEDIATE")?;
+        let outcome = self.prepare(&mut handle);
+        handle.end(outcome.is_ok())?;
+        outcome.map(|()| handle)
     }
 
     /// Refuses what is no log, and brings a log to the newest format.
-    fn prepare(&self, session: &mut Session) -> Result<()> {
+    fn prepare(&self, handle: &mut Handle) -> Result<()> {
         let tables = "SELECT COUNT(*), COUNT(CASE name WHEN 'format' THEN 1 END) FROM sqlite_master";
         let (all, ours) =
-            (session as &mut dyn Connection).row(tables, &[])?.map_or((0, 0), |row| (row.int(0), row.int(1)));
+            (handle as &mut dyn Connection).row(tables, &[])?.map_or((0, 0), |row| (row.int(0), row.int(1)));
         if all > 0 && ours == 0 {
             return Err(LogError::Foreign { name: self.name() });
         }
-        migrate(session, all == 0)
+        migrate(handle, all == 0)
     }
 
     /// Somebody else's file can still be read.
     fn open_to_read(&mut self) -> Result<()> {
-        let opened = self.connect_to_read().and_then(|mut session| {
-            migrate::check(&mut session)?;
-            Ok(session)
+        let opened = self.connect_to_read().and_then(|mut handle| {
+            migrate::check(&mut handle)?;
+            Ok(handle)
         });
         match opened {
-            Ok(session) => lock(&self.readers).push(session),
+            Ok(handle) => lock(&self.readers).push(handle),
             Err(error @ LogError::Newer { .. }) => return Err(error),
             Err(_) => {
                 self.immutable = true;
-                let mut session = self.connect_to_read()?;
-                migrate::check(&mut session)?;
-                lock(&self.readers).push(session);
+                let mut handle = self.connect_to_read()?;
+                migrate::check(&mut handle)?;
+                lock(&self.readers).push(handle);
             }
         }
         Ok(())
     }
 
-    fn connect_to_read(&self) -> Result<Session> {
+    fn connect_to_read(&self) -> Result<Handle> {
         self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX)
     }
 
-    fn connect(&self, flags: OpenFlags) -> Result<Session> {
+    fn connect(&self, flags: OpenFlags) -> Result<Handle> {
         let cannot = |error: rusqlite::Error| match explain(&self.name(), &error) {
             LogError::Database { name, text } => LogError::Open { name, text },
             other => other,
@@ -118,13 +118,13 @@ impl Sqlite {
         .map_err(cannot)?;
         connection.set_prepared_statement_cache_capacity(128);
         connection.busy_timeout(self.wait).map_err(cannot)?;
-        let mut session = Session { connection, name: self.name() };
-        session.batch("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384;")?;
-        Ok(session)
+        let mut handle = Handle { connection, name: self.name() };
+        handle.batch("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384;")?;
+        Ok(handle)
     }
 
     /// A transaction that only reads, on a connection of its own.
-    fn reader(&self) -> Result<Session> {
+    fn reader(&self) -> Result<Handle> {
         let idle = lock(&self.readers).pop();
         idle.map_or_else(|| self.connect_to_read(), Ok)
     }
@@ -132,11 +132,11 @@ impl Sqlite {
 
 impl Store for Sqlite {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
-        let mut session = self.reader()?;
-        session.begin("BEGIN")?;
-        let outcome = work(&mut session);
-        session.end(false)?;
-        lock(&self.readers).push(session);
+        let mut handle = self.reader()?;
+        handle.begin("BEGIN")?;
+        let outcome = work(&mut handle);
+        handle.end(false)?;
+        lock(&self.readers).push(handle);
         outcome
     }
 
@@ -155,9 +155,9 @@ impl Store for Sqlite {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        let mut session = self.reader()?;
+        let mut handle = self.reader()?;
         let mut found = Vec::new();
-        (&mut session as &mut dyn Connection).each("PRAGMA integrity_check(20)", &[], &mut |mut row| {
+        (&mut handle as &mut dyn Connection).each("PRAGMA integrity_check(20)", &[], &mut |mut row| {
             found.push(row.text(0));
             Ok(())
         })?;
@@ -169,9 +169,9 @@ impl Store for Sqlite {
         if self.writer.is_none() {
             return Err(LogError::ReadOnly { name: self.name() });
         }
-        let mut session = self.connect(OpenFlags::default())?;
+        let mut handle = self.connect(OpenFlags::default())?;
         // The words of what was deleted stay in the index until its parts are merged.
-        session.batch("INSERT INTO search (search) VALUES ('optimize'); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")
+        handle.batch("INSERT INTO search (search) VALUES ('optimize'); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")
     }
 
     fn size(&self) -> Result<u64> {
@@ -187,8 +187,8 @@ impl Store for Sqlite {
         let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source };
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let beside = folder.join(format!(".waterline-backup-{}", uuid::Uuid::new_v4().simple()));
-        let session = self.reader()?;
-        let copied = session.copy_into(&beside);
+        let handle = self.reader()?;
+        let copied = handle.copy_into(&beside);
         let placed = copied.and_then(|()| std::fs::rename(&beside, to).map_err(cannot));
         if placed.is_err() {
             // What is half copied is of no use to anybody.
@@ -212,24 +212,24 @@ impl Drop for Sqlite {
 }
 
 impl Writer {
-    fn start(session: Session) -> Self {
+    fn start(handle: Handle) -> Self {
         let (requests, received) = channel();
-        let thread = std::thread::spawn(move || serve(session, &received));
+        let thread = std::thread::spawn(move || serve(handle, &received));
         Self { requests: Some(requests), thread: Some(thread) }
     }
 }
 
-fn serve(mut session: Session, requests: &Receiver<Request>) {
+fn serve(mut handle: Handle, requests: &Receiver<Request>) {
     let mut failed: Option<String> = None;
     while let Ok(first) = requests.recv() {
         let group: Vec<Request> = std::iter::once(first).chain(requests.try_iter().take(GROUP - 1)).collect();
         if let Some(text) = &failed {
             for request in group {
-                answer(request, Err(LogError::Flush { name: session.name.clone(), text: text.clone() }));
+                answer(request, Err(LogError::Flush { name: handle.name.clone(), text: text.clone() }));
             }
             continue;
         }
-        failed = commit(&mut session, group);
+        failed = commit(&mut handle, group);
     }
 }
 
@@ -240,22 +240,22 @@ fn answer(request: Request, outcome: Result<()>) {
 
 /// Runs a group of writes in one transaction, each of which may fail alone. Says why nothing more may be written, if the
 /// flush itself failed: then the disk may hold less than was handed to it.
-fn commit(session: &mut Session, group: Vec<Request>) -> Option<String> {
-    if let Err(error) = session.begin("BEGIN IMMEDIATE") {
+fn commit(handle: &mut Handle, group: Vec<Request>) -> Option<String> {
+    if let Err(error) = handle.begin("BEGIN IMMEDIATE") {
         let text = error.to_string();
         let mut first = Some(error);
         for request in group {
-            let error = first.take().unwrap_or_else(|| session.again(&text));
+            let error = first.take().unwrap_or_else(|| handle.again(&text));
             answer(request, Err(error));
         }
         return None;
     }
     let mut done = Vec::with_capacity(group.len());
     for request in group {
-        let outcome = session.alone(&request.work);
+        let outcome = handle.alone(&request.work);
         done.push((request, outcome));
     }
-    match session.end(true) {
+    match handle.end(true) {
         Ok(()) => {
             for (request, outcome) in done {
                 answer(request, outcome);
@@ -266,7 +266,7 @@ fn commit(session: &mut Session, group: Vec<Request>) -> Option<String> {
             let (text, is_flush) = (error.to_string(), matches!(error, LogError::Flush { .. }));
             let mut first = Some(error);
             for (request, _) in done {
-                let error = first.take().unwrap_or_else(|| session.again(&text));
+                let error = first.take().unwrap_or_else(|| handle.again(&text));
                 answer(request, Err(error));
             }
             is_flush.then_some(text)
@@ -274,7 +274,7 @@ fn commit(session: &mut Session, group: Vec<Request>) -> Option<String> {
     }
 }
 
-impl Session {
+impl Handle {
     fn batch(&mut self, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|error| explain(&self.name, &error))
     }
@@ -325,7 +325,7 @@ impl Session {
     }
 }
 
-impl Connection for Session {
+impl Connection for Handle {
     fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64> {
         let failed = |error| explain(&self.name, &error);
         let mut statement = self.connection.prepare_cached(&numbered(sql)).map_err(failed)?;

@@ -5,7 +5,7 @@ use waterline::message::{Message, Role};
 use waterline::model::Model;
 use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
 use waterline::policy::Policy;
-use waterline_log::{Draft, Fold, Log, LogError, Resumed, Session, Step, Summary, Tip, To, VERSIONS};
+use waterline_log::{Fold, Incoming, Log, LogError, Resumed, Sent, Session, Summary, Tip, To, VERSIONS};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, session};
@@ -48,7 +48,7 @@ impl<'a> Runner<'a> {
 
     fn say(&mut self, role: Role, text: &str) {
         let message = Message::text_of(role, text);
-        self.log.append(&self.id, self.tip(), vec![Draft::of(&message, &counter())]).unwrap();
+        self.log.append(&self.id, self.tip(), vec![Incoming::of(&message, &counter())]).unwrap();
         self.history.append(message);
     }
 
@@ -74,7 +74,7 @@ impl<'a> Runner<'a> {
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         self.generation.freeze(&self.history, planned);
         let slots = self.generation.frozen(&self.history, from);
-        let step = Step { head: self.generation.head(), past: self.history.past(), slots, fold };
+        let step = Sent { head: self.generation.head(), past: self.history.past(), slots, fold };
         self.log.freeze(&self.id, self.tip(), step).unwrap();
         self.sent()
     }

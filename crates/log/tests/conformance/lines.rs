@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use waterline::message::Role;
-use waterline_log::{Backup, Call, Draft, Fold, Imported, Log, LogError, Session, Summary, To};
+use waterline_log::{Backup, Fold, Imported, Incoming, Log, LogError, Session, Summary, To, Usage};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, session, texts};
@@ -24,7 +24,7 @@ fn full(log: &Log) {
     made.title = "Title".into();
     made.user = Some("u".into());
     log.save(&made).unwrap();
-    let bytes = Draft::unread(Role::Tool, b"\xff\x00".to_vec(), &counter());
+    let bytes = Incoming::unread(Role::Tool, b"\xff\x00".to_vec(), &counter());
     log.append("s", made.tip, vec![bytes, one(Role::User, "数据库")]).unwrap();
     log.cut("s").unwrap();
     log.rewind("s", To::Position(3)).unwrap();
@@ -49,7 +49,7 @@ fn full(log: &Log) {
     };
     log.summarise("s", summary).unwrap();
     log.checkpoint("s", json!({"step": 1})).unwrap();
-    log.record_call("s", Call { position: 2, model: "m".into(), input: 10, output: 2, ..Call::default() }).unwrap();
+    log.record_usage("s", Usage { position: 2, model: "m".into(), input: 10, output: 2, ..Usage::default() }).unwrap();
     log.put_artifact("s", "text/plain", "large…", b"large output".to_vec()).unwrap();
     let fork = log.fork("s", Some(1), Some("f".into())).unwrap();
     log.append("f", fork.tip, vec![one(Role::Assistant, "fork")]).unwrap();
@@ -84,7 +84,7 @@ fn an_export_imports_with_the_same_ids(place: &dyn Place) {
     assert_eq!(other.session("s").unwrap().state, log.session("s").unwrap().state);
     assert_eq!(other.summaries("s").unwrap(), log.summaries("s").unwrap());
     assert_eq!(other.checkpoints("s").unwrap(), log.checkpoints("s").unwrap());
-    assert_eq!(other.calls("s").unwrap(), log.calls("s").unwrap());
+    assert_eq!(other.usage("s").unwrap(), log.usage("s").unwrap());
     assert_eq!(other.artifacts("s").unwrap(), log.artifacts("s").unwrap());
     assert_eq!(other.generations("s").unwrap(), log.generations("s").unwrap());
     other.forward("s", None).unwrap();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use waterline::message::{Form as Kept, Message, Raw, Role, Wire};
-use waterline_log::{Draft, Form, Id, LogError, Session, Tip};
+use waterline::message::{Form, Message, Raw, Role, Wire};
+use waterline_log::{Encoding, Id, Incoming, LogError, Session, Tip};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, said, session, texts};
@@ -55,18 +55,18 @@ fn ids_name_a_message_with_everything_before_it(place: &dyn Place) {
     session(&log, "b", &["two", "yes"]);
     let (a, b) = (log.entries("a").unwrap(), log.entries("b").unwrap());
     assert_ne!(a[1].id, b[1].id);
-    assert_eq!(a[1].id, Id::of(Some(a[0].id), a[1].form, &a[1].bytes));
+    assert_eq!(a[1].id, Id::of(Some(a[0].id), a[1].encoding, &a[1].bytes));
     assert_eq!(log.entry(b[1].id).unwrap().bytes, b[1].bytes);
 }
 
-fn wire(text: &str) -> Draft {
+fn wire(text: &str) -> Incoming {
     let source = Arc::new(text.to_owned());
     let message = Message {
         raw: Raw::new(Wire::OpenaiChat, Arc::clone(&source), 0..source.len()),
-        form: Kept::AsReceived,
+        form: Form::AsReceived,
         ..Message::text_of(Role::User, "hi")
     };
-    Draft::of(&message, &counter())
+    Incoming::of(&message, &counter())
 }
 
 fn spelling_does_not_change_an_id(place: &dyn Place) {
@@ -85,7 +85,7 @@ fn raw_bytes_come_back_as_they_came(place: &dyn Place) {
     let odd = "{ \"role\":\"user\",  \"n\": 1.50, \"content\":\"a\\u0000\\ud800b 数据\" }";
     log.append("s", made.tip, vec![wire(odd)]).unwrap();
     let entry = log.entries("s").unwrap().remove(0);
-    assert_eq!((entry.form, entry.bytes.as_slice()), (Form::Wire(Wire::OpenaiChat), odd.as_bytes()));
+    assert_eq!((entry.encoding, entry.bytes.as_slice()), (Encoding::Wire(Wire::OpenaiChat), odd.as_bytes()));
 }
 
 fn nul_bytes_and_invalid_utf8_are_kept(place: &dyn Place) {
@@ -93,9 +93,9 @@ fn nul_bytes_and_invalid_utf8_are_kept(place: &dyn Place) {
     let made = log.create(Session { title: "a\0b".into(), ..Session::new("s") }).unwrap();
     let bytes = b"\x00\xff\xfe{\"a\":\x80}\x00".to_vec();
     let text = one(Role::User, "nul \0 here");
-    log.append("s", made.tip, vec![Draft::unread(Role::Tool, bytes.clone(), &counter()), text]).unwrap();
+    log.append("s", made.tip, vec![Incoming::unread(Role::Tool, bytes.clone(), &counter()), text]).unwrap();
     let entries = log.entries("s").unwrap();
-    assert_eq!((entries[0].form, &entries[0].bytes), (Form::Bytes, &bytes));
+    assert_eq!((entries[0].encoding, &entries[0].bytes), (Encoding::Bytes, &bytes));
     assert_eq!(texts(&log, "s")[1], "nul \0 here");
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
     assert_eq!(log.search("here", None, 5).unwrap().len(), 1);
@@ -165,8 +165,8 @@ fn many_writers_on_many_sessions_lose_nothing(place: &dyn Place) {
             let mut tip = log.create(Session::new(&id)).unwrap().tip;
             for round in 0..25 {
                 // What all say at the same time is stored once, whoever comes first.
-                let drafts = said(&[&format!("shared {round}"), &format!("own {number} {round}")]);
-                tip = log.append(&id, tip, drafts).unwrap().tip;
+                let incoming = said(&[&format!("shared {round}"), &format!("own {number} {round}")]);
+                tip = log.append(&id, tip, incoming).unwrap().tip;
             }
         })
     };
@@ -233,16 +233,16 @@ fn a_message_of_a_hundred_megabytes(place: &dyn Place) {
     let text: String =
         (0_u64..3_700_000).map(|n| format!("line {:x} of it\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
     assert!(text.len() > 100_000_000);
-    let draft = Draft {
+    let message = Incoming {
         role: Role::Tool,
-        form: Form::Bytes,
+        encoding: Encoding::Bytes,
         bytes: text.clone().into_bytes(),
         tokens: 25_000_000,
         counter: "chars4".into(),
         text: text.clone(),
         time: None,
     };
-    log.append("s", made.tip, vec![draft, one(Role::User, "and?")]).unwrap();
+    log.append("s", made.tip, vec![message, one(Role::User, "and?")]).unwrap();
     let entries = log.entries("s").unwrap();
     assert!(entries[0].bytes == text.as_bytes());
     assert_eq!(entries[1].message(parse).text(), "and?");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use waterline::message::{Message, Role, Wire};
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Draft, Log, Session};
+use waterline_log::{Incoming, Log, Session};
 
 pub(crate) trait Place {
     /// Opens the log of this place; a second time it is the same log.
@@ -83,7 +83,7 @@ pub(crate) fn counter() -> Counter {
 }
 
 /// Messages as a client sends them: the user speaks first, then they take turns.
-pub(crate) fn said(texts: &[&str]) -> Vec<Draft> {
+pub(crate) fn said(texts: &[&str]) -> Vec<Incoming> {
     texts
         .iter()
         .enumerate()
@@ -91,8 +91,8 @@ pub(crate) fn said(texts: &[&str]) -> Vec<Draft> {
         .collect()
 }
 
-pub(crate) fn one(role: Role, text: &str) -> Draft {
-    Draft::of(&Message::text_of(role, text), &counter())
+pub(crate) fn one(role: Role, text: &str) -> Incoming {
+    Incoming::of(&Message::text_of(role, text), &counter())
 }
 
 /// A session with these messages.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use waterline::message::{Message, Role};
-use waterline_log::{CHECKPOINTS, Draft, Filter, LogError, Relation, Session, State, turns_to_restore};
+use waterline_log::{CHECKPOINTS, Filter, Incoming, LogError, Relation, Session, State, turns_to_restore};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, session, texts};
@@ -155,15 +155,15 @@ fn e06_s2_27_s2_28_the_newest_turns_are_restored_as_texts(place: &dyn Place) {
     assert_eq!([20, 18, 24, 30, 6, 0].map(turns_to_restore), [3, 3, 4, 5, 3, 3]);
     let log = place.open();
     let made = log.create(Session::new("s")).unwrap();
-    let mut drafts = Vec::new();
+    let mut incoming = Vec::new();
     for turn in 0..6 {
-        drafts.push(one(Role::User, &format!("question {turn}")));
-        drafts.push(one(Role::Assistant, &format!("looking {turn}")));
-        drafts.push(Draft::of(&Message::call_of("c", "read", "{}"), &counter()));
-        drafts.push(Draft::of(&Message::result_of("c", "a file", false), &counter()));
-        drafts.push(one(Role::Assistant, &format!("answer {turn}")));
+        incoming.push(one(Role::User, &format!("question {turn}")));
+        incoming.push(one(Role::Assistant, &format!("looking {turn}")));
+        incoming.push(Incoming::of(&Message::call_of("c", "read", "{}"), &counter()));
+        incoming.push(Incoming::of(&Message::result_of("c", "a file", false), &counter()));
+        incoming.push(one(Role::Assistant, &format!("answer {turn}")));
     }
-    log.append("s", made.tip, drafts).unwrap();
+    log.append("s", made.tip, incoming).unwrap();
     let shown: Vec<String> =
         log.recent_turns("s", turns_to_restore(20), parse).unwrap().iter().map(Message::text).collect();
     assert_eq!(shown, ["question 3", "answer 3", "question 4", "answer 4", "question 5", "answer 5"]);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use waterline::message::Role;
-use waterline_log::{Call, LogError, Session, To, Whom};
+use waterline_log::{LogError, Session, To, Usage, Whom};
 
 use crate::cases;
 use crate::place::{Place, one, session, texts};
@@ -94,7 +94,7 @@ fn erasing_a_session_takes_everything_that_is_only_its_own(place: &dyn Place) {
     session(&log, "keep", &["hello", "stays"]);
     let tip = session(&log, "s", &["hello", "secretword", "more"]).tip;
     log.checkpoint("s", json!({})).unwrap();
-    log.record_call("s", Call::default()).unwrap();
+    log.record_usage("s", Usage::default()).unwrap();
     log.put_artifact("s", "text/plain", "p", b"artifact".to_vec()).unwrap();
     log.add_job("summary", Some("s"), "{}").unwrap();
     log.rewind("s", To::Position(2)).unwrap();
@@ -193,7 +193,7 @@ fn a_dry_run_deletes_nothing(place: &dyn Place) {
 fn statistics_count_what_there_is(place: &dyn Place) {
     let log = place.open();
     session(&log, "s", &["one", "two"]);
-    let call = Call {
+    let call = Usage {
         model: "m".into(),
         input: 10,
         cache_read: 90,
@@ -201,17 +201,17 @@ fn statistics_count_what_there_is(place: &dyn Place) {
         output: 7,
         price: Some(123),
         latency: Some(900),
-        ..Call::default()
+        ..Usage::default()
     };
-    log.record_call("s", call.clone()).unwrap();
-    log.record_call("s", call.clone()).unwrap();
+    log.record_usage("s", call.clone()).unwrap();
+    log.record_usage("s", call.clone()).unwrap();
     let stats = log.stats().unwrap();
     assert_eq!((stats.calls, stats.prompt, stats.output, stats.price), (2, [20, 180, 10], 14, 246));
     assert_eq!((stats.sessions, stats.messages, stats.tokens > 0), (1, 2, true));
     assert!(stats.database_bytes > 0 && stats.message_bytes > 0);
-    let calls = log.calls("s").unwrap();
+    let calls = log.usage("s").unwrap();
     assert_eq!((calls.len(), &calls[0].model, calls[0].latency), (2, &call.model, Some(900)));
-    assert!(log.record_call("nobody", call).is_err());
+    assert!(log.record_usage("nobody", call).is_err());
 }
 
 fn artifacts_are_stored_once_and_whole(place: &dyn Place) {

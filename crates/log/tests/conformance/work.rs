@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waterline_log::{ATTEMPTS, Log, LogError, Stage};
+use waterline_log::{ATTEMPTS, JobState, Log, LogError};
 
 use crate::cases;
 use crate::place::{Place, session};
@@ -24,7 +24,7 @@ fn a_job_is_taken_by_one_worker(place: &dyn Place) {
     log.add_job("summary", None, "second").unwrap();
     log.add_job("memory", None, "other").unwrap();
     let job = log.take_job("summary", "w1", LONG).unwrap().unwrap();
-    assert_eq!((job.payload.as_str(), job.stage, job.attempts), ("first", Stage::Running, 1));
+    assert_eq!((job.payload.as_str(), job.stage, job.attempts), ("first", JobState::Running, 1));
     let next = log.take_job("summary", "w2", LONG).unwrap().unwrap();
     assert_eq!(next.payload, "second");
     assert_eq!(log.take_job("summary", "w3", LONG).unwrap(), None);
@@ -52,7 +52,7 @@ fn a_job_is_tried_so_often_and_no_more(place: &dyn Place) {
     for attempt in 1..=ATTEMPTS {
         let job = log.take_job("summary", "w", LONG).unwrap().unwrap();
         let stage = log.fail_job(&job, "w", "no answer", Duration::ZERO).unwrap();
-        assert_eq!(stage, if attempt < ATTEMPTS { Stage::Waiting } else { Stage::Failed });
+        assert_eq!(stage, if attempt < ATTEMPTS { JobState::Waiting } else { JobState::Failed });
     }
     assert_eq!(log.take_job("summary", "w", LONG).unwrap(), None);
     assert_eq!(log.jobs(None).unwrap()[0].error.as_deref(), Some("no answer"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use waterline_log::{Log, LogError, Session, Whom};
 
-use crate::writer::{command, draft, filled, said, texts};
+use crate::writer::{command, filled, message, said, texts};
 
 fn with_ending(path: &Path, ending: &str) -> std::path::PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -119,8 +119,8 @@ pub(crate) fn erased_words_are_nowhere_in_the_files() {
     let file = folder.path().join("log.db");
     let log = filled(&file, 5, 50);
     let made = log.create(Session { title: "zebraquagga title".into(), ..Session::new("secret-zebraquagga") }).unwrap();
-    let drafts = (0..200).map(|n| draft(&format!("zebraquagga {n} hippogriff{n}"))).collect();
-    log.append(&made.id, made.tip, drafts).unwrap();
+    let incoming = (0..200).map(|n| message(&format!("zebraquagga {n} hippogriff{n}"))).collect();
+    log.append(&made.id, made.tip, incoming).unwrap();
     log.put_artifact(&made.id, "text/plain", "zebraquagga", b"zebraquagga artifact".to_vec()).unwrap();
     log.checkpoint(&made.id, serde_json::json!({"note": "zebraquagga"})).unwrap();
     let erased = log.erase(&Whom::Session(made.id)).unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use waterline_log::{Log, LogError, Options, Session};
 
-use crate::writer::{TASK, command, draft, filled, texts};
+use crate::writer::{TASK, command, filled, message, texts};
 
 fn lines(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout);
@@ -101,10 +101,10 @@ pub(crate) fn a_locked_file_is_told() {
     let tip = log.create(Session::new("s")).unwrap().tip;
     let other = rusqlite::Connection::open(&file).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let refused = log.append("s", tip, vec![draft("x")]);
+    let refused = log.append("s", tip, vec![message("x")]);
     assert!(matches!(refused, Err(LogError::Locked { .. })), "{refused:?}");
     // Reading goes on, and so does writing when the other is done.
     assert_eq!(texts(&log, "s").unwrap().len(), 0);
     other.execute_batch("ROLLBACK").unwrap();
-    log.append("s", tip, vec![draft("x")]).unwrap();
+    log.append("s", tip, vec![message("x")]).unwrap();
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use waterline_log::{Log, LogError};
 
-use crate::writer::{draft, filled, texts};
+use crate::writer::{filled, message, texts};
 
 pub(crate) fn files_that_are_no_logs_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,13 +61,13 @@ pub(crate) fn check(log: &Log) {
     assert_eq!(log.summary("main").unwrap().unwrap().text, "The build fails.");
     assert_eq!(log.generations("main").unwrap().len(), 1);
     assert_eq!(log.checkpoints("main").unwrap().len(), 1);
-    assert_eq!(log.calls("main").unwrap()[0].input, 120);
+    assert_eq!(log.usage("main").unwrap()[0].input, 120);
     assert_eq!(log.artifact(&log.artifacts("main").unwrap()[0].hash).unwrap(), b"a large output");
     assert_eq!(log.jobs(None).unwrap().len(), 1);
     assert_eq!(log.preferences("ada").unwrap()["policy"], "chat");
     assert_eq!(log.search("数据", None, 5).unwrap().len(), 1);
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
     let tip = log.session("main").unwrap().tip;
-    log.append("main", tip, vec![draft("it goes on")]).unwrap();
+    log.append("main", tip, vec![message("it goes on")]).unwrap();
     assert_eq!(texts(log, "main").unwrap().len(), 4);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use waterline_log::{Log, LogError, Options, Session};
 
 use crate::formats;
-use crate::writer::{draft, texts};
+use crate::writer::{message, texts};
 
 fn url(schema: &str) -> String {
     let url = std::env::var("WATERLINE_TEST_POSTGRES").unwrap();
@@ -46,7 +46,7 @@ pub(crate) fn a_lost_connection_is_told_and_comes_back() {
     for round in 0..40 {
         let writer = {
             let (log, text) = (log.clone(), format!("m{round}"));
-            std::thread::spawn(move || log.append("s", tip, vec![draft(&text)]))
+            std::thread::spawn(move || log.append("s", tip, vec![message(&text)]))
         };
         // At some moment of the append: before it, in the middle, or after.
         std::thread::sleep(Duration::from_micros(round * 150));
@@ -59,8 +59,11 @@ pub(crate) fn a_lost_connection_is_told_and_comes_back() {
                 told += 1;
                 // Whether it was stored is not known: the session says so, and saying it again is safe.
                 let now = log.session("s").unwrap().tip;
-                tip =
-                    if now == tip { log.append("s", tip, vec![draft(&format!("m{round}"))]).unwrap().tip } else { now };
+                tip = if now == tip {
+                    log.append("s", tip, vec![message(&format!("m{round}"))]).unwrap().tip
+                } else {
+                    now
+                };
             }
         }
     }

@@ -1,15 +1,15 @@
 //! Very long sessions.
 
 use waterline::message::Role;
-use waterline_log::{Draft, Form, Log, Session, To};
+use waterline_log::{Encoding, Incoming, Log, Session, To};
 
 const MILLION: u64 = 1_000_000;
 
-fn message(number: u64) -> Draft {
+fn message(number: u64) -> Incoming {
     let text = format!("m{number}");
-    Draft {
+    Incoming {
         role: Role::User,
-        form: Form::Bytes,
+        encoding: Encoding::Bytes,
         bytes: text.clone().into_bytes(),
         tokens: 2,
         counter: "chars/4".into(),
@@ -23,8 +23,8 @@ pub(crate) fn a_million_messages() {
     let log = Log::open(&folder.path().join("log.db").display().to_string()).unwrap();
     let mut tip = log.create(Session::new("s")).unwrap().tip;
     for part in 0..20 {
-        let drafts = (0..MILLION / 20).map(|n| message(part * (MILLION / 20) + n)).collect();
-        tip = log.append("s", tip, drafts).unwrap().tip;
+        let incoming = (0..MILLION / 20).map(|n| message(part * (MILLION / 20) + n)).collect();
+        tip = log.append("s", tip, incoming).unwrap().tip;
     }
     assert_eq!(tip.position(), MILLION);
     let texts = |range| -> Vec<String> {

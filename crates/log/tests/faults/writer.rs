@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use waterline::message::{Message, Role};
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Draft, Log, LogError, Session};
+use waterline_log::{Incoming, Log, LogError, Session};
 
 /// The variable that makes this program a writer: `append FILE SESSIONS`.
 pub(crate) const TASK: &str = "WATERLINE_TEST_TASK";
 
-pub(crate) fn draft(text: &str) -> Draft {
-    Draft::of(&Message::text_of(Role::User, text), &Counter::new(Method::Chars4, 1_000))
+pub(crate) fn message(text: &str) -> Incoming {
+    Incoming::of(&Message::text_of(Role::User, text), &Counter::new(Method::Chars4, 1_000))
 }
 
 /// What a session says.
@@ -26,8 +26,8 @@ pub(crate) fn filled(path: &Path, sessions: usize, messages: usize) -> Log {
     let log = Log::open(&path.display().to_string()).unwrap();
     for session in 0..sessions {
         let made = log.create(Session::new(format!("s{session}"))).unwrap();
-        let drafts = (0..messages).map(|n| draft(&said(session, n))).collect();
-        log.append(&made.id, made.tip, drafts).unwrap();
+        let incoming = (0..messages).map(|n| message(&said(session, n))).collect();
+        log.append(&made.id, made.tip, incoming).unwrap();
     }
     log
 }
@@ -71,7 +71,7 @@ fn append(file: &str, sessions: &[String]) {
                 };
                 while tip.position() < 1_000_000 {
                     let number = tip.position() + 1;
-                    tip = log.append(&id, tip, vec![draft(&format!("{id} {number}"))]).unwrap().tip;
+                    tip = log.append(&id, tip, vec![message(&format!("{id} {number}"))]).unwrap().tip;
                     let mut out = out.lock().unwrap();
                     // Nobody listens any more: then it is time to go.
                     if writeln!(out, "{id} {number}").and_then(|()| out.flush()).is_err() {
@@ -91,7 +91,7 @@ fn until_it_fails(file: &str) {
     let mut count = 0;
     let error = loop {
         let text: String = (0..400).map(|n| said(count, n)).collect();
-        match log.append("s", tip, vec![draft(&text)]) {
+        match log.append("s", tip, vec![message(&text)]) {
             Ok(appended) => tip = appended.tip,
             Err(error) => break error,
         }
@@ -101,7 +101,7 @@ fn until_it_fails(file: &str) {
     println!("{error}");
     println!(
         "{}",
-        log.append("s", tip, vec![draft("small")]).map_or_else(|error| error.to_string(), |_| "written".into())
+        log.append("s", tip, vec![message("small")]).map_or_else(|error| error.to_string(), |_| "written".into())
     );
     println!("{}", texts(&log, "s").unwrap().len());
 }
@@ -114,7 +114,7 @@ fn read_and_write(file: &str, id: &str) {
             let tip = log.session(id).unwrap().tip;
             println!(
                 "{}",
-                log.append(id, tip, vec![draft("x")]).map_or_else(|error| error.to_string(), |_| "written".into())
+                log.append(id, tip, vec![message("x")]).map_or_else(|error| error.to_string(), |_| "written".into())
             );
         }
     }

@@ -190,7 +190,7 @@ fn as_json(log: &Log, view: &View) -> Result<Value> {
             "position": entry.position,
             "id": entry.id.to_string(),
             "role": entry.role.name(),
-            "form": entry.form.name(),
+            "encoding": entry.encoding.name(),
             "tokens": entry.tokens,
             "time": time(entry.time),
             "raw": String::from_utf8_lossy(&entry.bytes),
@@ -238,8 +238,8 @@ fn as_json(log: &Log, view: &View) -> Result<Value> {
         fields.insert("branches".to_owned(), view.branches.iter().map(branch).collect());
         fields.insert("generations".to_owned(), view.generations.iter().map(generation).collect());
         fields.insert("summary".to_owned(), view.summary.as_ref().map(summary).into());
-        let calls = log.calls(&view.session.id)?;
-        let sum = |of: fn(&waterline_log::Call) -> u64| calls.iter().map(of).sum::<u64>();
+        let calls = log.usage(&view.session.id)?;
+        let sum = |of: fn(&waterline_log::Usage) -> u64| calls.iter().map(of).sum::<u64>();
         let usage = json!({
             "calls": calls.len(),
             "input": sum(|call| call.input),

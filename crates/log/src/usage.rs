@@ -6,7 +6,7 @@ use crate::store::{Connection, Row, values};
 
 /// One model call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Call {
+pub struct Usage {
     /// How many messages the session had after it.
     pub position: u64,
     /// The model.
@@ -34,12 +34,12 @@ impl Log {
     ///
     /// # Errors
     /// When there is no such session.
-    pub fn record_call(&self, session: &str, call: Call) -> Result<()> {
+    pub fn record_usage(&self, session: &str, call: Usage) -> Result<()> {
         let (session, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             crate::session::load(connection, &session)?;
             let time = if call.time == 0 { now } else { call.time };
-            insert(connection, &session, &Call { time, ..call.clone() })
+            insert(connection, &session, &Usage { time, ..call.clone() })
         })
     }
 
@@ -47,7 +47,7 @@ impl Log {
     ///
     /// # Errors
     /// When there is no such session.
-    pub fn note_calls(&self, session: &str, calls: Vec<Call>) -> Result<u64> {
+    pub fn note_usage(&self, session: &str, calls: Vec<Usage>) -> Result<u64> {
         let session = session.to_owned();
         self.write(move |connection| {
             crate::session::load(connection, &session)?;
@@ -66,20 +66,20 @@ impl Log {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn calls(&self, session: &str) -> Result<Vec<Call>> {
+    pub fn usage(&self, session: &str) -> Result<Vec<Usage>> {
         self.read(|connection| of_session(connection, session))
     }
 }
 
-pub(crate) fn of_session(connection: &mut dyn Connection, session: &str) -> Result<Vec<Call>> {
-    let sql = format!("SELECT {COLUMNS} FROM call WHERE session = $1 ORDER BY number");
+pub(crate) fn of_session(connection: &mut dyn Connection, session: &str) -> Result<Vec<Usage>> {
+    let sql = format!("SELECT {COLUMNS} FROM usage WHERE session = $1 ORDER BY number");
     Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
 }
 
-pub(crate) fn insert(connection: &mut dyn Connection, session: &str, call: &Call) -> Result<()> {
+pub(crate) fn insert(connection: &mut dyn Connection, session: &str, call: &Usage) -> Result<()> {
     let sql = format!(
-        "INSERT INTO call (session, number, {COLUMNS}) \
-         SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM call WHERE session = $1"
+        "INSERT INTO usage (session, number, {COLUMNS}) \
+         SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM usage WHERE session = $1"
     );
     let values = values![
         session,
@@ -96,8 +96,8 @@ pub(crate) fn insert(connection: &mut dyn Connection, session: &str, call: &Call
     connection.run(&sql, values).map(drop)
 }
 
-fn of(mut row: Row) -> Call {
-    Call {
+fn of(mut row: Row) -> Usage {
+    Usage {
         position: row.count(0),
         model: row.text(1),
         input: row.count(2),

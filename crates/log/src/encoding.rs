@@ -2,9 +2,9 @@
 
 use waterline::message::{Role, Wire};
 
-/// The form of stored bytes.
+/// The encoding of stored bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum Encoding {
     /// A message without bytes of its own: the engine's own JSON.
     Neutral,
     /// As it came on a wire.
@@ -13,8 +13,8 @@ pub enum Form {
     Bytes,
 }
 
-impl Form {
-    /// The number that databases and ids know it by; never given to another form.
+impl Encoding {
+    /// The number that databases and ids know it by; never given to another encoding.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Neutral => 0,
@@ -47,9 +47,9 @@ impl Form {
         }
     }
 
-    /// The form of a name.
+    /// The encoding of a name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        (0..=5).map(Self::of_code).find(|form| form.name() == name)
+        (0..=5).map(Self::of_code).find(|encoding| encoding.name() == name)
     }
 }
 

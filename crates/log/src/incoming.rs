@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use waterline::message::{Form as Kept, Message, Raw, Role};
+use waterline::message::{Form, Message, Raw, Role};
 use waterline::tokens::Counter;
 
-use crate::form::Form;
+use crate::encoding::Encoding;
 use crate::words::searchable;
 
 /// A message to append.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct Incoming {
     /// Who speaks.
     pub role: Role,
     /// How the bytes are to be read.
-    pub form: Form,
+    pub encoding: Encoding,
     /// The bytes as they came.
     pub bytes: Vec<u8>,
     /// Its tokens.
@@ -27,17 +27,17 @@ pub struct Draft {
     pub time: Option<i64>,
 }
 
-impl Draft {
+impl Incoming {
     /// A message as it came: its raw bytes are kept, or its parts where it has none.
     #[must_use]
     pub fn of(message: &Message, counter: &Counter) -> Self {
-        let (form, bytes) = match &message.raw {
-            Some(raw) if !raw.as_str().is_empty() => (Form::Wire(raw.wire()), raw.as_str().as_bytes().to_vec()),
-            raw => (Form::Neutral, neutral(message, raw.as_ref())),
+        let (encoding, bytes) = match &message.raw {
+            Some(raw) if !raw.as_str().is_empty() => (Encoding::Wire(raw.wire()), raw.as_str().as_bytes().to_vec()),
+            raw => (Encoding::Neutral, neutral(message, raw.as_ref())),
         };
         Self {
             role: message.role,
-            form,
+            encoding,
             bytes,
             tokens: counter.message(message),
             counter: counter.method().to_string(),
@@ -51,7 +51,7 @@ impl Draft {
     pub fn unread(role: Role, bytes: Vec<u8>, counter: &Counter) -> Self {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let (tokens, counter) = (counter.text(&text), counter.method().to_string());
-        Self { role, form: Form::Bytes, bytes, tokens, counter, text, time: None }
+        Self { role, encoding: Encoding::Bytes, bytes, tokens, counter, text, time: None }
     }
 
     /// The same, said at some time: milliseconds since 1970.
@@ -65,6 +65,6 @@ impl Draft {
 /// The engine's own JSON, with the name of the wire it came from.
 fn neutral(message: &Message, raw: Option<&Raw>) -> Vec<u8> {
     let raw = raw.and_then(|raw| Raw::new(raw.wire(), Arc::default(), 0..0));
-    let plain = Message { raw, form: Kept::Changed, ..message.clone() };
+    let plain = Message { raw, form: Form::Changed, ..message.clone() };
     serde_json::to_vec(&plain).unwrap_or_default()
 }

@@ -1,0 +1,281 @@
+//! `waterline sessions`, as a user runs it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod program;
+
+use program::{Ended, example, run};
+use serde_json::Value;
+
+/// A folder with a log in it.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.path(name), text).unwrap();
+        self.path(name)
+    }
+
+    /// Runs `waterline sessions …` on the log.
+    fn sessions(&self, arguments: &[&str]) -> Ended {
+        self.run(&[&["sessions"], arguments].concat())
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        let db = self.path("log.db");
+        run(&[arguments, &["--db", &db]].concat(), "")
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let ended = self.sessions(&[arguments, &["--json"]].concat());
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        serde_json::from_str(&ended.out).unwrap()
+    }
+}
+
+/// A conversation of a user and an assistant, as a request body.
+fn conversation(id: &str, texts: &[&str]) -> String {
+    let messages: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| serde_json::json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": text}))
+        .collect();
+    serde_json::json!({"id": id, "model": "gpt-4o", "messages": messages}).to_string()
+}
+
+/// A session of Claude Code with a compaction and a sub-agent.
+fn claude() -> String {
+    let line = |uuid: &str, parent: &str, rest: &str| {
+        let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+        format!(
+            r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"c1","isSidechain":false,"timestamp":"2026-02-12T10:00:00.000Z",{rest}}}"#
+        )
+    };
+    let user = |text: &str| format!(r#""type":"user","message":{{"role":"user","content":"{text}"}}"#);
+    let said = |id: &str, text: &str| {
+        format!(
+            r#""type":"assistant","message":{{"id":"{id}","role":"assistant","model":"claude-opus-4-6","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":3,"cache_read_input_tokens":900,"cache_creation_input_tokens":97,"output_tokens":5}}}}"#
+        )
+    };
+    let aside = |line: String| line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"");
+    let boundary = r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"a1","compactMetadata":{"trigger":"auto","preTokens":178144}"#;
+    [
+        line("u1", "", &user("first question")),
+        aside(line("s1", "", &user("look for it"))),
+        aside(line("s2", "s1", &said("m8", "found it"))),
+        line("a1", "u1", &said("m1", "first answer")),
+        line("b1", "", boundary),
+        line("u2", "b1", &format!("\"isCompactSummary\":true,{}", user("This session is being continued"))),
+        line("u3", "u2", &user("second question")),
+        line("a3", "u3", &said("m3", "second answer")),
+    ]
+    .join("\n")
+}
+
+#[test]
+fn sessions_are_imported_once_and_go_on() {
+    let place = Place::new();
+    let file = place.file("a.json", &conversation("talk", &["hello", "hi", "more"]));
+    let added = place.json(&["import", &file]);
+    assert_eq!((&added["sessions"], &added["messages"]), (&1.into(), &3.into()));
+    let again = place.json(&["import", &file]);
+    assert_eq!((&again["sessions"], &again["messages"], &again["continued"]), (&0.into(), &0.into(), &0.into()));
+
+    // The file has grown.
+    place.file("a.json", &conversation("talk", &["hello", "hi", "more", "and more"]));
+    let grown = place.json(&["import", &file]);
+    assert_eq!((&grown["messages"], &grown["continued"]), (&1.into(), &1.into()));
+    // An older copy of it takes nothing back.
+    let older = place.file("old.json", &conversation("talk", &["hello", "hi"]));
+    assert_eq!(place.json(&["import", &older])["messages"], 0);
+    assert_eq!(place.json(&["show", "talk"])["messages"], 4);
+    // Another conversation of the same id is another session, and so is one that went another way.
+    let other = place.file("other.json", &conversation("talk", &["something else"]));
+    let apart = place.file("apart.json", &conversation("talk", &["hello", "no"]));
+    assert_eq!(place.json(&["import", &other, &apart])["sessions"], 2);
+    assert_eq!(place.json(&["import", &other, &apart])["sessions"], 0);
+    assert_eq!(place.sessions(&["list", "--json"]).out.lines().count(), 3);
+}
+
+#[test]
+fn compactions_become_generations_and_sub_agents_children() {
+    let place = Place::new();
+    let file = place.file("c.jsonl", &claude());
+    let added = place.json(&["import", &file]);
+    assert_eq!((&added["sessions"], &added["messages"]), (&2.into(), &6.into()));
+    let shown = place.json(&["show", "c1"]);
+    let fold = &shown["generations"][0];
+    assert_eq!(
+        (&fold["position"], &fold["tokens_before"], &fold["reason"]),
+        (&2.into(), &178_144.into(), &"auto".into())
+    );
+    assert_eq!(shown["summary"]["summary"], "This session is being continued");
+    assert_eq!((&shown["summary"]["summarized_until"], &shown["usage"]["cache_read"]), (&2.into(), &1_800.into()));
+    let child = &shown["children"][0];
+    assert_eq!(
+        (&child["relation"], &child["parent_context"], &child["messages"]),
+        (&"sub-agent".into(), &"main".into(), &2.into())
+    );
+    let context = child["context_id"].as_str().unwrap();
+    assert!(context.starts_with("subagent-") && context.len() == 17, "{context}");
+    assert_eq!(place.json(&["import", &file])["messages"], 0);
+    let table = place.sessions(&["show", "c1"]).out;
+    assert!(table.contains("fold 1 after message 2: 178,144 →") && table.contains("└ sub-agent"), "{table}");
+}
+
+#[test]
+fn stored_sessions_are_planned_and_replayed_as_files_are() {
+    let place = Place::new();
+    place.sessions(&["import", &example()]);
+    let id = place.json(&["list"])["id"].as_str().unwrap().to_owned();
+    let figures = |ended: Ended| -> Value {
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        serde_json::from_str::<Value>(&ended.out).unwrap()
+    };
+    let stored = figures(place.run(&["plan", &id, "--window", "3k", "--json"]));
+    let read = figures(run(&["plan", &example(), "--window", "3k", "--json"], ""));
+    for field in ["messages", "tokens"] {
+        assert_eq!(stored[field], read[field], "{field}");
+    }
+    let tables =
+        |ended: Ended| ended.out.lines().filter(|line| line.starts_with("auto")).map(str::to_owned).collect::<Vec<_>>();
+    let stored = tables(place.run(&["replay", &id, "--policy", "auto,window", "--window", "2k"]));
+    assert_eq!(stored, tables(run(&["replay", &example(), "--policy", "auto,window", "--window", "2k"], "")));
+    assert!(!stored.is_empty());
+    assert_eq!(place.run(&["tokens", &id]).out, run(&["tokens", &example()], "").out);
+}
+
+#[test]
+fn sessions_are_forked_rewound_and_compared() {
+    let place = Place::new();
+    let file = place.file("a.json", &conversation("talk", &["one", "two", "three", "four", "five"]));
+    place.sessions(&["import", &file]);
+    let fork = place.sessions(&["fork", "talk", "--at", "2", "--as", "other"]);
+    assert_eq!((fork.code, fork.out.as_str()), (0, "other\n"));
+    assert_eq!(place.sessions(&["rewind", "talk", "--by", "2"]).out, "talk: 5 → 3 messages\n");
+    assert_eq!(place.sessions(&["rewind", "talk", "--turns", "1"]).out, "talk: 3 → 2 messages\n");
+    assert_eq!(place.sessions(&["forward", "talk"]).out, "talk: 2 → 3 messages\n");
+    let diff = place.json(&["diff", "talk", "other"]);
+    assert_eq!((&diff["shared"], &diff["left"]["entries"][0]["position"]), (&2.into(), &3.into()));
+    let table = place.sessions(&["diff", "talk", "other"]).out;
+    assert!(table.contains("they share 2 messages, up to: two"), "{table}");
+    assert!(place.sessions(&["show", "talk"]).out.contains("left at message 3: 5 messages"));
+    assert_eq!(
+        place.sessions(&["show", "talk", "--message", "2"]).out,
+        "{\"role\":\"assistant\",\"content\":\"two\"}\n"
+    );
+    let refused = place.sessions(&["rewind", "talk", "--to", "9"]);
+    assert_eq!((refused.code, refused.err.contains("cannot go back that far")), (2, true));
+}
+
+#[test]
+fn an_export_is_complete() {
+    let place = Place::new();
+    let file = place.file("c.jsonl", &claude());
+    place.sessions(&["import", &file]);
+    let out = place.path("out.jsonl");
+    assert_eq!(place.sessions(&["export", "-o", &out]).code, 0);
+    assert_eq!(place.sessions(&["export", "-o", &out]).code, 2, "a file that is there is not written over");
+    let other = place.path("other.db");
+    let imported = run(&["sessions", "import", &out, "--db", &other, "--json"], "");
+    assert_eq!(serde_json::from_str::<Value>(&imported.out).unwrap()["messages"], 6);
+    let exported = run(&["sessions", "export", "c1", "--db", &other], "");
+    assert_eq!(exported.out, place.sessions(&["export", "c1"]).out);
+    let backup = place.path("backup.db");
+    assert_eq!(place.sessions(&["backup", &backup]).code, 0);
+    assert_eq!(run(&["sessions", "export", "c1", "--db", &backup], "").out, exported.out);
+}
+
+#[test]
+fn nothing_is_deleted_without_a_yes() {
+    let place = Place::new();
+    let file = place.file("a.json", &conversation("talk", &["one", "two"]));
+    place.sessions(&["import", &file]);
+    let would = place.sessions(&["erase", "talk"]);
+    assert!(would.out.contains("would erase talk") && would.out.contains("nothing was deleted"), "{}", would.out);
+    assert_eq!(place.json(&["stats"])["messages"], 2);
+    assert_eq!(place.json(&["clean"])["sessions"], Value::Array(Vec::new()));
+    let idle = place.json(&["clean", "--idle", "0"]);
+    assert_eq!((&idle["done"], &idle["messages"]), (&false.into(), &2.into()));
+    let erased = place.json(&["erase", "talk", "--yes"]);
+    assert_eq!((&erased["done"], &erased["messages"]), (&true.into(), &2.into()));
+    assert_eq!(place.json(&["stats"])["messages"], 0);
+    assert_eq!(place.sessions(&["list"]).out, "no sessions\n");
+}
+
+#[test]
+fn only_workspaces_that_name_their_session_are_removed() {
+    let place = Place::new();
+    let file = place.file("a.json", &conversation("talk", &["one"]));
+    place.sessions(&["import", &file]);
+    let lines = place.sessions(&["export"]).out;
+    for (name, marker) in [("mine", r#"{"session":"talk"}"#), ("other", r#"{"session":"else"}"#), ("odd", "not json")] {
+        let folder = place.path(name);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(format!("{folder}/workspace.json"), marker).unwrap();
+        let changed = lines.replace("\"state\":{", &format!("\"state\":{{\"workspace_path\":\"{folder}\","));
+        let (export, db) = (place.file("e.jsonl", &changed), place.path(&format!("{name}.db")));
+        assert_eq!(run(&["sessions", "import", &export, "--db", &db], "").code, 0);
+        let cleaned = run(&["sessions", "clean", "--workspaces", "0", "--yes", "--db", &db], "");
+        assert_eq!(cleaned.code, 0, "{}", cleaned.err);
+        assert_eq!(std::path::Path::new(&folder).exists(), name != "mine", "{name}");
+    }
+}
+
+#[test]
+fn messages_are_searched_in_any_language() {
+    let place = Place::new();
+    let file = place.file("a.json", &conversation("talk", &["请升级数据库", "done: see upgrade_index.rs", "thanks"]));
+    place.sessions(&["import", &file]);
+    assert!(place.sessions(&["search", "数据库"]).out.starts_with("talk 1  user"));
+    assert!(place.sessions(&["search", "upgrade", "index"]).out.contains("upgrade_index.rs"));
+    let nothing = place.sessions(&["search", "absent"]);
+    assert_eq!((nothing.code, nothing.out.as_str()), (1, "nothing found\n"));
+}
+
+#[test]
+fn bad_input_is_told_in_a_sentence() {
+    let place = Place::new();
+    let says = |arguments: &[&str], words: &str| {
+        let ended = place.sessions(arguments);
+        assert!(ended.code == 2 && ended.err.contains(words), "{arguments:?}: {} {}", ended.code, ended.err);
+        assert_eq!(ended.err.trim_end().lines().count(), 1, "{}", ended.err);
+    };
+    says(&["list"], "there is no log at");
+    let file = place.file("a.json", &conversation("talk", &["one"]));
+    place.sessions(&["import", &file]);
+    says(&["show", "nobody"], "there is no session \"nobody\"");
+    says(&["rewind", "talk", "--message", "zz"], "is no id of a message");
+    says(&["show", "talk", "--message", "7"], "has no message 7");
+    let broken = place.file("broken.jsonl", "{\"waterline\":1}\n{\"message\":{}}\n");
+    says(&["import", &broken], "line 2");
+    let empty = place.file("empty.json", "");
+    says(&["import", &empty], "nothing in it");
+    let unknown = run(&["sessions", "list", "--db", "mysql://u:secret@h/d"], "");
+    assert!(unknown.code == 2 && unknown.err.contains("no address of a log"), "{}", unknown.err);
+    assert!(!unknown.err.contains("secret"), "{}", unknown.err);
+    let foreign = place.file("notes.db", &"these are notes\n".repeat(400));
+    let refused = run(&["sessions", "list", "--db", &foreign], "");
+    assert!(refused.code == 2 && refused.err.contains("is damaged"), "{}", refused.err);
+}
+
+#[test]
+fn a_damaged_log_fails_verification() {
+    let place = Place::new();
+    let file = place.file("a.json", &conversation("talk", &["an unmistakable sentence", "two"]));
+    place.sessions(&["import", &file]);
+    assert_eq!(place.sessions(&["verify"]).out, "2 messages, 1 sessions and 0 artifacts are as they were stored\n");
+    let mut bytes = std::fs::read(place.path("log.db")).unwrap();
+    let at = bytes.windows(12).position(|window| window == b"unmistakable").unwrap();
+    bytes[at] = b'U';
+    std::fs::write(place.path("log.db"), bytes).unwrap();
+    let found = place.sessions(&["verify"]);
+    assert!(found.code == 1 && found.out.contains("wrong: "), "{} {}", found.code, found.out);
+}
