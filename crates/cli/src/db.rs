@@ -1,6 +1,6 @@
 //! Where the sessions are: `--db`, the environment, or the user's own data folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use waterline_log::{Log, Session};
@@ -11,25 +11,37 @@ const VARIABLE: &str = "WATERLINE_DB";
 /// Which log.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Database {
-    /// The log: a file, or postgres://user@host/database (default: $WATERLINE_DB, else a file of the user's own)
+    /// The log: a file, or postgres://user@host/database (default: $WATERLINE_DB, else waterline/sessions.db in the user's
+    /// data folder)
     #[arg(long = "db", value_name = "URL", global = true)]
     url: Option<String>,
 }
 
-impl Database {
-    /// Whether one is named on the command line.
-    pub const fn is_named(&self) -> bool {
-        self.url.is_some()
-    }
+/// A log to take sessions from, for commands that otherwise read files.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Stored {
+    /// Take stored sessions from this log: a file, or postgres://user@host/database
+    #[arg(long = "db", value_name = "URL")]
+    url: Option<String>,
+}
 
+impl Stored {
+    /// The log, if one is named.
+    pub fn open(&self) -> Result<Option<Log>> {
+        let database = self.url.clone().map(|url| Database { url: Some(url) });
+        database.map(|database| database.open_existing()).transpose()
+    }
+}
+
+impl Database {
     /// Opens the log; one that is not there yet is made.
     pub fn open(&self) -> Result<Log> {
-        let url = match self.url() {
+        let url = match self.url()? {
             Some(url) => url,
             None => {
                 let path = default_path()?;
                 let folder = path.parent().unwrap_or(&path);
-                std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+                make_private(folder).with_context(|| format!("cannot make {}", folder.display()))?;
                 path.display().to_string()
             }
         };
@@ -38,18 +50,36 @@ impl Database {
 
     /// Opens the log to look at it; one that is not there is an error.
     pub fn open_existing(&self) -> Result<Log> {
-        let url = self.url().map_or_else(|| default_path().map(|path| path.display().to_string()), Ok)?;
+        let url = match self.url()? {
+            Some(url) => url,
+            None => default_path()?.display().to_string(),
+        };
         let is_server = url.starts_with("postgres://") || url.starts_with("postgresql://");
         let file = url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(&url);
-        if !is_server && !file.contains("://") && !PathBuf::from(file).exists() {
-            bail!("there is no log at {file} yet; `waterline sessions import FILE` makes one");
+        let is_there = std::fs::metadata(file).is_ok_and(|metadata| metadata.is_dir() || metadata.len() > 0);
+        if !is_server && !file.contains("://") && !file.contains("password=") && !is_there {
+            bail!("there is no log at {file} yet; `waterline sessions import FILE --db {file}` makes one");
         }
         Ok(Log::open(&url)?)
     }
 
-    fn url(&self) -> Option<String> {
-        self.url.clone().or_else(|| std::env::var(VARIABLE).ok()).filter(|url| !url.is_empty())
+    fn url(&self) -> Result<Option<String>> {
+        match &self.url {
+            // Most likely a variable that is not set: the user's own log is not meant.
+            Some(url) if url.is_empty() => bail!("--db names no log"),
+            Some(url) => Ok(Some(url.clone())),
+            None => Ok(std::env::var(VARIABLE).ok().filter(|url| !url.is_empty())),
+        }
     }
+}
+
+/// A folder that only its owner can look into.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// The log of somebody who names none.

@@ -23,6 +23,16 @@ enum Writer {
 impl Output {
     /// Begins a file; refused when it is one of those that are read.
     pub fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self> {
+        Self::with_mode(path, inputs, 0o666)
+    }
+
+    /// Begins a file that only its owner can read.
+    pub fn private(path: &Path) -> Result<Self> {
+        Self::with_mode(path, &[], 0o600)
+    }
+
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "other systems have no such modes"))]
+    fn with_mode(path: &Path, inputs: &[PathBuf], mode: u32) -> Result<Self> {
         let same = |input: &PathBuf| std::fs::canonicalize(input).ok() == std::fs::canonicalize(path).ok();
         if path.exists() && inputs.iter().any(same) {
             bail!("{} is read; it cannot be written too", path.display());
@@ -35,7 +45,7 @@ impl Output {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let mut builder = tempfile::Builder::new();
             #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
             Writer::Beside(BufWriter::new(builder.tempfile_in(folder).with_context(cannot)?))
         };
         Ok(Self { path: path.to_owned(), writer })

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use waterline::message::Wire;
+use waterline_log::Log;
 use waterline_provider::wire::{self, Conversation, ParseError};
 use waterline_transcript::{MESSAGES, Transcript};
 
-use crate::db::Database;
+use crate::db::Stored;
 use crate::stored;
 
 /// Where conversations come from.
@@ -61,18 +62,20 @@ impl Input {
     }
 
     /// The conversation of a stored session, without what was cleared.
-    fn stored(database: &Database, id: &str) -> Result<Self> {
-        let log = database.open_existing()?;
+    fn stored(log: &Log, id: &str) -> Result<Self> {
         let session = log.find(id)?;
         let cleared = usize::try_from(log.cleared(&session.id)?).unwrap_or_default();
-        let mut found = conversation(stored::transcript(&log, &session)?);
+        let mut found = conversation(stored::transcript(log, &session)?);
         found.messages.drain(..cleared.min(found.messages.len()));
         Ok(Self { name: session.id, source: Source::Memory(Vec::new()), from: None, read: Some(vec![found]) })
     }
 
     /// A file, or with `--db` a stored session.
-    pub fn of(name: &str, from: Option<Wire>, database: &Database) -> Result<Self> {
-        if database.is_named() { Self::stored(database, name) } else { Self::open(name, from) }
+    pub fn of(name: &str, from: Option<Wire>, stored: &Stored) -> Result<Self> {
+        match stored.open()? {
+            Some(log) => Self::stored(&log, name),
+            None => Self::open(name, from),
+        }
     }
 
     /// What it is called, for a person.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use waterline_log::{Log, Session};
 use waterline_transcript::{Notice, Source, Transcript};
 
-use crate::db::{self, Database};
+use crate::db::{self, Stored};
 use crate::show::plain;
 use crate::stored;
 
@@ -60,9 +60,8 @@ impl Origin {
 }
 
 /// The files and folders that were named; with `--db`, the stored sessions, all where none is named.
-pub fn origins(named: &[PathBuf], database: &Database) -> Result<Vec<Origin>> {
-    if database.is_named() {
-        let log = database.open_existing()?;
+pub fn origins(named: &[PathBuf], stored: &Stored) -> Result<Vec<Origin>> {
+    if let Some(log) = stored.open()? {
         let ids: Vec<String> = named.iter().map(|id| id.display().to_string()).collect();
         let sessions = db::chosen(&log, &ids)?;
         return Ok(sessions.into_iter().map(|session| Origin::Stored(log.clone(), Box::new(session))).collect());

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 use waterline::message::{Message, Role, Wire};
 use waterline::tokens::Counter;
-use waterline_log::{Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Session, Summary, Usage};
+use waterline_log::{
+    Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Session, Summary, Tip, Usage,
+};
 use waterline_provider::wire::{self, Tool};
 use waterline_transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage as Reported};
 
@@ -33,62 +35,79 @@ pub struct Stored {
 
 /// Stores a recorded conversation: its messages, its model calls, and where the program that held it cut its context.
 /// What is there already is not stored again.
-pub fn store(log: &Log, transcript: &Transcript) -> Result<Stored> {
+pub fn store(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<Stored> {
     let (model, _) = settings::model(transcript.model.as_deref());
     let counter = model.counter();
     let said: Vec<&Recorded> = transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
-    let incoming: Vec<Incoming> = said.iter().map(|entry| message(entry, &counter)).collect();
+    let incoming: Vec<Incoming> = said.iter().map(|entry| incoming(entry, &counter)).collect();
     let Some(first) = incoming.first() else { return Ok(Stored::default()) };
-    let root = Id::of(None, first.encoding, &first.bytes);
+    let root = Id::of(None, first.role, first.encoding, &first.bytes);
 
     let mut session = describe(transcript, &said);
-    let mut stored = Stored::default();
-    for round in 0.. {
-        stored.is_new |= make(log, &mut session, root)?;
-        let (offered, appended) = log.offer(&session.id, incoming.clone())?;
-        stored.messages += appended.new;
-        stored.continued = offered == Offered::Continued && !stored.is_new;
-        if offered != Offered::Apart || round > 0 {
-            break;
-        }
-        // The recorded conversation left the way that the stored one went: it is a fork of that.
-        let tip = appended.ids.last().map(Id::short).unwrap_or_default();
-        session.parent = Some(session.id.clone());
-        session.relation = Relation::Fork;
-        session.id = format!("{}-{tip}", session.id);
+    session.user = user.map(str::to_owned);
+    let mut stored = Stored { is_new: make(log, &mut session, root)?, ..Stored::default() };
+    let (mut offered, appended) = log.offer(&session.id, incoming.clone())?;
+    stored.messages = appended.new;
+    if offered == Offered::Apart {
+        offered = part(log, &mut session, appended.tip, incoming, &mut stored)?;
     }
+    stored.continued = offered == Offered::Continued && !stored.is_new;
     note_usage(log, &session.id, transcript, &said)?;
     note_folds(log, &session.id, transcript, &counter)?;
     Ok(stored)
+}
+
+/// The recorded conversation left the way that the stored one went. If all that differs is an answer that was not finished
+/// when it was imported before, the session follows; else it is a fork.
+fn part(log: &Log, session: &mut Session, tip: Tip, incoming: Vec<Incoming>, stored: &mut Stored) -> Result<Offered> {
+    let known = log.session(&session.id)?;
+    let shared = log.compare_tips(known.tip, tip)?.shared;
+    let own = log.entries_in(known.tip, shared..known.tip.position())?;
+    if own.iter().all(|entry| entry.role != Role::User) && tip.position() >= known.tip.position() {
+        log.resend(&session.id, incoming)?;
+        return Ok(Offered::Continued);
+    }
+    let end = log.id_at(tip)?.map(|id| id.short()).unwrap_or_default();
+    session.parent = Some(session.id.clone());
+    session.relation = Relation::Fork;
+    session.id = format!("{}-{end}", session.id);
+    stored.is_new |= create(log, session)?;
+    Ok(log.offer(&session.id, incoming)?.0)
 }
 
 /// Makes the session, unless it is there. An id that another conversation has gets the beginning of the first message's id.
 fn make(log: &Log, session: &mut Session, root: Id) -> Result<bool> {
     match log.session(&session.id) {
         Err(LogError::NoSession { .. }) => {}
+        Err(error) => return Err(error.into()),
         Ok(known) => {
             let first = log.entries_in(known.tip, 0..1)?.first().map(|entry| entry.id);
             if first.is_none_or(|first| first == root) {
                 return Ok(false);
             }
             session.id = format!("{}-{}", session.id, root.short());
-            if log.session(&session.id).is_ok() {
-                return Ok(false);
-            }
         }
-        Err(error) => return Err(error.into()),
     }
-    log.create(session.clone()).with_context(|| format!("cannot make session {}", session.id))?;
-    Ok(true)
+    create(log, session)
 }
 
-fn message(entry: &Recorded, counter: &Counter) -> Incoming {
+/// Makes a session; `false` when it is there, because somebody else imports the same.
+fn create(log: &Log, session: &Session) -> Result<bool> {
+    match log.create(session.clone()) {
+        Ok(_) => Ok(true),
+        Err(LogError::Exists { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn incoming(entry: &Recorded, counter: &Counter) -> Incoming {
     Incoming::of(&entry.message, counter).at(entry.time.map(|seconds| seconds * 1_000))
 }
 
 fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
     let mut session = Session::new(&transcript.id);
     session.title = title(said.iter().map(|entry| &entry.message));
+    session.created = said.iter().find_map(|entry| entry.time).map_or(0, |seconds| seconds * 1_000);
     session.model.clone_from(&transcript.model);
     session.parent.clone_from(&transcript.parent);
     session.state.tools = transcript.tools.iter().map(tool_json).collect();
@@ -100,19 +119,25 @@ fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
     };
     if session.relation == Relation::SubAgent {
         // The same each time it is imported.
-        let digits: String = Id::of(None, waterline_log::Encoding::Bytes, transcript.id.as_bytes()).short();
+        let digits = Id::of(None, Role::User, Encoding::Bytes, transcript.id.as_bytes()).short();
         session.context_id = format!("subagent-{}", digits.chars().take(8).collect::<String>());
         session.parent_context = Some("main".to_owned());
     }
     session
 }
 
-/// What the user said first, on one line.
-pub fn title<'a>(mut messages: impl Iterator<Item = &'a Message>) -> String {
-    let is_request = |message: &&Message| message.role == Role::User && message.has_text();
-    let text = messages.find(is_request).map(Message::text).unwrap_or_default();
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    line.chars().take(TITLE).collect()
+/// What the user said first, on one line. What a program put into the user's mouth (`<…>`, `/command`) is no title, unless
+/// there is nothing else.
+pub fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
+    let texts: Vec<String> = messages
+        .filter(|message| message.role == Role::User && message.has_text())
+        .take(20)
+        .map(Message::text)
+        .collect();
+    let lines = || texts.iter().flat_map(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
+    let line = lines().find(|line| !line.starts_with(['<', '/'])).or_else(|| lines().next()).unwrap_or_default();
+    let cut: String = line.chars().take(TITLE).collect();
+    if cut.len() < line.len() { cut + "…" } else { cut }
 }
 
 fn tool_json(tool: &Tool) -> Value {
@@ -154,8 +179,7 @@ fn note_usage(log: &Log, session: &str, transcript: &Transcript, said: &[&Record
 fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Counter) -> Result<()> {
     for (at, compaction) in transcript.compactions.iter().enumerate() {
         let before = transcript.entries.iter().take(compaction.at);
-        let (summaries, said): (Vec<&Recorded>, Vec<&Recorded>) = before.partition(|entry| entry.is_summary);
-        drop(summaries);
+        let said: Vec<&Recorded> = before.filter(|entry| !entry.is_summary).collect();
         let position = said.len() as u64;
         let written = transcript.entries.iter().skip(compaction.at).take_while(|entry| entry.is_summary);
         let text = written.map(|entry| entry.message.text()).collect::<Vec<_>>().join("\n\n");

@@ -90,7 +90,7 @@ fn replay_refuses_what_it_cannot_do_in_one_sentence() {
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{arguments:?}");
         assert!(ended.err.contains(part) && ended.err.lines().count() <= 6, "{arguments:?}: {}", ended.err);
     };
-    refused(&["replay"], "FILES");
+    refused(&["replay"], "name session files or folders of them");
     refused(&["replay", "nowhere.jsonl"], "cannot open nowhere.jsonl");
     refused(&["replay", &example(), "--prices", "gold"], "no price list is called \"gold\"");
     refused(&["replay", &example(), "--policy", "best"], "best");

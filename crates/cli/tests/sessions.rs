@@ -104,6 +104,76 @@ fn sessions_are_imported_once_and_go_on() {
     assert_eq!(place.sessions(&["list", "--json"]).out.lines().count(), 3);
 }
 
+/// A program writes its answer bit by bit: whoever imports in between gets the rest later, in the same session.
+#[test]
+fn an_answer_that_was_not_finished_is_replaced() {
+    let place = Place::new();
+    let part = place.file("a.json", &conversation("talk", &["hello", "I will"]));
+    place.sessions(&["import", &part]);
+    let whole = place.file("b.json", &conversation("talk", &["hello", "I will do it", "thanks"]));
+    let grown = place.json(&["import", &whole]);
+    assert_eq!((&grown["sessions"], &grown["continued"]), (&0.into(), &1.into()));
+    assert_eq!(place.json(&["show", "talk"])["messages"], 3);
+    // The old file takes nothing back, and neither does any of them after a rewind.
+    assert_eq!(place.json(&["import", &part])["continued"], 0);
+    place.sessions(&["rewind", "talk", "--to", "1"]);
+    assert_eq!(place.json(&["import", &whole])["continued"], 0);
+    assert_eq!(place.json(&["show", "talk"])["messages"], 1);
+}
+
+#[test]
+fn what_cannot_be_read_does_not_keep_the_rest_from_being_saved() {
+    let place = Place::new();
+    for id in ["one", "two"] {
+        let file = place.file("a.json", &conversation(id, &[&format!("question of {id}"), &format!("answer of {id}")]));
+        place.sessions(&["import", &file]);
+    }
+    let mut bytes = std::fs::read(place.path("log.db")).unwrap();
+    let at = bytes.windows(13).position(|window| window == b"answer of one").unwrap();
+    bytes[at] = b'X';
+    std::fs::write(place.path("log.db"), bytes).unwrap();
+    let out = place.path("saved.jsonl");
+    let saved = place.sessions(&["export", "-o", &out]);
+    assert!(saved.code == 1 && saved.err.contains("session one, behind message 1"), "{} {}", saved.code, saved.err);
+    let other = place.path("other.db");
+    assert_eq!(run(&["sessions", "import", &out, "--db", &other], "").code, 0);
+    let stats = run(&["sessions", "stats", "--json", "--db", &other], "").out;
+    assert_eq!(serde_json::from_str::<Value>(&stats).unwrap()["messages"], 3);
+    assert!(place.sessions(&["verify"]).out.contains("belongs to session one"));
+}
+
+#[test]
+fn a_file_that_was_named_and_is_no_session_is_told_at_the_end() {
+    let place = Place::new();
+    let good = place.file("a.json", &conversation("talk", &["hello"]));
+    let bad = place.file("b.json", "{\"no\": \"conversation\"}");
+    let ended = place.sessions(&["import", &good, &bad, "--json"]);
+    let tally: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((ended.code, &tally["sessions"]), (1, &1.into()));
+    assert!(tally["refused"][0].as_str().unwrap().contains("b.json"));
+    let own = place.sessions(&["import", &place.path("log.db")]);
+    assert!(own.code == 2 && own.err.contains("is a log itself"), "{}", own.err);
+}
+
+#[test]
+fn nobody_else_can_read_what_was_said() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let file = place.file("a.json", &conversation("talk", &["hello"]));
+    place.sessions(&["import", &file, "--user", "ada"]);
+    place.sessions(&["export", "-o", &place.path("out.jsonl")]);
+    place.sessions(&["backup", &place.path("backup.db")]);
+    for name in ["log.db", "out.jsonl", "backup.db"] {
+        let mode = std::fs::metadata(place.path(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{name}: {mode:o}");
+    }
+    assert_eq!(place.json(&["list", "--user", "ada"])["id"], "talk");
+    assert_eq!(place.sessions(&["rename", "talk", "A title"]).code, 0);
+    assert_eq!(place.json(&["show", "talk"])["title"], "A title");
+    let nameless = run(&["sessions", "list", "--db", ""], "");
+    assert!(nameless.code == 2 && nameless.err.contains("names no log"), "{}", nameless.err);
+}
+
 #[test]
 fn compactions_become_generations_and_sub_agents_children() {
     let place = Place::new();
@@ -161,7 +231,7 @@ fn sessions_are_forked_rewound_and_compared() {
     assert_eq!((fork.code, fork.out.as_str()), (0, "other\n"));
     assert_eq!(place.sessions(&["rewind", "talk", "--by", "2"]).out, "talk: 5 → 3 messages\n");
     assert_eq!(place.sessions(&["rewind", "talk", "--turns", "1"]).out, "talk: 3 → 2 messages\n");
-    assert_eq!(place.sessions(&["forward", "talk"]).out, "talk: 2 → 3 messages\n");
+    assert_eq!(place.sessions(&["forward", "talk", "--by", "1"]).out, "talk: 2 → 3 messages\n");
     let diff = place.json(&["diff", "talk", "other"]);
     assert_eq!((&diff["shared"], &diff["left"]["entries"][0]["position"]), (&2.into(), &3.into()));
     let table = place.sessions(&["diff", "talk", "other"]).out;
@@ -172,7 +242,7 @@ fn sessions_are_forked_rewound_and_compared() {
         "{\"role\":\"assistant\",\"content\":\"two\"}\n"
     );
     let refused = place.sessions(&["rewind", "talk", "--to", "9"]);
-    assert_eq!((refused.code, refused.err.contains("cannot go back that far")), (2, true));
+    assert_eq!((refused.code, refused.err.contains("no such place to go back to")), (2, true));
 }
 
 #[test]
@@ -234,7 +304,7 @@ fn messages_are_searched_in_any_language() {
     let place = Place::new();
     let file = place.file("a.json", &conversation("talk", &["请升级数据库", "done: see upgrade_index.rs", "thanks"]));
     place.sessions(&["import", &file]);
-    assert!(place.sessions(&["search", "数据库"]).out.starts_with("talk 1  user"));
+    assert!(place.sessions(&["search", "数据库"]).out.starts_with("talk       1  user"));
     assert!(place.sessions(&["search", "upgrade", "index"]).out.contains("upgrade_index.rs"));
     let nothing = place.sessions(&["search", "absent"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (1, "nothing found\n"));
@@ -252,7 +322,7 @@ fn bad_input_is_told_in_a_sentence() {
     let file = place.file("a.json", &conversation("talk", &["one"]));
     place.sessions(&["import", &file]);
     says(&["show", "nobody"], "there is no session \"nobody\"");
-    says(&["rewind", "talk", "--message", "zz"], "is no id of a message");
+    says(&["rewind", "talk", "--message", "zz"], "has no message zz");
     says(&["show", "talk", "--message", "7"], "has no message 7");
     let broken = place.file("broken.jsonl", "{\"waterline\":1}\n{\"message\":{}}\n");
     says(&["import", &broken], "line 2");
@@ -263,7 +333,7 @@ fn bad_input_is_told_in_a_sentence() {
     assert!(!unknown.err.contains("secret"), "{}", unknown.err);
     let foreign = place.file("notes.db", &"these are notes\n".repeat(400));
     let refused = run(&["sessions", "list", "--db", &foreign], "");
-    assert!(refused.code == 2 && refused.err.contains("is damaged"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains("is no log"), "{}", refused.err);
 }
 
 #[test]
@@ -271,7 +341,7 @@ fn a_damaged_log_fails_verification() {
     let place = Place::new();
     let file = place.file("a.json", &conversation("talk", &["an unmistakable sentence", "two"]));
     place.sessions(&["import", &file]);
-    assert_eq!(place.sessions(&["verify"]).out, "2 messages, 1 sessions and 0 artifacts are as they were stored\n");
+    assert_eq!(place.sessions(&["verify"]).out, "2 messages, 1 session, 0 artifacts: as they were stored\n");
     let mut bytes = std::fs::read(place.path("log.db")).unwrap();
     let at = bytes.windows(12).position(|window| window == b"unmistakable").unwrap();
     bytes[at] = b'U';

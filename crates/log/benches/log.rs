@@ -216,7 +216,8 @@ fn open_and_plan(folder: &Path) {
         let from = if fold.is_some() { 0 } else { generation.slots().len() };
         generation.freeze(&history, planned);
         let slots = generation.frozen(&history, from);
-        log.freeze("s", tip, Sent { head: generation.head(), past: history.past(), slots, fold }).unwrap();
+        let sent = Sent { cleared: 0, head: generation.head(), past: history.past(), slots, fold };
+        log.freeze(&log.session("s").unwrap(), sent).unwrap();
     }
     log.append("s", tip, vec![incoming(MESSAGES + 1)]).unwrap();
     drop(log);

@@ -96,13 +96,15 @@ CREATE TABLE generation (
 CREATE INDEX generation_branch ON generation (branch, position);
 CREATE INDEX generation_session ON generation (session);
 
--- The steps of a generation, a tree like the messages: what each step added to what is sent.
+-- The steps of a generation, a tree like the messages: what each call added to what is sent. Its messages are counted
+-- behind the first `cleared`.
 CREATE TABLE frozen (
   key {key},
   previous {int} REFERENCES frozen,
   generation {int} NOT NULL REFERENCES generation,
   branch {int} NOT NULL,
   position {int} NOT NULL,
+  cleared {int} NOT NULL,
   head {text} NOT NULL,
   packed {int} NOT NULL,
   slots {bytes} NOT NULL

@@ -5,9 +5,9 @@ use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::log::Log;
 use crate::session::{self, Session};
-use crate::store::{Connection, values};
-use crate::travel::{Kind, record};
-use crate::tree::{Path, Tip, grow};
+use crate::store::Connection;
+use crate::travel::{Kind, left, record};
+use crate::tree::{Path, Tip, grow, ids_behind, place};
 
 /// What appending gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,10 +64,10 @@ impl Log {
             let session = session::load(connection, &id)?;
             let grown = grow(connection, Tip::EMPTY, &incoming, now)?;
             let path = Path::of(connection, grown.tip)?;
-            if path.contains(session.tip) {
-                session::set_tip(connection, &session, grown.tip, session.frozen, now)?;
-            } else {
+            if !path.contains(session.tip) {
                 record(connection, &session, Kind::Resend, grown.tip, now)?;
+            } else if !session::advance(connection, &session, grown.tip, now)? {
+                return Err(connection.race());
             }
             Ok(Appended { session: session.id, tip: grown.tip, new: grown.new, ids: grown.ids })
         })
@@ -79,7 +79,7 @@ impl Log {
 pub enum Offered {
     /// It went on with what was new in it.
     Continued,
-    /// It had all of it.
+    /// It had all of it, now or on a way that it left.
     Known,
     /// It went another way, and stays where it is.
     Apart,
@@ -96,19 +96,31 @@ impl Log {
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let grown = grow(connection, Tip::EMPTY, &incoming, now)?;
-            let offered = if grown.tip == session.tip {
+            let offered = if has_been_at(connection, &session, grown.tip)? {
                 Offered::Known
             } else if Path::of(connection, grown.tip)?.contains(session.tip) {
-                session::set_tip(connection, &session, grown.tip, session.frozen, now)?;
+                if !session::advance(connection, &session, grown.tip, now)? {
+                    return Err(connection.race());
+                }
                 Offered::Continued
-            } else if Path::of(connection, session.tip)?.contains(grown.tip) {
-                Offered::Known
             } else {
                 Offered::Apart
             };
             Ok((offered, Appended { session: session.id, tip: grown.tip, new: grown.new, ids: grown.ids }))
         })
     }
+}
+
+/// Whether a session stands behind a place, or stood there once.
+fn has_been_at(connection: &mut dyn Connection, session: &Session, tip: Tip) -> Result<bool> {
+    let mut ways = vec![session.tip];
+    ways.extend(left(connection, &session.id)?);
+    for way in ways {
+        if Path::of(connection, way)?.contains(tip) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn append_at(
@@ -119,17 +131,30 @@ fn append_at(
     now: i64,
 ) -> Result<Appended> {
     if session.tip != at {
-        return Err(LogError::Conflict { session: session.id.clone(), position: session.tip.position });
+        return appended_before(connection, session, at, incoming)?.ok_or_else(|| conflict(session));
     }
     let grown = grow(connection, at, incoming, now)?;
-    match session::set_tip(connection, session, grown.tip, session.frozen, now) {
-        Err(LogError::Race { .. }) => {
-            let sql = "SELECT position FROM session WHERE id = $1";
-            let position = connection.row(sql, values![&session.id])?.map_or(0, |row| row.count(0));
-            Err(LogError::Conflict { session: session.id.clone(), position })
-        }
-        outcome => {
-            outcome.map(|()| Appended { session: session.id.clone(), tip: grown.tip, new: grown.new, ids: grown.ids })
-        }
+    if !session::advance(connection, session, grown.tip, now)? {
+        return Err(conflict(&session::load(connection, &session.id)?));
     }
+    Ok(Appended { session: session.id.clone(), tip: grown.tip, new: grown.new, ids: grown.ids })
+}
+
+fn conflict(session: &Session) -> LogError {
+    LogError::Conflict { session: session.id.clone(), position: session.tip.position }
+}
+
+/// Whether the session went on from `at` with just these messages: then whoever appends them did so before, and lost the
+/// answer.
+fn appended_before(
+    connection: &mut dyn Connection,
+    session: &Session,
+    at: Tip,
+    incoming: &[Incoming],
+) -> Result<Option<Appended>> {
+    let ids = ids_behind(connection, at, incoming)?;
+    let Some(&last) = ids.last() else { return Ok(None) };
+    let path = Path::of(connection, session.tip)?;
+    let there = place(connection, last)?.filter(|&tip| path.contains(tip) && path.contains(at));
+    Ok(there.map(|_| Appended { session: session.id.clone(), tip: session.tip, new: 0, ids }))
 }

@@ -28,9 +28,12 @@ impl Log {
         let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source };
         let mut beside = to.as_os_str().to_owned();
         beside.push(".part");
-        let file = std::fs::File::create(&beside).map_err(cannot)?;
+        let file = crate::store::private(Path::new(&beside)).map_err(cannot)?;
         let mut out = std::io::BufWriter::new(file);
-        let written = self.export(&[], &mut out).and_then(|()| out.flush().map_err(cannot));
+        let written = self.export(&[], &mut out).and_then(|done| match done.damaged.first() {
+            Some(text) => Err(LogError::Damaged { name: self.url().to_owned(), text: text.clone() }),
+            None => out.flush().map_err(cannot),
+        });
         let placed = written.and_then(|()| std::fs::rename(&beside, to).map_err(cannot));
         if placed.is_err() {
             // What is half written is of no use to anybody.

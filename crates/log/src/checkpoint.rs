@@ -17,7 +17,7 @@ use crate::tree::{Tip, id_at, place};
 pub const CHECKPOINTS: u64 = 50;
 
 /// A checkpoint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The session.
     pub thread_id: String,
@@ -62,7 +62,9 @@ impl Log {
                 checkpoint: stored(connection, session)?,
                 metadata: metadata.clone(),
             };
-            insert(connection, &made)?;
+            if !insert(connection, &made)? {
+                return Err(connection.race());
+            }
             let sql = "DELETE FROM checkpoint WHERE thread_id = $1 AND checkpoint_id <= $2";
             connection.run(sql, values![&id, format!("{:012}", number.saturating_sub(CHECKPOINTS))])?;
             Ok(made)
@@ -95,8 +97,7 @@ impl Log {
             };
             let tip = tip.ok_or_else(|| connection.damaged("the message of a checkpoint is missing"))?;
             record(connection, &session, Kind::Restore, tip, now)?;
-            let state = serde_json::to_string(&state).unwrap_or_default();
-            connection.run("UPDATE session SET state = $1 WHERE id = $2", values![state, &id])?;
+            connection.run("UPDATE session SET state = $1 WHERE id = $2", values![state.json(), &id])?;
             session::load(connection, &id)
         })
     }
@@ -115,14 +116,15 @@ fn stored(connection: &mut dyn Connection, session: Session) -> Result<Stored> {
     Ok(Stored { message, messages: session.tip.position, state: session.state })
 }
 
-pub(crate) fn insert(connection: &mut dyn Connection, made: &Checkpoint) -> Result<()> {
+/// Puts a checkpoint in; `false` when its id is taken.
+pub(crate) fn insert(connection: &mut dyn Connection, made: &Checkpoint) -> Result<bool> {
     let sql = format!(
         "INSERT INTO checkpoint ({COLUMNS}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (thread_id, checkpoint_id) DO NOTHING"
     );
     let checkpoint = serde_json::to_vec(&made.checkpoint).unwrap_or_default();
     let metadata = serde_json::to_vec(&made.metadata).unwrap_or_default();
     let parent = made.parent_checkpoint_id.as_ref();
-    connection.run(&sql, values![&made.thread_id, &made.checkpoint_id, parent, checkpoint, metadata]).map(drop)
+    Ok(connection.run(&sql, values![&made.thread_id, &made.checkpoint_id, parent, checkpoint, metadata])? == 1)
 }
 
 fn of(connection: &mut dyn Connection, mut row: Row) -> Result<Checkpoint> {

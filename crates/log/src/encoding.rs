@@ -54,7 +54,7 @@ impl Encoding {
 }
 
 /// The number that databases know a role by.
-pub(crate) const fn role_code(role: Role) -> i64 {
+pub(crate) const fn role_code(role: Role) -> u8 {
     match role {
         Role::System => 0,
         Role::User => 1,

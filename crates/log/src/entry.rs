@@ -8,8 +8,8 @@ use crate::encoding::{Encoding, role_of_code};
 use crate::error::Result;
 use crate::id::Id;
 use crate::packed::unpack;
-use crate::store::{Connection, Row};
-use crate::tree::hash;
+use crate::store::{Connection, Row, values};
+use crate::tree::{Run, hash};
 
 /// A stored message.
 #[derive(Clone, Debug)]
@@ -41,11 +41,11 @@ impl Entry {
         let damaged = |text: String| crate::error::LogError::Damaged { name: name.to_owned(), text };
         let position = row.count(1);
         let id = Id::stored(&row.bytes(0)).ok_or_else(|| damaged(format!("the id of message {position}")))?;
-        let encoding = Encoding::of_code(row.int(4));
+        let (role, encoding) = (role_of_code(row.int(3)), Encoding::of_code(row.int(4)));
         let bytes =
-            unpack(row.int(8), row.bytes(9), row.size(7)).filter(|bytes| hash(encoding, bytes) == row.bytes(10));
+            unpack(row.int(8), row.bytes(9), row.size(7)).filter(|bytes| hash(role, encoding, bytes) == row.bytes(10));
         let bytes = bytes.ok_or_else(|| damaged(format!("message {position}, {}", id.short())))?;
-        let (role, tokens, counter) = (role_of_code(row.int(3)), row.size(5), row.text(6));
+        let (tokens, counter) = (row.size(5), row.text(6));
         Ok(Self { id, position, role, encoding, bytes, tokens, counter, time: row.int(2) })
     }
 
@@ -74,17 +74,35 @@ impl Entry {
     }
 }
 
-/// Reads the entries of a run, in order.
+/// Reads the entries of a run, in order, up to one that cannot be read.
 pub(crate) fn each_of_run(
     connection: &mut dyn Connection,
-    run: crate::tree::Run,
+    run: Run,
     visit: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<()> {
+    attempt_each(connection, run, &mut |_, entry| visit(entry?))
+}
+
+/// Reads the entries of a run, in order; of one that cannot be read, what it is called and why.
+pub(crate) fn attempt_each(
+    connection: &mut dyn Connection,
+    run: Run,
+    visit: &mut dyn FnMut(Named, Result<Entry>) -> Result<()>,
 ) -> Result<()> {
     let sql = format!(
         "SELECT {COLUMNS} FROM message m JOIN content c ON c.key = m.content \
          WHERE m.branch = $1 AND m.position > $2 AND m.position <= $3 ORDER BY m.position"
     );
     let name = connection.name().to_owned();
-    connection
-        .each(&sql, crate::store::values![run.branch, run.after, run.upto], &mut |row| visit(Entry::of(&name, row)?))
+    connection.each(&sql, values![run.branch, run.after, run.upto], &mut |row| {
+        let named = Named { id: row.peek(0).and_then(Id::stored), position: row.count(1) };
+        visit(named, Entry::of(&name, row))
+    })
+}
+
+/// What is known of a message whose bytes may be damaged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named {
+    pub(crate) id: Option<Id>,
+    pub(crate) position: u64,
 }

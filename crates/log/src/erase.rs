@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::{LogError, Result};
 use crate::log::Log;
-use crate::session::{self, Filter};
+use crate::session::{self, Filter, Relation, Session};
 use crate::store::{Connection, values};
 
 /// Whom to forget.
@@ -36,6 +36,9 @@ pub struct Erased {
     pub steps: u64,
     /// Rows of other kinds, by the name of their table.
     pub rows: BTreeMap<&'static str, u64>,
+    /// Whether the database's files were cleaned too. Where somebody was reading, or the disk is full, what was deleted may
+    /// still lie in them, until [`Log::shrink`] comes through.
+    pub is_clean: bool,
 }
 
 /// Tables whose rows belong to one session, with the column that names it.
@@ -65,7 +68,7 @@ impl Log {
     /// When there is no such session.
     pub fn erase(&self, whom: &Whom) -> Result<Erased> {
         let owned = whom.clone();
-        let report = self.write_alone(move |connection| {
+        let mut report = self.write_alone(move |connection| {
             let sweep = Sweep::plan(connection, &owned)?;
             sweep.apply(connection)?;
             if let Whom::User(user) = &owned {
@@ -73,10 +76,16 @@ impl Log {
             }
             Ok(sweep.report)
         })?;
-        if !report.sessions.is_empty() {
-            self.store().shrink()?;
-        }
+        report.is_clean = self.shrink().is_ok();
         Ok(report)
+    }
+
+    /// Cleans the database's files of what was deleted, and gives back its room.
+    ///
+    /// # Errors
+    /// When somebody is reading, or the disk is full.
+    pub fn shrink(&self) -> Result<()> {
+        self.store().shrink()
     }
 }
 
@@ -109,18 +118,9 @@ impl Sweep {
                 all.iter().filter(|session| session.active < *time).map(|session| session.id.clone()).collect()
             }
         };
-        if let (Whom::User(user), true) = (whom, gone.is_empty()) {
-            return Err(LogError::Missing { what: "session of user", id: user.clone() });
-        }
-        // A sub-agent is nothing without the session it worked for.
-        let mut count = 0;
-        while count != gone.len() {
-            count = gone.len();
-            for session in all.iter().filter(|session| session.relation == session::Relation::SubAgent) {
-                if session.parent.as_ref().is_some_and(|parent| gone.contains(parent)) {
-                    gone.insert(session.id.clone());
-                }
-            }
+        match whom {
+            Whom::IdleSince(_) => keep_parents_of_living(&all, &mut gone),
+            Whom::Session(_) | Whom::User(_) => take_sub_agents(&all, &mut gone),
         }
         let mut sweep = Self { report: Erased::default(), cuts: Vec::new(), contents: Vec::new(), frozen: Vec::new() };
         let theirs = all.iter().filter(|session| gone.contains(&session.id));
@@ -130,6 +130,16 @@ impl Sweep {
         sweep.plan_messages(connection, &gone)?;
         sweep.plan_frozen(connection, &gone)?;
         sweep.plan_rows(connection)?;
+        if let Whom::User(user) = whom {
+            let settings = connection.number("SELECT COUNT(*) FROM preference WHERE user_id = $1", values![user])?;
+            if sweep.report.sessions.is_empty() && settings == 0 {
+                return Err(LogError::Missing { what: "user", id: user.clone() });
+            }
+            sweep
+                .report
+                .rows
+                .extend((settings > 0).then(|| ("preference", u64::try_from(settings).unwrap_or_default())));
+        }
         Ok(sweep)
     }
 
@@ -237,6 +247,29 @@ impl Sweep {
             connection.run(sql, values![key])?;
         }
         Ok(())
+    }
+}
+
+/// A sub-agent is nothing without the session it worked for.
+fn take_sub_agents(all: &[Session], gone: &mut HashSet<String>) {
+    let agents = || all.iter().filter(|session| session.relation == Relation::SubAgent);
+    let belongs =
+        |session: &Session, gone: &HashSet<String>| session.parent.as_ref().is_some_and(|id| gone.contains(id));
+    while let Some(agent) = agents().find(|agent| belongs(agent, gone) && !gone.contains(&agent.id)) {
+        gone.insert(agent.id.clone());
+    }
+}
+
+/// A session whose sub-agent is still at work is in use.
+fn keep_parents_of_living(all: &[Session], gone: &mut HashSet<String>) {
+    let agents = || all.iter().filter(|session| session.relation == Relation::SubAgent);
+    let needs = |gone: &HashSet<String>| {
+        agents()
+            .filter(|agent| !gone.contains(&agent.id))
+            .find_map(|agent| agent.parent.clone().filter(|id| gone.contains(id)))
+    };
+    while let Some(parent) = needs(gone) {
+        gone.remove(&parent);
     }
 }
 

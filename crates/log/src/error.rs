@@ -19,8 +19,8 @@ pub enum LogError {
         /// What the database said.
         text: String,
     },
-    /// The file is a database of some other program.
-    #[error("{name} is a database of another program; give the name of a new file, and `import` what it holds")]
+    /// The file is a database of some other program, or something else.
+    #[error("{name} is no log of this program; give the name of a new file, and `import` what this one holds")]
     Foreign {
         /// The file.
         name: String,
@@ -43,7 +43,7 @@ pub enum LogError {
     },
     /// There is no room left.
     #[error(
-        "no room left on the disk of {name}; nothing was written, and everything stored is still there: free some space and try again"
+        "no room left on the disk of {name}; this was not written, and everything stored before is still there: free some space and try again"
     )]
     Full {
         /// The file or server.

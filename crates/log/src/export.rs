@@ -1,14 +1,14 @@
 //! Sessions as lines of JSON: complete, and with the same ids wherever they are imported.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
-use crate::checkpoint::Checkpoint;
 use crate::entry::each_of_run;
 use crate::error::{LogError, Result};
-use crate::frozen::{self, Sent};
+use crate::frozen::{self, Fold, Stored};
+use crate::id::Id;
 use crate::line::{
-    ArtifactLine, Bytes, CheckpointLine, FoldLine, GenerationLine, Line, MessageLine, SentLine, SessionLine,
+    ArtifactLine, Bytes, GenerationLine, JobLine, Line, MessageLine, PreferenceLine, SentLine, SessionLine,
     SummaryLine, UsageLine, VERSION,
 };
 use crate::log::Log;
@@ -16,20 +16,40 @@ use crate::session::{self, Filter, Session};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Run, Tip, id_at};
 
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Sessions.
+    pub sessions: u64,
+    /// Messages, each once.
+    pub messages: u64,
+    /// What could not be read and is left out, each in a sentence.
+    pub damaged: Vec<String>,
+}
+
 impl Log {
-    /// Writes sessions, or all of them where none is named, as lines of JSON. What several of them share is written once.
+    /// Writes sessions, or everything where none is named, as lines of JSON. What several of them share is written once.
+    /// Of a session with a damaged message, what comes before it is written.
     ///
     /// # Errors
-    /// When a session is not there, a message is damaged, or `out` takes nothing more.
-    pub fn export(&self, sessions: &[String], out: &mut dyn Write) -> Result<()> {
+    /// When a session is not there, or `out` takes nothing more.
+    pub fn export(&self, sessions: &[String], out: &mut dyn Write) -> Result<Exported> {
         self.read(|connection| {
-            let sessions = match sessions {
-                [] => session::list(connection, &Filter::default())?,
-                named => named.iter().map(|id| session::load(connection, id)).collect::<Result<_>>()?,
+            let all = sessions.is_empty();
+            let sessions = if all {
+                session::list(connection, &Filter::default())?
+            } else {
+                sessions.iter().map(|id| session::load(connection, id)).collect::<Result<_>>()?
             };
-            let mut export = Export { connection, out, written: HashMap::new() };
+            let mut export = Export { connection, out, written: HashMap::new(), done: Exported::default() };
             export.line(&Line::Waterline(VERSION))?;
-            sessions.iter().try_for_each(|session| export.session(session))
+            sessions.iter().try_for_each(|session| export.session(session))?;
+            if all {
+                export.preferences()?;
+            }
+            export.line(&Line::End(sessions.len() as u64))?;
+            export.done.sessions = sessions.len() as u64;
+            Ok(export.done)
         })
     }
 }
@@ -39,6 +59,7 @@ struct Export<'a> {
     out: &'a mut dyn Write,
     /// Of each branch, how far its messages have been written.
     written: HashMap<i64, u64>,
+    done: Exported,
 }
 
 impl Export<'_> {
@@ -50,13 +71,13 @@ impl Export<'_> {
         let left =
             self.tips("SELECT from_branch, from_position FROM move WHERE session = $1 ORDER BY number", &session.id)?;
         let cuts = self.tips("SELECT branch, position FROM cut WHERE session = $1 ORDER BY position", &session.id)?;
-        let steps = frozen::steps(self.connection, session.frozen)?;
-        for &tip in [session.tip].iter().chain(&left) {
-            self.messages(tip)?;
+        let tip = self.messages(&session.id, session.tip)?;
+        for &tip in &left {
+            self.messages(&session.id, tip)?;
         }
         let line = SessionLine {
             id: session.id.clone(),
-            tip: self.name(session.tip)?,
+            tip: self.name(tip)?,
             title: session.title.clone(),
             user: session.user.clone(),
             parent: session.parent.clone(),
@@ -73,14 +94,13 @@ impl Export<'_> {
             left: self.names(&left)?,
         };
         self.line(&Line::Session(Box::new(line)))?;
-        for (tip, step) in steps {
-            self.step(session, tip, step)?;
-        }
-        self.generations(session)?;
+        let sent = self.sent(session)?;
+        self.generations(session, &sent)?;
         self.summaries(session)?;
         self.checkpoints(session)?;
-        self.calls(session)?;
-        self.artifacts(session)
+        self.usage(session)?;
+        self.artifacts(session)?;
+        self.jobs(session)
     }
 
     fn tips(&mut self, sql: &str, session: &str) -> Result<Vec<Tip>> {
@@ -88,8 +108,10 @@ impl Export<'_> {
         Ok(rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) }).collect())
     }
 
+    /// The id of the message at a place, if that message has been written.
     fn name(&mut self, tip: Tip) -> Result<Option<String>> {
-        Ok(id_at(self.connection, tip)?.map(|id| id.to_string()))
+        let is_written = self.written.get(&tip.branch).is_some_and(|&upto| tip.position <= upto);
+        Ok(if is_written { id_at(self.connection, tip)?.map(|id| id.to_string()) } else { None })
     }
 
     fn names(&mut self, tips: &[Tip]) -> Result<Vec<String>> {
@@ -97,66 +119,97 @@ impl Export<'_> {
         Ok(names.into_iter().flatten().collect())
     }
 
-    fn messages(&mut self, tip: Tip) -> Result<()> {
+    /// Writes the messages that lead to a place, as far as they have not been written, and gives the last one that could be.
+    fn messages(&mut self, session: &str, tip: Tip) -> Result<Tip> {
         let path = Path::of(self.connection, tip)?;
         for run in path.runs(0).collect::<Vec<_>>() {
             let done = self.written.get(&run.branch).copied().unwrap_or(run.after);
             if done >= run.upto {
                 continue;
             }
-            let before =
-                if done > run.after { Some(Tip { branch: run.branch, position: done }) } else { path.at(run.after) };
-            let mut parent = before.map(|tip| id_at(self.connection, tip)).transpose()?.flatten();
-            let rest = Run { after: done, ..run };
-            let out = &mut *self.out;
-            each_of_run(self.connection, rest, &mut |entry| {
-                let line = MessageLine {
-                    id: entry.id.to_string(),
-                    parent: parent.map(|id| id.to_string()),
-                    role: entry.role,
-                    encoding: entry.encoding.name().to_owned(),
-                    bytes: Bytes::of(entry.bytes),
-                    tokens: entry.tokens,
-                    counter: entry.counter,
-                    time: entry.time,
-                };
-                parent = Some(entry.id);
-                write_line(out, &Line::Message(Box::new(line)))
-            })?;
-            self.written.insert(run.branch, run.upto);
+            let parent = match path.at(done) {
+                Some(before) => id_at(self.connection, before)?,
+                None => None,
+            };
+            let (upto, outcome) = self.run(Run { after: done, ..run }, parent);
+            self.written.insert(run.branch, upto);
+            self.done.messages += upto - done;
+            match outcome {
+                Ok(()) => {}
+                Err(LogError::Damaged { text, .. }) => {
+                    self.done.damaged.push(format!("session {session}, behind message {upto}: {text}"));
+                    return Ok(path.at(upto).unwrap_or(Tip::EMPTY));
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(())
+        Ok(tip)
     }
 
-    fn step(&mut self, session: &Session, tip: Tip, step: Sent) -> Result<()> {
-        let fold = step.fold.map(|fold| FoldLine {
-            reason: fold.reason,
-            tokens_before: fold.tokens_before,
-            tokens_after: fold.tokens_after,
-            cost_before: fold.cost_before,
-            cost_after: fold.cost_after,
+    /// Writes the messages of a run and says how far it came.
+    fn run(&mut self, run: Run, mut parent: Option<Id>) -> (u64, Result<()>) {
+        let mut upto = run.after;
+        let out = &mut *self.out;
+        let outcome = each_of_run(self.connection, run, &mut |entry| {
+            let line = MessageLine {
+                id: entry.id.to_string(),
+                parent: parent.map(|id| id.to_string()),
+                role: entry.role,
+                encoding: entry.encoding.name().to_owned(),
+                bytes: Bytes::of(entry.bytes),
+                tokens: entry.tokens,
+                counter: entry.counter,
+                time: entry.time,
+            };
+            write_line(out, &Line::Message(Box::new(line)))?;
+            parent = Some(entry.id);
+            upto = entry.position;
+            Ok(())
         });
-        let at = self.name(tip)?;
-        let (head, past, slots) = (step.head, step.past, step.slots);
-        self.line(&Line::Sent(Box::new(SentLine { session: session.id.clone(), at, head, past, slots, fold })))
+        (upto, outcome)
     }
 
-    /// The folds that have no steps: another program made them.
-    fn generations(&mut self, session: &Session) -> Result<()> {
-        let sql = "SELECT branch, position, number, created, reason, tokens_before, tokens_after, cost_before, cost_after \
-                   FROM generation g WHERE session = $1 AND NOT EXISTS (SELECT 1 FROM frozen f WHERE f.generation = g.key) \
-                   ORDER BY key";
+    /// Writes what was sent, and gives the generations that it belongs to.
+    fn sent(&mut self, session: &Session) -> Result<HashSet<i64>> {
+        let mut generations = HashSet::new();
+        for Stored { tip, generation, time, sent } in frozen::steps(self.connection, session.frozen)? {
+            let at = self.name(tip)?;
+            if at.is_none() && tip != Tip::EMPTY {
+                break;
+            }
+            generations.insert(generation);
+            self.line(&Line::Sent(Box::new(SentLine {
+                session: session.id.clone(),
+                at,
+                cleared: sent.cleared,
+                head: sent.head,
+                past: sent.past,
+                slots: sent.slots,
+                fold: sent.fold,
+                time,
+            })))?;
+        }
+        Ok(generations)
+    }
+
+    /// The folds that are not among what was sent: another program made them, or they were taken back.
+    fn generations(&mut self, session: &Session, sent: &HashSet<i64>) -> Result<()> {
+        let sql = "SELECT branch, position, number, created, reason, tokens_before, tokens_after, cost_before, cost_after, key \
+                   FROM generation WHERE session = $1 AND number > 0 ORDER BY key";
         for mut row in self.connection.rows(sql, values![&session.id])? {
             let at = self.name(Tip { branch: row.int(0), position: row.count(1) })?;
-            let fold = FoldLine {
+            if sent.contains(&row.int(9)) || at.is_none() {
+                continue;
+            }
+            let fold = Fold {
                 reason: row.text(4),
                 tokens_before: row.size(5),
                 tokens_after: row.size(6),
                 cost_before: row.maybe_int(7),
                 cost_after: row.maybe_int(8),
             };
-            let (number, time) = (row.count(2), row.int(3));
-            self.line(&Line::Generation(GenerationLine { session: session.id.clone(), at, number, time, fold }))?;
+            let (session, number, time) = (session.id.clone(), row.count(2), row.int(3));
+            self.line(&Line::Generation(Box::new(GenerationLine { session, at, number, time, fold })))?;
         }
         Ok(())
     }
@@ -171,7 +224,7 @@ impl Export<'_> {
                 version: row.count(0),
                 start: row.count(1),
                 until,
-                target: crate::id::Id::stored(&row.bytes(4)).map(|id| id.to_string()),
+                target: Id::stored(&row.bytes(4)).map(|id| id.to_string()),
                 generation: row.maybe_int(5).and_then(|number| u64::try_from(number).ok()),
                 text: row.text(6),
                 tokens: row.size(7),
@@ -183,50 +236,54 @@ impl Export<'_> {
     }
 
     fn checkpoints(&mut self, session: &Session) -> Result<()> {
-        for made in crate::checkpoint::of_session(self.connection, &session.id)? {
-            let Checkpoint { thread_id, checkpoint_id, parent_checkpoint_id, checkpoint, metadata } = made;
-            let line = CheckpointLine { thread_id, checkpoint_id, parent_checkpoint_id, checkpoint, metadata };
-            self.line(&Line::Checkpoint(Box::new(line)))?;
-        }
-        Ok(())
+        let made = crate::checkpoint::of_session(self.connection, &session.id)?;
+        made.into_iter().try_for_each(|made| self.line(&Line::Checkpoint(Box::new(made))))
     }
 
-    fn calls(&mut self, session: &Session) -> Result<()> {
-        let calls = crate::usage::of_session(self.connection, &session.id)?;
-        for (at, call) in calls.into_iter().enumerate() {
-            self.line(&Line::Usage(Box::new(UsageLine {
-                session: session.id.clone(),
-                number: at as u64 + 1,
-                position: call.position,
-                model: call.model,
-                input: call.input,
-                cache_read: call.cache_read,
-                cache_write: call.cache_write,
-                output: call.output,
-                price: call.price,
-                latency: call.latency,
-                time: call.time,
-            })))?;
-        }
-        Ok(())
+    fn usage(&mut self, session: &Session) -> Result<()> {
+        let usage = crate::usage::of_session(self.connection, &session.id)?;
+        usage.into_iter().zip(1..).try_for_each(|(usage, number)| {
+            self.line(&Line::Usage(Box::new(UsageLine { session: session.id.clone(), number, usage })))
+        })
     }
 
     fn artifacts(&mut self, session: &Session) -> Result<()> {
-        let damaged = self.connection.damaged("an artifact");
         let out = &mut *self.out;
-        let mut whole = true;
+        let damaged = &mut self.done.damaged;
         let sql = "SELECT a.media, a.preview, a.created, a.packed, a.bytes, a.size FROM artifact_use u \
                    JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 ORDER BY a.created, a.hash";
         self.connection.each(sql, values![&session.id], &mut |mut row| {
-            let Some(bytes) = crate::packed::unpack(row.int(3), row.bytes(4), row.size(5)) else {
-                whole = false;
-                return Ok(());
-            };
             let (media, preview, time) = (row.text(0), row.text(1), row.int(2));
-            let line = ArtifactLine { session: session.id.clone(), media, preview, time, bytes: Bytes::of(bytes) };
-            write_line(out, &Line::Artifact(line))
-        })?;
-        if whole { Ok(()) } else { Err(damaged) }
+            match crate::packed::unpack(row.int(3), row.bytes(4), row.size(5)) {
+                Some(bytes) => {
+                    let (session, bytes) = (session.id.clone(), Bytes::of(bytes));
+                    write_line(out, &Line::Artifact(Box::new(ArtifactLine { session, media, preview, time, bytes })))
+                }
+                None => {
+                    damaged.push(format!("session {}: an artifact of {media}", session.id));
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    fn jobs(&mut self, session: &Session) -> Result<()> {
+        let sql = "SELECT kind, payload FROM job WHERE session = $1 AND state <> 'failed' ORDER BY key";
+        for mut row in self.connection.rows(sql, values![&session.id])? {
+            let (kind, payload) = (row.text(0), row.text(1));
+            self.line(&Line::Job(Box::new(JobLine { kind, session: Some(session.id.clone()), payload })))?;
+        }
+        Ok(())
+    }
+
+    fn preferences(&mut self) -> Result<()> {
+        for mut row in
+            self.connection.rows("SELECT user_id, name, value FROM preference ORDER BY user_id, name", &[])?
+        {
+            let (user, name, value) = (row.text(0), row.text(1), row.text(2));
+            self.line(&Line::Preference(PreferenceLine { user, name, value }))?;
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::frozen;
 use crate::log::Log;
 use crate::session::{self, Relation, Session};
 use crate::store::{Connection, values};
+use crate::travel::add_cut;
 use crate::tree::{Path, Tip};
 
 impl Log {
@@ -15,6 +16,7 @@ impl Log {
     /// When the session has no such place, or the id is taken.
     pub fn fork(&self, session: &str, position: Option<u64>, id: Option<String>) -> Result<Session> {
         let (from, now) = (session.to_owned(), self.now());
+        id.as_deref().map_or(Ok(()), session::check_id)?;
         self.write(move |connection| {
             let session = session::load(connection, &from)?;
             let path = Path::of(connection, session.tip)?;
@@ -59,9 +61,9 @@ fn copy_cuts(connection: &mut dyn Connection, session: &Session, fork: &Session)
     let path = Path::of(connection, fork.tip)?;
     let cuts = connection.rows("SELECT branch, position, created FROM cut WHERE session = $1", values![&session.id])?;
     for cut in cuts {
-        if path.contains(Tip { branch: cut.int(0), position: cut.count(1) }) {
-            let sql = "INSERT INTO cut (session, branch, position, created) VALUES ($1, $2, $3, $4)";
-            connection.run(sql, values![&fork.id, cut.int(0), cut.int(1), cut.int(2)])?;
+        let at = Tip { branch: cut.int(0), position: cut.count(1) };
+        if path.contains(at) {
+            add_cut(connection, &fork.id, at, cut.int(2))?;
         }
     }
     Ok(())

@@ -10,12 +10,14 @@ use crate::log::Log;
 use crate::packed::{pack, unpack};
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
-use crate::travel::{Kind, record_with};
+use crate::travel::{Kind, cleared, record_with};
 use crate::tree::{Path, Tip};
 
-/// One step of a generation, as it is stored.
+/// What one call sent, as it is stored.
 #[derive(Clone, Debug)]
 pub struct Sent {
+    /// How many messages at the beginning were left out, because the session had been cleared.
+    pub cleared: u64,
     /// The figures after it.
     pub head: Head,
     /// What of the history need not be loaded to go on from it.
@@ -27,7 +29,7 @@ pub struct Sent {
 }
 
 /// What a fold did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
     /// Why.
     pub reason: String,
@@ -36,8 +38,10 @@ pub struct Fold {
     /// Tokens after it.
     pub tokens_after: usize,
     /// What the next call would have cost without it, in millionths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_before: Option<i64>,
     /// What it costs with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_after: Option<i64>,
 }
 
@@ -74,19 +78,24 @@ struct Noted {
 }
 
 impl Log {
-    /// Stores what a call sent: a step of the session's generation, or with a fold the first step of a new one.
+    /// Stores what a call sent: a step of the session's generation, or with a fold the first step of a new one. Gives the
+    /// session as it is then.
     ///
     /// # Errors
-    /// When the session is no longer at `at`.
-    pub fn freeze(&self, session: &str, at: Tip, step: Sent) -> Result<()> {
-        let (id, now) = (session.to_owned(), self.now());
+    /// [`LogError::Conflict`] when the session is no longer as it was when the call was planned: it moved on, somebody else
+    /// sent something, or it was cleared.
+    pub fn freeze(&self, planned: &Session, sent: Sent) -> Result<Session> {
+        let (planned, now) = (planned.clone(), self.now());
         self.write(move |connection| {
-            let session = session::load(connection, &id)?;
-            if session.tip != at {
-                return Err(LogError::Conflict { session: id.clone(), position: session.tip.position });
+            let now_there = session::load(connection, &planned.id)?;
+            let key = add(connection, &planned, planned.tip, &sent, now)?;
+            let as_planned = cleared(connection, &now_there)? == sent.cleared
+                && session::put(connection, &planned, planned.tip, Some(key), now)?;
+            if as_planned {
+                session::load(connection, &planned.id)
+            } else {
+                Err(LogError::Conflict { session: planned.id.clone(), position: now_there.tip.position })
             }
-            let key = add(connection, &session, at, &step, now)?;
-            session::set_tip(connection, &session, at, Some(key), now)
         })
     }
 
@@ -97,7 +106,8 @@ impl Log {
     pub fn thaw(&self, session: &str) -> Result<Option<Frozen>> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
-            session.frozen.map(|key| thaw(connection, key)).transpose()
+            let cleared = cleared(connection, &session)?;
+            current(connection, &session, cleared)
         })
     }
 
@@ -154,10 +164,15 @@ impl Log {
             let sql = "SELECT key, number, position, branch, reason, tokens_before, tokens_after, cost_before, cost_after, created \
                        FROM generation WHERE number > 0 AND (session = $1 OR key IN (\
                          WITH RECURSIVE chain (previous, generation) AS (\
-                           SELECT previous, generation FROM frozen WHERE key = $2 \
+                           SELECT previous, generation FROM frozen WHERE key = CAST($2 AS BIGINT) \
                            UNION ALL SELECT f.previous, f.generation FROM chain c JOIN frozen f ON f.key = c.previous) \
                          SELECT generation FROM chain)) ORDER BY key";
-            let rows = connection.rows(sql, values![&session.id, session.frozen])?;
+            let mut rows = connection.rows(sql, values![&session.id, session.frozen])?;
+            for id in session::forked_from(connection, &session)?.iter().skip(1) {
+                rows.extend(connection.rows(sql, values![id, None::<i64>])?);
+            }
+            rows.sort_by_key(|row| row.int(0));
+            rows.dedup_by_key(|row| row.int(0));
             let of = |mut row: Row| {
                 let tip = Tip { branch: row.int(3), position: row.count(2) };
                 let fold = Fold {
@@ -205,20 +220,22 @@ pub(crate) fn note(
     Ok(is_new)
 }
 
-/// Where a step ends, and the number of its generation.
-pub(crate) fn step_at(connection: &mut dyn Connection, key: i64) -> Result<(Tip, u64)> {
-    let sql = "SELECT f.branch, f.position, g.number FROM frozen f JOIN generation g ON g.key = f.generation WHERE f.key = $1";
-    let row = connection.row(sql, values![key])?;
-    Ok(row.map_or((Tip::EMPTY, 0), |row| (Tip { branch: row.int(0), position: row.count(1) }, row.count(2))))
+/// A step as it lies in the log.
+pub(crate) struct Stored {
+    pub(crate) tip: Tip,
+    pub(crate) generation: i64,
+    /// When its generation began.
+    pub(crate) time: i64,
+    pub(crate) sent: Sent,
 }
 
 /// All steps that led to one, oldest first.
-pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result<Vec<(Tip, Sent)>> {
+pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result<Vec<Stored>> {
     let sql = "WITH RECURSIVE chain (key, previous) AS (\
                  SELECT key, previous FROM frozen WHERE key = $1 \
                  UNION ALL SELECT f.key, f.previous FROM chain c JOIN frozen f ON f.key = c.previous) \
                SELECT f.head, f.packed, f.slots, f.branch, f.position, f.generation, g.reason, g.tokens_before, \
-               g.tokens_after, g.cost_before, g.cost_after, g.number FROM chain c JOIN frozen f ON f.key = c.key \
+               g.tokens_after, g.cost_before, g.cost_after, g.number, f.cleared, g.created FROM chain c JOIN frozen f ON f.key = c.key \
                JOIN generation g ON g.key = f.generation ORDER BY f.key";
     let mut steps = Vec::new();
     let mut generation = None;
@@ -233,7 +250,8 @@ pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result
             cost_after: row.maybe_int(10),
         });
         let tip = Tip { branch: row.int(3), position: row.count(4) };
-        steps.push((tip, Sent { head: noted.head, past: noted.past, slots, fold }));
+        let sent = Sent { cleared: row.count(12), head: noted.head, past: noted.past, slots, fold };
+        steps.push(Stored { tip, generation: row.int(5), time: row.int(13), sent });
     }
     Ok(steps)
 }
@@ -277,9 +295,10 @@ fn insert(
     let (packed, bytes) = pack(&slots);
     // The size stands before the bytes: unpacking needs it.
     let packed = if packed == 0 { 0 } else { i64::try_from(slots.len()).unwrap_or(i64::MAX) };
-    let sql = "INSERT INTO frozen (previous, generation, branch, position, head, packed, slots) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING key";
-    connection.number(sql, values![previous, generation, at.branch, at.position, head, packed, bytes.into_owned()])
+    let sql = "INSERT INTO frozen (previous, generation, branch, position, cleared, head, packed, slots) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING key";
+    let values = values![previous, generation, at.branch, at.position, step.cleared, head, packed, bytes.into_owned()];
+    connection.number(sql, values)
 }
 
 fn generation_of(connection: &mut dyn Connection, key: i64) -> Result<i64> {
@@ -296,7 +315,18 @@ fn chain(connection: &mut dyn Connection, key: i64) -> Result<Vec<i64>> {
     Ok(connection.rows(sql, values![key])?.iter().map(|row| row.int(0)).collect())
 }
 
-pub(crate) fn thaw(connection: &mut dyn Connection, key: i64) -> Result<Frozen> {
+/// What a session sent last; nothing where that was counted from another mark than the one that holds.
+pub(crate) fn current(connection: &mut dyn Connection, session: &Session, cleared: u64) -> Result<Option<Frozen>> {
+    let Some(key) = session.frozen else { return Ok(None) };
+    let start = connection.row("SELECT cleared FROM frozen WHERE key = $1", values![key])?;
+    match start {
+        Some(row) if row.count(0) == cleared => thaw(connection, key).map(Some),
+        Some(_) => Ok(None),
+        None => Err(connection.damaged(format!("what session {} sent", session.id))),
+    }
+}
+
+fn thaw(connection: &mut dyn Connection, key: i64) -> Result<Frozen> {
     let sql = "WITH RECURSIVE chain (key, previous, generation) AS (\
                  SELECT key, previous, generation FROM frozen WHERE key = $1 \
                  UNION ALL SELECT f.key, f.previous, f.generation FROM chain c \

@@ -4,8 +4,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use waterline::message::Role;
+
 use crate::canonical::canonical;
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, role_code};
 use crate::error::LogError;
 
 /// The id of a message.
@@ -15,10 +17,11 @@ pub struct Id([u8; 32]);
 impl Id {
     /// The id of a message behind `parent`; `None` for the first of a conversation.
     #[must_use]
-    pub fn of(parent: Option<Self>, encoding: Encoding, bytes: &[u8]) -> Self {
+    pub fn of(parent: Option<Self>, role: Role, encoding: Encoding, bytes: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("waterline message 1");
         hasher.update(&parent.map_or([0; 32], |parent| parent.0));
-        hasher.update(&[encoding.code()]);
+        // The role too: a system prompt that stands beside the list may have the very bytes of a user's message.
+        hasher.update(&[encoding.code(), role_code(role)]);
         hasher.update(&canonical(bytes));
         Self(*hasher.finalize().as_bytes())
     }

@@ -1,6 +1,7 @@
 //! Taking in what [`Log::export`] wrote. Importing the same twice adds nothing; a line that was changed is refused, since
 //! its message no longer has the id it says.
 
+use std::collections::HashMap;
 use std::io::BufRead;
 use std::sync::Arc;
 
@@ -11,13 +12,14 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::encoding::Encoding;
 use crate::entry::Entry;
 use crate::error::{LogError, Result};
-use crate::frozen::{self, Fold, Sent};
+use crate::frozen::{self, Sent};
 use crate::id::Id;
 use crate::incoming::Incoming;
-use crate::line::{FoldLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, VERSION};
+use crate::line::{JobLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, UsageLine, VERSION};
 use crate::log::Log;
 use crate::session::{self, Relation, Session};
 use crate::store::{Connection, values};
+use crate::travel::{add_cut, left};
 use crate::tree::{Path, Tip, grow, place};
 use crate::words::searchable;
 
@@ -36,82 +38,109 @@ pub struct Imported {
     pub sessions: u64,
     /// Sessions that were there and went on.
     pub continued: u64,
-    /// Sessions that have gone another way here; what was imported is in the log, and they stay where they are.
-    pub kept: Vec<String>,
+    /// Sessions that have gone another way here, and stay: what was imported became a fork.
+    pub forked: Vec<String>,
 }
 
 /// Reads the JSON of a wire: what can be searched of a message is in there.
 pub type Parse = fn(Arc<String>, Wire, Role) -> Option<Message>;
 
+/// The sessions of an import, by the ids that its lines name.
+type Homes = HashMap<String, Home>;
+
+/// Where the lines of a session belong.
+#[derive(Clone, Debug)]
+struct Home {
+    id: String,
+    /// Messages beyond this are new: so is what the lines say about them. A session that had everything takes nothing.
+    known: Option<u64>,
+}
+
 impl Log {
     /// Takes in lines that [`Log::export`] wrote. `progress` hears how many bytes were read.
     ///
     /// # Errors
-    /// When a line cannot be read, or a message does not have the id it says. What was taken in before stays; importing
-    /// again goes on from there.
+    /// When a line cannot be read, a message does not have the id it says, or the end is missing. What was taken in before
+    /// stays; importing again goes on from there.
     pub fn import(&self, mut from: impl BufRead, parse: Parse, mut progress: impl FnMut(u64)) -> Result<Imported> {
         let mut imported = Imported::default();
+        let mut homes = Homes::new();
         let mut batch: Vec<(usize, Line)> = Vec::new();
-        let (mut read, mut size, mut text) = (0, 0, Vec::new());
-        for number in 1.. {
+        let (mut read, mut size, mut lines, mut text) = (0, 0, 0, Vec::new());
+        let mut ended = false;
+        loop {
             text.clear();
             let length = from.read_until(b'\n', &mut text)?;
             if length == 0 {
                 break;
             }
-            (read, size) = (read + length as u64, size + length);
+            (read, size, lines) = (read + length as u64, size + length, lines + 1);
             if text.trim_ascii().is_empty() {
                 continue;
             }
-            let line = serde_json::from_slice(&text);
-            let line = line
-                .map_err(|error| LogError::Line { line: number, text: format!("not a line of an export: {error}") })?;
-            check_first(number, &line)?;
-            batch.push((number, line));
+            let line = serde_json::from_slice(&text)
+                .map_err(|error| refused(lines, format!("not a line of an export: {error}")))?;
+            check_first(lines, &line)?;
+            ended = matches!(line, Line::End(_));
+            batch.push((lines, line));
             if batch.len() >= LINES || size >= BYTES {
-                self.take(std::mem::take(&mut batch), parse, &mut imported)?;
+                homes = self.take(std::mem::take(&mut batch), parse, homes, &mut imported)?;
                 size = 0;
                 progress(read);
             }
         }
-        self.take(batch, parse, &mut imported)?;
+        self.take(batch, parse, homes, &mut imported)?;
         progress(read);
-        Ok(imported)
+        if ended || lines == 0 {
+            return Ok(imported);
+        }
+        Err(refused(lines, "the export ends here and was cut off; what came before is stored".to_owned()))
     }
 
-    fn take(&self, batch: Vec<(usize, Line)>, parse: Parse, imported: &mut Imported) -> Result<()> {
+    fn take(&self, batch: Vec<(usize, Line)>, parse: Parse, homes: Homes, imported: &mut Imported) -> Result<Homes> {
         let now = self.now();
-        let added = self.write(move |connection| {
-            let mut import = Import { connection, parse, now, added: Imported::default(), chain: Chain::default() };
+        let (added, homes) = self.write(move |connection| {
+            let (added, chain, homes) = (Imported::default(), Chain::default(), homes.clone());
+            let mut import = Import { connection, parse, now, added, chain, homes };
             for (number, line) in &batch {
-                let outcome = import.line(line.clone());
-                outcome.map_err(|error| match error {
-                    LogError::Refused(text) => LogError::Line { line: *number, text },
-                    LogError::NoId { .. } | LogError::Missing { .. } | LogError::NoSession { .. } => {
-                        LogError::Line { line: *number, text: error.to_string() }
-                    }
-                    other => other,
-                })?;
+                import.line(line.clone()).map_err(|error| at_line(*number, error))?;
             }
-            import.flush()?;
-            Ok(import.added)
+            let last = batch.last().map_or(0, |(number, _)| *number);
+            import.flush().map_err(|error| at_line(last, error))?;
+            Ok((import.added, import.homes))
         })?;
         imported.messages += added.messages;
         imported.sessions += added.sessions;
         imported.continued += added.continued;
-        imported.kept.extend(added.kept);
-        Ok(())
+        imported.forked.extend(added.forked);
+        Ok(homes)
+    }
+}
+
+fn refused(line: usize, text: String) -> LogError {
+    LogError::Line { line, text }
+}
+
+/// What is wrong with what a line says is said with its number; what is wrong with the log is not.
+fn at_line(number: usize, error: LogError) -> LogError {
+    match error {
+        LogError::Refused(text) => refused(number, text),
+        LogError::NoId { .. } | LogError::Missing { .. } | LogError::NoSession { .. } => {
+            refused(number, error.to_string())
+        }
+        other => other,
     }
 }
 
 fn check_first(number: usize, line: &Line) -> Result<()> {
-    let text = match (number, line) {
-        (1, Line::Waterline(VERSION)) => return Ok(()),
-        (1, Line::Waterline(newer)) => format!("an export of version {newer}; this program knows {VERSION}"),
-        (1, _) => "not an export: its first line does not say so".to_owned(),
-        _ => return Ok(()),
-    };
-    Err(LogError::Line { line: number, text })
+    match (number, line) {
+        (1, Line::Waterline(VERSION)) => Ok(()),
+        (1, Line::Waterline(newer)) => {
+            Err(refused(1, format!("an export of version {newer}; this program knows {VERSION}")))
+        }
+        (1, _) => Err(refused(1, "not an export: its first line does not say so".to_owned())),
+        _ => Ok(()),
+    }
 }
 
 /// Messages that follow each other, waiting to be put in together.
@@ -119,7 +148,7 @@ fn check_first(number: usize, line: &Line) -> Result<()> {
 struct Chain {
     parent: Option<Id>,
     last: Option<Id>,
-    incoming: Vec<Incoming>,
+    messages: Vec<Incoming>,
 }
 
 struct Import<'a> {
@@ -128,6 +157,7 @@ struct Import<'a> {
     now: i64,
     added: Imported,
     chain: Chain,
+    homes: Homes,
 }
 
 impl Import<'_> {
@@ -137,45 +167,32 @@ impl Import<'_> {
         }
         self.flush()?;
         match line {
-            Line::Waterline(_) | Line::Message(_) => Ok(()),
+            Line::Waterline(_) | Line::Message(_) | Line::End(_) => Ok(()),
             Line::Session(line) => self.session(*line),
-            Line::Sent(line) => self.step(*line),
+            Line::Sent(line) => self.sent(*line),
             Line::Generation(line) => {
                 let at = self.find(line.at.as_deref())?;
-                frozen::note(self.connection, &line.session, at, line.number, &fold_of(line.fold), line.time).map(drop)
+                match self.home(&line.session, at.position)? {
+                    Some(id) => frozen::note(self.connection, &id, at, line.number, &line.fold, line.time).map(drop),
+                    None => Ok(()),
+                }
             }
             Line::Summary(line) => self.summary(*line),
-            Line::Checkpoint(line) => {
-                let (thread_id, checkpoint_id) = (line.thread_id, line.checkpoint_id);
-                let (parent_checkpoint_id, checkpoint, metadata) =
-                    (line.parent_checkpoint_id, line.checkpoint, line.metadata);
-                let made = Checkpoint { thread_id, checkpoint_id, parent_checkpoint_id, checkpoint, metadata };
-                checkpoint::insert(self.connection, &made)
-            }
-            Line::Usage(line) => {
-                let sql = "INSERT INTO usage (session, number, position, model, input, cache_read, cache_write, output, price, \
-                           latency, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
-                           ON CONFLICT (session, number) DO NOTHING";
-                let values = values![
-                    &line.session,
-                    line.number,
-                    line.position,
-                    &line.model,
-                    line.input,
-                    line.cache_read,
-                    line.cache_write,
-                    line.output,
-                    line.price,
-                    line.latency,
-                    line.time
-                ];
-                self.connection.run(sql, values).map(drop)
-            }
+            Line::Checkpoint(line) => self.checkpoint(*line),
+            Line::Usage(line) => self.usage(*line),
             Line::Artifact(line) => {
                 let bytes = line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
                 let (media, preview, size) = (line.media, line.preview, bytes.len() as u64);
                 let made = Artifact { hash: String::new(), media, preview, size, time: line.time };
-                artifact::put(self.connection, &line.session, &made, &bytes)
+                let id = self.id_of(&line.session)?;
+                artifact::put(self.connection, &id, &made, &bytes)
+            }
+            Line::Job(line) => self.job(*line),
+            Line::Preference(line) => {
+                // What is set here stays as it is.
+                let sql = "INSERT INTO preference (user_id, name, value) VALUES ($1, $2, $3) \
+                           ON CONFLICT (user_id, name) DO NOTHING";
+                self.connection.run(sql, values![&line.user, &line.name, &line.value]).map(drop)
             }
         }
     }
@@ -183,33 +200,33 @@ impl Import<'_> {
     fn message(&mut self, line: MessageLine) -> Result<()> {
         let id: Id = line.id.parse()?;
         let parent = line.parent.as_deref().map(str::parse::<Id>).transpose()?;
-        if self.chain.incoming.is_empty() || self.chain.last != parent {
+        if self.chain.messages.is_empty() || self.chain.last != parent {
             self.flush()?;
             self.chain.parent = parent;
         }
         let encoding = Encoding::named(&line.encoding)
             .ok_or_else(|| LogError::Refused(format!("{:?} is no encoding", line.encoding)))?;
         let bytes = line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
-        if Id::of(parent, encoding, &bytes) != id {
+        if Id::of(parent, line.role, encoding, &bytes) != id {
             return Err(LogError::Refused(format!("message {} was changed: it no longer has its id", id.short())));
         }
         let (role, tokens, counter, time) = (line.role, line.tokens, line.counter, line.time);
         let entry = Entry { id, position: 0, role, encoding, bytes, tokens, counter, time };
         let text = searchable(&entry.message(self.parse));
         let Entry { bytes, counter, .. } = entry;
-        self.chain.incoming.push(Incoming { role, encoding, bytes, tokens, counter, text, time: Some(time) });
+        self.chain.messages.push(Incoming { role, encoding, bytes, tokens, counter, text, time: Some(time) });
         self.chain.last = Some(id);
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
         let chain = std::mem::take(&mut self.chain);
-        if chain.incoming.is_empty() {
+        if chain.messages.is_empty() {
             return Ok(());
         }
         let parent = chain.parent.map(|id| id.to_string());
         let tip = self.find(parent.as_deref())?;
-        self.added.messages += grow(self.connection, tip, &chain.incoming, self.now)?.new as u64;
+        self.added.messages += grow(self.connection, tip, &chain.messages, self.now)?.new as u64;
         Ok(())
     }
 
@@ -220,9 +237,23 @@ impl Import<'_> {
         tip.ok_or_else(|| LogError::Missing { what: "message", id: id.to_owned() })
     }
 
+    /// The session that a line belongs to.
+    fn id_of(&self, session: &str) -> Result<String> {
+        let home = self.homes.get(session).map(|home| home.id.clone());
+        home.ok_or_else(|| LogError::NoSession { id: session.to_owned() })
+    }
+
+    /// The session that a line belongs to, if what it says about a place is new there.
+    fn home(&self, session: &str, position: u64) -> Result<Option<String>> {
+        let id = self.id_of(session)?;
+        let known = self.homes.get(session).and_then(|home| home.known);
+        Ok(known.is_some_and(|known| position > known || known == 0).then_some(id))
+    }
+
     fn session(&mut self, line: SessionLine) -> Result<()> {
-        let tip = self.find(line.tip.as_deref())?;
-        let made = Session {
+        session::check_id(&line.id)?;
+        let (named, tip) = (line.id.clone(), self.find(line.tip.as_deref())?);
+        let mut made = Session {
             title: line.title,
             user: line.user,
             parent: line.parent,
@@ -238,36 +269,53 @@ impl Import<'_> {
             active: line.active,
             ..Session::new(line.id)
         };
-        if session::insert(self.connection, &made)? {
-            self.added.sessions += 1;
-        } else {
-            self.go_on(&made, tip)?;
-        }
-        for cut in line.cuts {
-            let cut = self.find(Some(&cut))?;
-            let sql = "INSERT INTO cut (session, branch, position, created) VALUES ($1, $2, $3, $4) \
-                       ON CONFLICT (session, branch, position) DO NOTHING";
-            self.connection.run(sql, values![&made.id, cut.branch, cut.position, self.now])?;
-        }
-        for left in line.left {
-            self.left(&made.id, &left, tip)?;
+        let known = self.settle(&mut made)?;
+        self.homes.insert(named, Home { id: made.id.clone(), known });
+        if known.is_some() {
+            for cut in line.cuts {
+                let cut = self.find(Some(&cut))?;
+                add_cut(self.connection, &made.id, cut, self.now)?;
+            }
+            for left in line.left {
+                self.left(&made.id, &left, tip)?;
+            }
         }
         Ok(())
     }
 
-    /// The session is there: it goes on, unless it went another way.
-    fn go_on(&mut self, made: &Session, tip: Tip) -> Result<()> {
+    /// Makes the session, or lets the one that is there go on; where that went another way, a fork of it is made. Gives the
+    /// number of messages that were known; nothing where all were.
+    fn settle(&mut self, made: &mut Session) -> Result<Option<u64>> {
+        if session::insert(self.connection, made)? {
+            self.added.sessions += 1;
+            return Ok(Some(0));
+        }
         let known = session::load(self.connection, &made.id)?;
-        if known.tip == tip {
-            return Ok(());
+        let mut ways = vec![known.tip];
+        ways.extend(left(self.connection, &known.id)?);
+        for way in ways {
+            if Path::of(self.connection, way)?.contains(made.tip) {
+                return Ok(None);
+            }
         }
-        if Path::of(self.connection, tip)?.contains(known.tip) {
-            session::set_tip(self.connection, &known, tip, known.frozen, made.active)?;
+        if Path::of(self.connection, made.tip)?.contains(known.tip) {
+            if !session::put(self.connection, &known, made.tip, known.frozen, made.active)? {
+                return Err(self.connection.race());
+            }
+            let sql = "UPDATE session SET title = $1, state = $2 WHERE id = $3";
+            self.connection.run(sql, values![&made.title, made.state.json(), &made.id])?;
             self.added.continued += 1;
-        } else if !Path::of(self.connection, known.tip)?.contains(tip) {
-            self.added.kept.push(made.id.clone());
+            return Ok(Some(known.tip.position));
         }
-        Ok(())
+        let end = crate::tree::id_at(self.connection, made.tip)?.map(|id| id.short()).unwrap_or_default();
+        made.parent = Some(known.id.clone());
+        made.relation = Relation::Fork;
+        made.id = format!("{}-{end}", known.id);
+        if !session::insert(self.connection, made)? {
+            return Ok(None);
+        }
+        self.added.forked.push(known.id);
+        Ok(Some(0))
     }
 
     /// A way that the session left, unless it is known.
@@ -283,29 +331,27 @@ impl Import<'_> {
         self.connection.run(sql, values).map(drop)
     }
 
-    /// A step is put behind the newest one, unless the session has one that covers as much.
-    fn step(&mut self, line: SentLine) -> Result<()> {
+    fn sent(&mut self, line: SentLine) -> Result<()> {
         let at = self.find(line.at.as_deref())?;
-        let session = session::load(self.connection, &line.session)?;
-        let newest = frozen::newest_on(self.connection, session.frozen, session.tip)?;
-        let known = newest.map(|key| frozen::step_at(self.connection, key)).transpose()?;
-        if known.is_some_and(|(tip, number)| tip.position >= at.position && number >= line.head.number) {
-            return Ok(());
+        let Some(id) = self.home(&line.session, at.position)? else { return Ok(()) };
+        let session = session::load(self.connection, &id)?;
+        if !Path::of(self.connection, session.tip)?.contains(at) {
+            return Err(LogError::Refused(format!("what session {id} sent is not on its way")));
         }
-        let step = Sent { head: line.head, past: line.past, slots: line.slots, fold: line.fold.map(fold_of) };
-        let key = frozen::add(self.connection, &session, at, &step, self.now)?;
-        let sql = "UPDATE session SET frozen = $1 WHERE id = $2";
-        self.connection.run(sql, values![key, &session.id]).map(drop)
+        let SentLine { cleared, head, past, slots, fold, time, .. } = line;
+        let key = frozen::add(self.connection, &session, at, &Sent { cleared, head, past, slots, fold }, time)?;
+        self.connection.run("UPDATE session SET frozen = $1 WHERE id = $2", values![key, &id]).map(drop)
     }
 
     fn summary(&mut self, line: SummaryLine) -> Result<()> {
         let until = self.find(Some(&line.until))?;
+        let Some(id) = self.home(&line.session, until.position)? else { return Ok(()) };
         let target = line.target.as_deref().map(str::parse::<Id>).transpose()?;
         let sql = "INSERT INTO summary (session, version, start, branch, position, target, generation, text, tokens, \
                    original_tokens, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
                    ON CONFLICT (session, version) DO NOTHING";
         let values = values![
-            &line.session,
+            &id,
             line.version,
             line.start,
             until.branch,
@@ -319,14 +365,24 @@ impl Import<'_> {
         ];
         self.connection.run(sql, values).map(drop)
     }
-}
 
-fn fold_of(line: FoldLine) -> Fold {
-    Fold {
-        reason: line.reason,
-        tokens_before: line.tokens_before,
-        tokens_after: line.tokens_after,
-        cost_before: line.cost_before,
-        cost_after: line.cost_after,
+    fn checkpoint(&mut self, line: Checkpoint) -> Result<()> {
+        let Some(thread_id) = self.home(&line.thread_id, line.checkpoint.messages)? else { return Ok(()) };
+        checkpoint::insert(self.connection, &Checkpoint { thread_id, ..line }).map(drop)
+    }
+
+    fn usage(&mut self, line: UsageLine) -> Result<()> {
+        let Some(id) = self.home(&line.session, line.usage.position)? else { return Ok(()) };
+        crate::usage::insert_as(self.connection, &id, line.number, &line.usage).map(drop)
+    }
+
+    fn job(&mut self, line: JobLine) -> Result<()> {
+        let Some(session) = &line.session else { return Ok(()) };
+        let id = self.id_of(session)?;
+        let is_new = self.homes.get(session).is_some_and(|home| home.known == Some(0));
+        if is_new {
+            crate::job::insert(self.connection, &line.kind, Some(&id), &line.payload, self.now)?;
+        }
+        Ok(())
     }
 }

@@ -40,7 +40,7 @@ impl Incoming {
             encoding,
             bytes,
             tokens: counter.message(message),
-            counter: counter.method().to_string(),
+            counter: counter.name(),
             text: searchable(message),
             time: None,
         }
@@ -50,7 +50,7 @@ impl Incoming {
     #[must_use]
     pub fn unread(role: Role, bytes: Vec<u8>, counter: &Counter) -> Self {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (tokens, counter) = (counter.text(&text), counter.method().to_string());
+        let (tokens, counter) = (counter.text(&text), counter.name());
         Self { role, encoding: Encoding::Bytes, bytes, tokens, counter, text, time: None }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{LogError, Result};
 use crate::log::Log;
-use crate::store::{Row, values};
+use crate::store::{Connection, Row, values};
 
 /// How often a job is tried.
 pub const ATTEMPTS: u64 = 5;
@@ -46,14 +46,13 @@ impl Log {
     /// Adds a job.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// When there is no such session.
     pub fn add_job(&self, kind: &str, session: Option<&str>, payload: &str) -> Result<i64> {
         let (kind, session, payload, now) =
             (kind.to_owned(), session.map(str::to_owned), payload.to_owned(), self.now());
         self.write(move |connection| {
-            let sql = "INSERT INTO job (kind, session, payload, state, attempts, most, due, created) \
-                       VALUES ($1, $2, $3, 'waiting', 0, $4, $5, $5) RETURNING key";
-            connection.number(sql, values![&kind, session.as_ref(), &payload, ATTEMPTS, now])
+            session.as_ref().map_or(Ok(()), |id| crate::session::load(connection, id).map(drop))?;
+            insert(connection, &kind, session.as_deref(), &payload, now)
         })
     }
 
@@ -123,6 +122,18 @@ impl Log {
             Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
         })
     }
+}
+
+pub(crate) fn insert(
+    connection: &mut dyn Connection,
+    kind: &str,
+    session: Option<&str>,
+    payload: &str,
+    now: i64,
+) -> Result<i64> {
+    let sql = "INSERT INTO job (kind, session, payload, state, attempts, most, due, created) \
+               VALUES ($1, $2, $3, 'waiting', 0, $4, $5, $5) RETURNING key";
+    connection.number(sql, values![kind, session, payload, ATTEMPTS, now])
 }
 
 fn of(mut row: Row) -> Job {

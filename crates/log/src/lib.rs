@@ -48,6 +48,7 @@ pub use encoding::Encoding;
 pub use entry::Entry;
 pub use erase::{Erased, Whom};
 pub use error::{LogError, Result};
+pub use export::Exported;
 pub use frozen::{Fold, Frozen, Generation, Sent};
 pub use id::Id;
 pub use import::{Imported, Parse};

@@ -10,7 +10,10 @@ use waterline::history::Past;
 use waterline::message::Role;
 use waterline::plan::{FrozenSlot, Head};
 
+use crate::checkpoint::Checkpoint;
+use crate::frozen::Fold;
 use crate::state::State;
+use crate::usage::Usage;
 
 /// The version of the lines.
 pub(crate) const VERSION: u32 = 1;
@@ -22,11 +25,15 @@ pub(crate) enum Line {
     Message(Box<MessageLine>),
     Session(Box<SessionLine>),
     Sent(Box<SentLine>),
-    Generation(GenerationLine),
+    Generation(Box<GenerationLine>),
     Summary(Box<SummaryLine>),
-    Checkpoint(Box<CheckpointLine>),
+    Checkpoint(Box<Checkpoint>),
     Usage(Box<UsageLine>),
-    Artifact(ArtifactLine),
+    Artifact(Box<ArtifactLine>),
+    Job(Box<JobLine>),
+    Preference(PreferenceLine),
+    /// The last line, with the number of sessions: what has none was cut off.
+    End(u64),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -100,25 +107,17 @@ pub(crate) struct SessionLine {
 pub(crate) struct SentLine {
     pub(crate) session: String,
     pub(crate) at: Option<String>,
+    #[serde(default)]
+    pub(crate) cleared: u64,
     pub(crate) head: Head,
     pub(crate) past: Past,
     pub(crate) slots: Vec<FrozenSlot>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) fold: Option<FoldLine>,
+    pub(crate) fold: Option<Fold>,
+    pub(crate) time: i64,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct FoldLine {
-    pub(crate) reason: String,
-    pub(crate) tokens_before: usize,
-    pub(crate) tokens_after: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cost_before: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cost_after: Option<i64>,
-}
-
-/// A fold of which nothing more is known: the program that made it noted only that it did.
+/// A fold of which only this is known: another program made it, or it was taken back.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct GenerationLine {
     pub(crate) session: String,
@@ -126,7 +125,7 @@ pub(crate) struct GenerationLine {
     pub(crate) number: u64,
     pub(crate) time: i64,
     #[serde(flatten)]
-    pub(crate) fold: FoldLine,
+    pub(crate) fold: Fold,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -146,27 +145,11 @@ pub(crate) struct SummaryLine {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct CheckpointLine {
-    pub(crate) thread_id: String,
-    pub(crate) checkpoint_id: String,
-    pub(crate) parent_checkpoint_id: Option<String>,
-    pub(crate) checkpoint: crate::checkpoint::Stored,
-    pub(crate) metadata: serde_json::Value,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct UsageLine {
     pub(crate) session: String,
     pub(crate) number: u64,
-    pub(crate) position: u64,
-    pub(crate) model: String,
-    pub(crate) input: u64,
-    pub(crate) cache_read: u64,
-    pub(crate) cache_write: u64,
-    pub(crate) output: u64,
-    pub(crate) price: Option<i64>,
-    pub(crate) latency: Option<i64>,
-    pub(crate) time: i64,
+    #[serde(flatten)]
+    pub(crate) usage: Usage,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -177,4 +160,18 @@ pub(crate) struct ArtifactLine {
     pub(crate) time: i64,
     #[serde(flatten)]
     pub(crate) bytes: Bytes,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct JobLine {
+    pub(crate) kind: String,
+    pub(crate) session: Option<String>,
+    pub(crate) payload: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PreferenceLine {
+    pub(crate) user: String,
+    pub(crate) name: String,
+    pub(crate) value: String,
 }

@@ -33,13 +33,12 @@ fn system_clock() -> i64 {
 #[derive(Clone)]
 pub struct Log {
     store: Arc<dyn Store>,
-    url: String,
     clock: fn() -> i64,
 }
 
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Log({})", self.url)
+        write!(f, "Log({})", self.url())
     }
 }
 
@@ -58,13 +57,13 @@ impl Log {
     /// As [`Log::open`].
     pub fn open_with(url: &str, options: &Options) -> Result<Self> {
         let store = store::open(url, options.wait)?;
-        Ok(Self { store: store.into(), url: store::without_password(url), clock: options.clock })
+        Ok(Self { store: store.into(), clock: options.clock })
     }
 
     /// Its address, without a password.
     #[must_use]
     pub fn url(&self) -> &str {
-        &self.url
+        self.store.name()
     }
 
     /// The time by its clock: milliseconds since 1970.
@@ -122,6 +121,6 @@ impl Log {
     }
 
     fn nothing(&self) -> LogError {
-        LogError::Database { name: self.url.clone(), text: "the work was not done".to_owned() }
+        LogError::Database { name: self.url().to_owned(), text: "the work was not done".to_owned() }
     }
 }

@@ -16,7 +16,7 @@ use crate::log::Log;
 use crate::read::each;
 use crate::session::{self, Session};
 use crate::store::Connection;
-use crate::travel::{newest_cut, turns_back};
+use crate::travel::{cleared, turns_back};
 use crate::tree::{Path, Tip};
 
 /// A session, ready for its next call.
@@ -28,6 +28,8 @@ pub struct Resumed {
     pub generation: Generation,
     /// The messages since, behind what was sent; the whole history where nothing was sent.
     pub history: History,
+    /// How many messages at the beginning are left out, because the session was cleared.
+    pub cleared: u64,
 }
 
 /// How many turns are shown again to somebody who comes back, where at most so many are kept in a context: a sixth of
@@ -46,8 +48,8 @@ impl Log {
     pub fn resume(&self, session: &str, counter: &Counter, parse: Parse) -> Result<Resumed> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
-            let cleared = newest_cut(connection, &session)?.map_or(0, |cut| cut.position);
-            let frozen = session.frozen.map(|key| frozen::thaw(connection, key)).transpose()?;
+            let cleared = cleared(connection, &session)?;
+            let frozen = frozen::current(connection, &session, cleared)?;
             let reader = Reader { tip: session.tip, cleared, parse };
             let (generation, mut history) = match frozen {
                 Some(frozen) => reader.behind(connection, frozen, counter)?,
@@ -55,7 +57,7 @@ impl Log {
             };
             let after = cleared + history.len() as u64;
             load(connection, &mut history, session.tip, after, parse)?;
-            Ok(Resumed { session, generation, history })
+            Ok(Resumed { session, generation, history, cleared })
         })
     }
 
@@ -66,7 +68,7 @@ impl Log {
     pub fn history(&self, session: &str, counter: &Counter, parse: Parse) -> Result<History> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
-            let cleared = newest_cut(connection, &session)?.map_or(0, |cut| cut.position);
+            let cleared = cleared(connection, &session)?;
             let mut history = History::new(*counter);
             load(connection, &mut history, session.tip, cleared, parse)?;
             Ok(history)
@@ -80,7 +82,10 @@ impl Log {
     pub fn recent_turns(&self, session: &str, turns: u64, parse: Parse) -> Result<Vec<Message>> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
-            let cleared = newest_cut(connection, &session)?.map_or(0, |cut| cut.position);
+            let cleared = cleared(connection, &session)?;
+            if turns == 0 {
+                return Ok(Vec::new());
+            }
             let path = Path::of(connection, session.tip)?;
             let start = turns_back(connection, &path, turns)?.unwrap_or(0).max(cleared);
             let mut shown: Vec<Message> = Vec::new();
@@ -95,10 +100,10 @@ impl Log {
 
 /// Appends the messages behind a place. Tokens that were counted when a message came need not be counted again.
 fn load(connection: &mut dyn Connection, history: &mut History, tip: Tip, after: u64, parse: Parse) -> Result<()> {
-    let method = history.counter().method().to_string();
+    let name = history.counter().name();
     each(connection, tip, after..tip.position, &mut |entry| {
         let message = entry.message(parse);
-        if entry.counter == method {
+        if entry.counter == name {
             history.append_counted(message, entry.tokens);
         } else {
             history.append(message);

@@ -46,9 +46,8 @@ impl Log {
             if hits.is_empty() && words.len() > 1 {
                 hits = find(connection, question, &words, false, path.as_ref())?;
             }
-            hits.sort_by(|a, b| {
-                b.score.cmp(&a.score).then(b.entry.time.cmp(&a.entry.time)).then(b.entry.id.cmp(&a.entry.id))
-            });
+            // The best first; of equals the newest.
+            hits.sort_by_key(|hit| std::cmp::Reverse((hit.score, hit.entry.time, hit.entry.position, hit.entry.id)));
             hits.truncate(limit);
             if path.is_none() {
                 for hit in &mut hits {
@@ -106,12 +105,12 @@ fn score(bytes: &[u8], question: &str, words: &[(String, bool)]) -> u32 {
     phrase + u32::try_from(each).unwrap_or(u32::MAX / 2)
 }
 
-/// A session whose way leads through a message: the one used last.
+/// A session whose way leads through a message: the first one, before its forks.
 fn owner(connection: &mut dyn Connection, hit: &Hit) -> Result<Option<String>> {
     let sql = "WITH RECURSIVE below (key, at) AS (\
                  SELECT branch, position FROM message WHERE id = $1 \
                  UNION ALL SELECT b.key, b.fork FROM below JOIN branch b ON b.parent = below.key AND b.fork >= below.at) \
                SELECT s.id FROM below JOIN session s ON s.branch = below.key AND s.position >= below.at \
-               ORDER BY s.active DESC, s.id LIMIT 1";
+               ORDER BY CASE s.relation WHEN 'main' THEN 0 ELSE 1 END, s.created, s.id LIMIT 1";
     Ok(connection.row(sql, values![hit.entry.id])?.map(|mut row| row.text(0)))
 }

@@ -114,9 +114,13 @@ impl Session {
         Self::new(uuid::Uuid::new_v4().simple().to_string())
     }
 
-    pub(crate) fn of(mut row: Row) -> Self {
-        Self {
-            id: row.text(0),
+    pub(crate) fn of(name: &str, mut row: Row) -> Result<Self> {
+        let damaged = |what: &str, id: &str| LogError::Damaged {
+            name: name.to_owned(),
+            text: format!("the {what} of session {id}"),
+        };
+        let (id, overrides, state) = (row.text(0), row.text(12), row.text(13));
+        Ok(Self {
             tip: Tip { branch: row.int(1), position: row.count(2) },
             frozen: row.maybe_int(3),
             title: row.text(4),
@@ -127,11 +131,12 @@ impl Session {
             parent_context: row.maybe_text(9),
             model: row.maybe_text(10),
             policy: row.maybe_text(11),
-            overrides: serde_json::from_str(&row.text(12)).unwrap_or_default(),
-            state: serde_json::from_str(&row.text(13)).unwrap_or_default(),
+            overrides: serde_json::from_str(&overrides).map_err(|_| damaged("settings", &id))?,
+            state: serde_json::from_str(&state).map_err(|_| damaged("state", &id))?,
             created: row.int(14),
             active: row.int(15),
-        }
+            id,
+        })
     }
 
     fn overrides_json(&self) -> String {
@@ -139,7 +144,7 @@ impl Session {
     }
 
     fn state_json(&self) -> String {
-        serde_json::to_string(&self.state).unwrap_or_default()
+        self.state.json()
     }
 }
 
@@ -159,8 +164,23 @@ pub struct Filter {
 
 pub(crate) fn load(connection: &mut dyn Connection, id: &str) -> Result<Session> {
     let sql = format!("SELECT {COLUMNS} FROM session WHERE id = $1");
-    let row = connection.row(&sql, values![id])?;
-    row.map(Session::of).ok_or_else(|| LogError::NoSession { id: id.to_owned() })
+    let row = connection.row(&sql, values![id])?.ok_or_else(|| LogError::NoSession { id: id.to_owned() })?;
+    Session::of(connection.name(), row)
+}
+
+/// A session and those it was forked from, nearest first.
+pub(crate) fn forked_from(connection: &mut dyn Connection, session: &Session) -> Result<Vec<String>> {
+    let mut ids = vec![session.id.clone()];
+    let mut next = session.clone();
+    while let Some(parent) = next.parent.clone().filter(|id| next.relation == Relation::Fork && !ids.contains(id)) {
+        match load(connection, &parent) {
+            Ok(found) => next = found,
+            Err(LogError::NoSession { .. }) => break,
+            Err(error) => return Err(error),
+        }
+        ids.push(parent);
+    }
+    Ok(ids)
 }
 
 pub(crate) fn list(connection: &mut dyn Connection, filter: &Filter) -> Result<Vec<Session>> {
@@ -170,7 +190,18 @@ pub(crate) fn list(connection: &mut dyn Connection, filter: &Filter) -> Result<V
          ORDER BY active DESC, id"
     );
     let values = values![filter.user.as_deref(), filter.parent.as_deref(), filter.idle_since].to_vec();
-    Ok(connection.rows(&sql, &values)?.into_iter().map(Session::of).collect())
+    let rows = connection.rows(&sql, &values)?;
+    rows.into_iter().map(|row| Session::of(connection.name(), row)).collect()
+}
+
+/// Whether an id can be written on a command line and a screen.
+pub(crate) fn check_id(id: &str) -> Result<()> {
+    if id.trim().is_empty() || id.len() > 400 || id.chars().any(char::is_control) {
+        let shown: String = id.chars().take(40).collect();
+        let text = format!("{shown:?} is no id of a session: one to 400 bytes, no control characters");
+        return Err(LogError::Refused(text));
+    }
+    Ok(())
 }
 
 /// Puts a session in; `false` when its id is taken.
@@ -200,33 +231,41 @@ pub(crate) fn insert(connection: &mut dyn Connection, session: &Session) -> Resu
     Ok(connection.run(&sql, values)? == 1)
 }
 
-/// Moves a tip, if it is where it is thought to be.
-pub(crate) fn set_tip(
+/// Moves a tip forward, if it is where it is thought to be; what was sent stays what it is, whoever changes that meanwhile.
+/// Says whether it was there.
+pub(crate) fn advance(connection: &mut dyn Connection, session: &Session, tip: Tip, now: i64) -> Result<bool> {
+    let sql =
+        "UPDATE session SET branch = $1, position = $2, active = $3 WHERE id = $4 AND branch = $5 AND position = $6";
+    let (from, id) = (session.tip, &session.id);
+    Ok(connection.run(sql, values![tip.branch, tip.position, now, id, from.branch, from.position])? == 1)
+}
+
+/// Moves a tip and what was sent, if both are what they are thought to be.
+pub(crate) fn put(
     connection: &mut dyn Connection,
     session: &Session,
     tip: Tip,
     frozen: Option<i64>,
     now: i64,
-) -> Result<()> {
+) -> Result<bool> {
     let sql = "UPDATE session SET branch = $1, position = $2, frozen = $3, active = $4 \
-               WHERE id = $5 AND branch = $6 AND position = $7";
+               WHERE id = $5 AND branch = $6 AND position = $7 AND frozen IS NOT DISTINCT FROM CAST($8 AS BIGINT)";
     let (from, id) = (session.tip, &session.id);
-    let moved = connection.run(sql, values![tip.branch, tip.position, frozen, now, id, from.branch, from.position])?;
-    if moved == 1 { Ok(()) } else { Err(connection.race()) }
+    let values = values![tip.branch, tip.position, frozen, now, id, from.branch, from.position, session.frozen];
+    Ok(connection.run(sql, values)? == 1)
 }
 
 impl Log {
-    /// Makes a session. Its times are set here.
+    /// Makes a session, used now; made now too, unless it says when.
     ///
     /// # Errors
-    /// When a session of its id is there already.
+    /// When a session of its id is there already, or the id is none.
     pub fn create(&self, session: Session) -> Result<Session> {
         let now = self.now();
-        if session.id.is_empty() {
-            return Err(LogError::Refused("a session needs an id".to_owned()));
-        }
+        check_id(&session.id)?;
         self.write(move |connection| {
-            let session = Session { created: now, active: now, ..session.clone() };
+            let created = if session.created == 0 { now } else { session.created };
+            let session = Session { created, active: now, ..session.clone() };
             let made = insert(connection, &session)?;
             if made { Ok(session) } else { Err(LogError::Exists { id: session.id }) }
         })
@@ -264,12 +303,10 @@ impl Log {
             if let Ok(exact) = load(connection, prefix) {
                 return Ok(exact);
             }
-            let escaped = prefix.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-            let sql = "SELECT id FROM session WHERE id LIKE $1 ESCAPE '\\' ORDER BY active DESC, id LIMIT 6";
-            let rows = connection.rows(sql, values![format!("{escaped}%")])?;
+            let sql = "SELECT id FROM session WHERE LENGTH($1) > 0 AND SUBSTR(id, 1, LENGTH($1)) = $1 \
+                       ORDER BY active DESC, id LIMIT 6";
+            let rows = connection.rows(sql, values![prefix])?;
             let mut matches: Vec<String> = rows.into_iter().map(|mut row| row.text(0)).collect();
-            // LIKE takes capitals for small letters, in one of the databases.
-            matches.retain(|id| id.starts_with(prefix));
             match matches.as_slice() {
                 [id] => load(connection, id),
                 [] => Err(LogError::NoSession { id: prefix.to_owned() }),

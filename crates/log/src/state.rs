@@ -73,6 +73,21 @@ pub struct State {
     pub other: Map<String, Value>,
 }
 
+impl State {
+    /// The state as it is stored. What somebody else keeps under the name of a field of ours does not stand there twice.
+    pub(crate) fn json(&self) -> String {
+        let own = Self { other: Map::new(), ..self.clone() };
+        let mut fields = match serde_json::to_value(own) {
+            Ok(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        };
+        for (name, value) in &self.other {
+            fields.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        Value::Object(fields).to_string()
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 const fn is_zero(number: &u64) -> bool {
     *number == 0

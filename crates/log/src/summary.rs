@@ -5,7 +5,7 @@ use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::log::Log;
 use crate::session::{self};
-use crate::store::{Row, values};
+use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip, place};
 
 /// How many versions of a session's summary are kept.
@@ -83,7 +83,7 @@ impl Log {
         })
     }
 
-    /// The newest summary that holds where the session stands: what it covers is still said, and so is what it was made for.
+    /// The newest summary that holds where the session stands, its own or one of a session it was forked from: what it covers is still said, and so is what it was made for.
     ///
     /// # Errors
     /// When there is no such session.
@@ -91,15 +91,8 @@ impl Log {
         self.read(|connection| {
             let session = session::load(connection, session)?;
             let path = Path::of(connection, session.tip)?;
-            let sql = format!("SELECT {COLUMNS} FROM summary WHERE session = $1 ORDER BY version DESC");
-            for row in connection.rows(&sql, values![&session.id])? {
-                let tip = Tip { branch: row.int(9), position: row.count(2) };
-                let summary = of(row);
-                let target = match summary.target {
-                    Some(target) => place(connection, target)?.is_some_and(|target| path.contains(target)),
-                    None => true,
-                };
-                if path.contains(tip) && target {
+            for id in session::forked_from(connection, &session)? {
+                if let Some(summary) = newest(connection, &id, &path)? {
                     return Ok(Some(summary));
                 }
             }
@@ -118,6 +111,23 @@ impl Log {
             Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
         })
     }
+}
+
+/// The newest version that holds on a way.
+fn newest(connection: &mut dyn Connection, session: &str, path: &Path) -> Result<Option<Summary>> {
+    let sql = format!("SELECT {COLUMNS} FROM summary WHERE session = $1 ORDER BY version DESC");
+    for row in connection.rows(&sql, values![session])? {
+        let tip = Tip { branch: row.int(9), position: row.count(2) };
+        let summary = of(row);
+        let target = match summary.target {
+            Some(target) => place(connection, target)?.is_some_and(|target| path.contains(target)),
+            None => true,
+        };
+        if path.contains(tip) && target {
+            return Ok(Some(summary));
+        }
+    }
+    Ok(None)
 }
 
 const COLUMNS: &str = "version, start, position, target, generation, text, tokens, original_tokens, created, branch";

@@ -59,10 +59,21 @@ pub struct Branch {
     pub is_current: bool,
 }
 
-/// Moves the tip of a session and writes down where it was.
+/// Moves the tip of a session and writes down where it was. What was sent goes with it: going back, to what was sent then;
+/// going on, to what was sent last on that way.
 pub(crate) fn record(connection: &mut dyn Connection, session: &Session, kind: Kind, to: Tip, now: i64) -> Result<()> {
-    let frozen = frozen::newest_on(connection, session.frozen, to)?;
-    record_with(connection, session, kind, to, frozen, now)
+    let mut steps = vec![session.frozen];
+    if kind != Kind::Rewind {
+        // A fold that was undone is not brought back by the way.
+        let sql = "SELECT from_frozen FROM move WHERE session = $1 AND kind <> 'undo-fold' ORDER BY number DESC";
+        steps.extend(connection.rows(sql, values![&session.id])?.iter().map(|row| row.maybe_int(0)));
+    }
+    steps.dedup();
+    let mut newest = None;
+    for step in steps.into_iter().flatten() {
+        newest = newest.max(frozen::newest_on(connection, Some(step), to)?);
+    }
+    record_with(connection, session, kind, to, newest, now)
 }
 
 pub(crate) fn record_with(
@@ -78,14 +89,25 @@ pub(crate) fn record_with(
     let (from, id) = (session.tip, &session.id);
     let values = values![id, kind.name(), from.branch, from.position, session.frozen, to.branch, to.position, now];
     connection.run(sql, values)?;
-    session::set_tip(connection, session, to, frozen, now)
+    if session::put(connection, session, to, frozen, now)? { Ok(()) } else { Err(connection.race()) }
 }
 
 /// The tips that a session has left, newest first.
-fn left(connection: &mut dyn Connection, session: &str) -> Result<Vec<Tip>> {
+pub(crate) fn left(connection: &mut dyn Connection, session: &str) -> Result<Vec<Tip>> {
     let sql = "SELECT from_branch, from_position FROM move WHERE session = $1 ORDER BY number DESC";
     let rows = connection.rows(sql, values![session])?;
     Ok(rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) }).collect())
+}
+
+/// The end of the way that a session left last, if it stands on it.
+fn ahead(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
+    let mut end = session.tip;
+    for tip in left(connection, &session.id)? {
+        if tip.position > end.position && Path::of(connection, tip)?.contains(end) {
+            end = tip;
+        }
+    }
+    Ok(Some(end).filter(|&end| end != session.tip))
 }
 
 /// The place before the message that opened one of the last `count` turns.
@@ -107,7 +129,10 @@ pub(crate) fn turns_back(connection: &mut dyn Connection, path: &Path, count: u6
 fn behind(session: &Session, path: &Path, position: Option<u64>) -> Result<Tip> {
     let found = position.filter(|&position| position <= session.tip.position).and_then(|position| path.at(position));
     found.ok_or_else(|| {
-        let text = format!("session {} has {} messages; it cannot go back that far", session.id, session.tip.position);
+        let text = format!(
+            "session {} has {} messages; there is no such place to go back to",
+            session.id, session.tip.position
+        );
         LogError::Refused(text)
     })
 }
@@ -137,7 +162,7 @@ impl Log {
         })
     }
 
-    /// Goes on to what was left last: so many messages, or all of them.
+    /// Goes on to what was left last, through several steps back if there were: so many messages, or all of them.
     ///
     /// # Errors
     /// When there is nothing to go on to.
@@ -145,16 +170,13 @@ impl Log {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            for tip in left(connection, &id)? {
-                let path = Path::of(connection, tip)?;
-                if tip.position > session.tip.position && path.contains(session.tip) {
-                    let position = messages.map_or(tip.position, |count| session.tip.position.saturating_add(count));
-                    let to = path.at(position.min(tip.position)).unwrap_or(tip);
-                    record(connection, &session, Kind::Forward, to, now)?;
-                    return session::load(connection, &id);
-                }
-            }
-            Err(LogError::Refused(format!("session {id} has nothing to go forward to")))
+            let Some(end) = ahead(connection, &session)? else {
+                return Err(LogError::Refused(format!("session {id} has nothing to go forward to")));
+            };
+            let position = messages.map_or(end.position, |count| session.tip.position.saturating_add(count));
+            let to = Path::of(connection, end)?.at(position.min(end.position)).unwrap_or(end);
+            record(connection, &session, Kind::Forward, to, now)?;
+            session::load(connection, &id)
         })
     }
 
@@ -216,12 +238,9 @@ impl Log {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let sql = "INSERT INTO cut (session, branch, position, created) VALUES ($1, $2, $3, $4) \
-                       ON CONFLICT (session, branch, position) DO NOTHING";
-            connection.run(sql, values![&id, session.tip.branch, session.tip.position, now])?;
+            add_cut(connection, &id, session.tip, now)?;
             // What was sent belongs to what is now cleared.
-            connection.run("UPDATE session SET frozen = NULL, active = $2 WHERE id = $1", values![&id, now])?;
-            Ok(())
+            forget_sent(connection, &id, now)
         })
     }
 
@@ -230,7 +249,7 @@ impl Log {
     /// # Errors
     /// When there is none.
     pub fn uncut(&self, session: &str) -> Result<()> {
-        let id = session.to_owned();
+        let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let Some(cut) = newest_cut(connection, &session)? else {
@@ -238,7 +257,8 @@ impl Log {
             };
             let sql = "DELETE FROM cut WHERE session = $1 AND branch = $2 AND position = $3";
             connection.run(sql, values![&id, cut.branch, cut.position])?;
-            Ok(())
+            // What was sent is counted from the mark on.
+            forget_sent(connection, &id, now)
         })
     }
 
@@ -249,13 +269,29 @@ impl Log {
     pub fn cleared(&self, session: &str) -> Result<u64> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
-            Ok(newest_cut(connection, &session)?.map_or(0, |cut| cut.position))
+            cleared(connection, &session)
         })
     }
 }
 
+/// Puts a mark, unless it is there.
+pub(crate) fn add_cut(connection: &mut dyn Connection, session: &str, at: Tip, time: i64) -> Result<()> {
+    let sql = "INSERT INTO cut (session, branch, position, created) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (session, branch, position) DO NOTHING";
+    connection.run(sql, values![session, at.branch, at.position, time]).map(drop)
+}
+
+fn forget_sent(connection: &mut dyn Connection, session: &str, now: i64) -> Result<()> {
+    connection.run("UPDATE session SET frozen = NULL, active = $2 WHERE id = $1", values![session, now]).map(drop)
+}
+
+/// How many messages at the beginning of a session are not sent.
+pub(crate) fn cleared(connection: &mut dyn Connection, session: &Session) -> Result<u64> {
+    Ok(newest_cut(connection, session)?.map_or(0, |cut| cut.position))
+}
+
 /// The newest mark that lies on the way to where a session stands.
-pub(crate) fn newest_cut(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
+fn newest_cut(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
     let sql = "SELECT branch, position FROM cut WHERE session = $1 ORDER BY position DESC";
     let rows = connection.rows(sql, values![&session.id])?;
     if rows.is_empty() {

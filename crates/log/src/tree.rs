@@ -1,7 +1,9 @@
 //! The tree of messages. It is cut into branches, so that a conversation of any length reads as a few runs of rows; ids
 //! make it one tree, whoever appends.
 
-use crate::encoding::role_code;
+use waterline::message::Role;
+
+use crate::encoding::{Encoding, role_code};
 use crate::error::Result;
 use crate::id::Id;
 use crate::incoming::Incoming;
@@ -118,16 +120,7 @@ pub(crate) struct Grown {
 
 /// Puts messages behind a tip. Those that are there already are only walked over.
 pub(crate) fn grow(connection: &mut dyn Connection, tip: Tip, incoming: &[Incoming], now: i64) -> Result<Grown> {
-    let mut parent = match tip {
-        Tip::EMPTY => None,
-        tip => Some(id_at(connection, tip)?.ok_or_else(|| connection.damaged("the tip of a session is missing"))?),
-    };
-    let mut ids = Vec::with_capacity(incoming.len());
-    for message in incoming {
-        let id = Id::of(parent, message.encoding, &message.bytes);
-        ids.push(id);
-        parent = Some(id);
-    }
+    let ids = ids_behind(connection, tip, incoming)?;
     let (known, mut at) = known(connection, &ids)?;
     if known == 0 {
         at = tip;
@@ -137,6 +130,21 @@ pub(crate) fn grow(connection: &mut dyn Connection, tip: Tip, incoming: &[Incomi
         at = insert(connection, at, fresh, ids_of_fresh, now)?;
     }
     Ok(Grown { tip: at, new: fresh.len(), ids })
+}
+
+/// The ids that messages have behind a tip.
+pub(crate) fn ids_behind(connection: &mut dyn Connection, tip: Tip, incoming: &[Incoming]) -> Result<Vec<Id>> {
+    let mut parent = match tip {
+        Tip::EMPTY => None,
+        tip => Some(id_at(connection, tip)?.ok_or_else(|| connection.damaged("the tip of a session is missing"))?),
+    };
+    let mut ids = Vec::with_capacity(incoming.len());
+    for message in incoming {
+        let id = Id::of(parent, message.role, message.encoding, &message.bytes);
+        ids.push(id);
+        parent = Some(id);
+    }
+    Ok(ids)
 }
 
 /// How many of a chain of ids are there, and where the last of those is. Whoever is there has its parents there.
@@ -186,7 +194,8 @@ fn claim(connection: &mut dyn Connection, tip: Tip, count: u64) -> Result<i64> {
 fn store_contents(connection: &mut dyn Connection, incoming: &[Incoming]) -> Result<Vec<i64>> {
     let mut keys = Vec::with_capacity(incoming.len());
     for incoming in incoming.chunks(ROWS) {
-        let hashes: Vec<Vec<u8>> = incoming.iter().map(|message| hash(message.encoding, &message.bytes)).collect();
+        let hashes: Vec<Vec<u8>> =
+            incoming.iter().map(|message| hash(message.role, message.encoding, &message.bytes)).collect();
         let mut different: Vec<(&Vec<u8>, &Incoming)> = hashes.iter().zip(incoming).collect();
         different.sort_by_key(|(hash, _)| *hash);
         different.dedup_by_key(|(hash, _)| *hash);
@@ -207,9 +216,9 @@ fn store_contents(connection: &mut dyn Connection, incoming: &[Incoming]) -> Res
 
 /// The hash under which a content is stored once: half of the usual length is enough to tell contents apart, and ids have
 /// the whole.
-pub(crate) fn hash(encoding: crate::encoding::Encoding, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn hash(role: Role, encoding: Encoding, bytes: &[u8]) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&[encoding.code()]);
+    hasher.update(&[encoding.code(), role_code(role)]);
     hasher.update(bytes);
     hasher.finalize().as_bytes().iter().copied().take(16).collect()
 }
@@ -231,7 +240,7 @@ fn insert_contents(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Incomin
         .map(|(hash, message)| {
             let (packed, bytes) = pack(&message.bytes);
             let wire = i64::from(message.encoding.code());
-            let (role, size) = (role_code(message.role), message.bytes.len());
+            let (role, size) = (i64::from(role_code(message.role)), message.bytes.len());
             values![hash.as_slice(), wire, role, message.tokens, &message.counter, size, packed, bytes.into_owned()]
                 .to_vec()
         })

@@ -1,11 +1,13 @@
 //! What each model call took: tokens, price, time.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Result;
 use crate::log::Log;
 use crate::store::{Connection, Row, values};
 
 /// One model call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// How many messages the session had after it.
     pub position: u64,
@@ -76,24 +78,34 @@ pub(crate) fn of_session(connection: &mut dyn Connection, session: &str) -> Resu
     Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
 }
 
-pub(crate) fn insert(connection: &mut dyn Connection, session: &str, call: &Usage) -> Result<()> {
+/// Puts what a call took behind the others.
+fn insert(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result<()> {
+    let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM usage WHERE session = $1";
+    let number = connection.number(sql, values![session])?;
+    let made = insert_as(connection, session, u64::try_from(number).unwrap_or_default(), usage)?;
+    if made { Ok(()) } else { Err(connection.race()) }
+}
+
+/// Puts what a call took under a number; `false` when that is taken.
+pub(crate) fn insert_as(connection: &mut dyn Connection, session: &str, number: u64, usage: &Usage) -> Result<bool> {
     let sql = format!(
-        "INSERT INTO usage (session, number, {COLUMNS}) \
-         SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM usage WHERE session = $1"
+        "INSERT INTO usage (session, number, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+         ON CONFLICT (session, number) DO NOTHING"
     );
     let values = values![
         session,
-        call.position,
-        &call.model,
-        call.input,
-        call.cache_read,
-        call.cache_write,
-        call.output,
-        call.price,
-        call.latency,
-        call.time
+        number,
+        usage.position,
+        &usage.model,
+        usage.input,
+        usage.cache_read,
+        usage.cache_write,
+        usage.output,
+        usage.price,
+        usage.latency,
+        usage.time
     ];
-    connection.run(&sql, values).map(drop)
+    Ok(connection.run(&sql, values)? == 1)
 }
 
 fn of(mut row: Row) -> Usage {

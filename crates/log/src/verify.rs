@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::entry::each_of_run;
+use crate::entry::attempt_each;
 use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::log::Log;
@@ -36,15 +36,20 @@ impl Log {
             Err(error) => found.problems.push(error.to_string()),
         }
         self.read(|connection| {
-            let total = u64::try_from(connection.number("SELECT COUNT(*) FROM message", &[])?).unwrap_or_default();
+            let counted = connection.number("SELECT COUNT(*) FROM message", &[]);
+            let total = counted.map_or(0, |total| u64::try_from(total).unwrap_or_default());
             let mut done = 0;
             let mut step = || {
                 done += 1;
                 progress(done, total);
             };
-            check_messages(connection, &mut found, &mut step)?;
-            check_sessions(connection, &mut found)?;
-            check_artifacts(connection, &mut found)
+            let outcome = check_messages(connection, &mut found, &mut step);
+            found.note("messages", outcome);
+            let outcome = check_sessions(connection, &mut found);
+            found.note("sessions", outcome);
+            let outcome = check_artifacts(connection, &mut found);
+            found.note("artifacts", outcome);
+            Ok(())
         })?;
         Ok(found)
     }
@@ -71,10 +76,24 @@ fn check_messages(connection: &mut dyn Connection, found: &mut Verified, step: &
             Some(parent) => id_at(connection, Tip { branch: parent, position: run.after }),
             None => Ok(None),
         };
+        let before = found.problems.len();
         let outcome = parent.and_then(|parent| check_branch(connection, found, run, parent, step));
         found.note(&format!("branch {}", run.branch), outcome);
+        if found.problems.len() > before {
+            let who = users(connection, run.branch).unwrap_or_default();
+            found.problems.push(format!("branch {} belongs to {who}", run.branch));
+        }
     }
     Ok(())
+}
+
+/// The sessions that a branch leads to, for a person.
+fn users(connection: &mut dyn Connection, branch: i64) -> Result<String> {
+    let sql = "WITH RECURSIVE below (key) AS (\
+                 SELECT key FROM branch WHERE key = $1 UNION ALL SELECT b.key FROM below JOIN branch b ON b.parent = below.key) \
+               SELECT s.id FROM below JOIN session s ON s.branch = below.key ORDER BY s.id LIMIT 10";
+    let names: Vec<String> = connection.rows(sql, values![branch])?.into_iter().map(|mut row| row.text(0)).collect();
+    Ok(if names.is_empty() { "no session".to_owned() } else { format!("session {}", names.join(", ")) })
 }
 
 fn check_branch(
@@ -86,19 +105,20 @@ fn check_branch(
 ) -> Result<()> {
     let mut position = run.after;
     let whole = Run { upto: u64::try_from(i64::MAX).unwrap_or_default(), ..run };
-    each_of_run(connection, whole, &mut |entry| {
+    attempt_each(connection, whole, &mut |named, entry| {
         step();
         position += 1;
-        if entry.position != position {
+        if named.position != position {
             found.problems.push(format!("branch {}: message {position} is missing", run.branch));
-            position = entry.position;
+            position = named.position;
         }
-        if Id::of(parent, entry.encoding, &entry.bytes) == entry.id {
-            found.messages += 1;
-        } else {
-            found.problems.push(format!("message {}: its bytes do not give its id", entry.id));
+        match entry {
+            Ok(entry) if Id::of(parent, entry.role, entry.encoding, &entry.bytes) == entry.id => found.messages += 1,
+            Ok(entry) => found.problems.push(format!("message {position}, {}: its bytes do not give its id", entry.id)),
+            Err(LogError::Damaged { text, .. }) => found.problems.push(format!("branch {}: {text}", run.branch)),
+            Err(error) => return Err(error),
         }
-        parent = Some(entry.id);
+        parent = named.id;
         Ok(())
     })?;
     if position != run.upto {

@@ -62,10 +62,22 @@ pub(crate) fn indexed(text: &str) -> String {
     out
 }
 
-/// The words to ask the index for, and whether each is only the beginning of one.
+/// The words to ask the index for, and whether each is only the beginning of one: `connect*` finds `connection`.
 pub(crate) fn asked(question: &str) -> Vec<(String, bool)> {
-    let mut asked = Vec::new();
-    for run in runs(question) {
+    let mut asked: Vec<(String, bool)> = Vec::new();
+    for term in question.split_whitespace() {
+        ask(term, &mut asked);
+        if let Some((_, prefix)) = asked.last_mut().filter(|_| term.ends_with('*')) {
+            *prefix = true;
+        }
+    }
+    asked.sort();
+    asked.dedup();
+    asked
+}
+
+fn ask(term: &str, asked: &mut Vec<(String, bool)>) {
+    for run in runs(term) {
         match run {
             // The last character of a run stands alone in the index, so every one begins some entry.
             Run::Cjk(run) if run.len() == 1 => asked.extend(run.first().map(|character| (character.to_string(), true))),
@@ -76,9 +88,6 @@ pub(crate) fn asked(question: &str) -> Vec<(String, bool)> {
             Run::Word(_) => {}
         }
     }
-    asked.sort();
-    asked.dedup();
-    asked
 }
 
 enum Run<'a> {
@@ -158,6 +167,7 @@ mod tests {
         assert_eq!(words("数据库 v2升级"), ["数据", "据库", "库", "v2", "升级", "级"]);
         assert_eq!(asked("数据库"), [("据库".to_owned(), false), ("数据".to_owned(), false)]);
         assert_eq!(asked("库"), [("库".to_owned(), true)]);
+        assert_eq!(asked("* connect* x"), [("connect".to_owned(), true), ("x".to_owned(), false)]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use waterline::tokens::Calibration;
 use waterline::warning::{Oddity, Warning};
 use waterline_provider::wire::{self, Conversation, Rendered};
 
-use crate::db::Database;
+use crate::db::Stored;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
 use crate::show;
@@ -25,7 +25,7 @@ pub struct Arguments {
     /// the id of a stored session
     file: String,
     #[command(flatten)]
-    database: Database,
+    database: Stored,
     /// A preset (see `waterline policy list`) or a TOML file
     #[arg(long, default_value = "auto", value_name = "NAME|FILE")]
     policy: String,

@@ -8,7 +8,7 @@ use waterline::message::{Body, Message, Role, Wire};
 use waterline::tokens::{Counter, Method};
 use waterline_provider::wire::Conversation;
 
-use crate::db::Database;
+use crate::db::Stored;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
 use crate::show::{number, plain};
@@ -20,7 +20,7 @@ pub struct Arguments {
     /// the id of a stored session
     file: String,
     #[command(flatten)]
-    database: Database,
+    database: Stored,
     /// Count as this model does (default: the one the file names)
     #[arg(long)]
     model: Option<String>,

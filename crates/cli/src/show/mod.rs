@@ -24,6 +24,17 @@ pub fn number(n: usize) -> String {
     apart
 }
 
+/// So many of something: `1 session`, `1,200 sessions`.
+pub fn count(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", number(n))
+}
+
+/// The same of a number as the log counts.
+pub fn count_of(n: u64, what: &str) -> String {
+    count(usize::try_from(n).unwrap_or(usize::MAX), what)
+}
+
 /// A share in percent, with the digits that tell good from better.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -32,7 +43,12 @@ pub fn percent(share: f64) -> String {
 
 /// What comes from a file must not steer the terminal.
 pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || is_direction(c) { '\u{FFFD}' } else { c }).collect()
+}
+
+/// Characters that turn the order of others around.
+const fn is_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The same for a text of several lines.

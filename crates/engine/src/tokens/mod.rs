@@ -33,6 +33,12 @@ impl Counter {
         self.method
     }
 
+    /// A name for it: two counters of the same name count alike.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.method, self.image)
+    }
+
     /// The tokens of a text.
     #[must_use]
     pub fn text(&self, text: &str) -> usize {

@@ -84,6 +84,9 @@ pub(crate) trait Store: Send + Sync {
     /// The bytes it takes.
     fn size(&self) -> Result<u64>;
 
+    /// Its address, as it may be shown.
+    fn name(&self) -> &str;
+
     /// Copies the database into a file while it is used; `false` where that is not its way.
     fn backup(&self, to: &Path) -> Result<bool>;
 }
@@ -95,22 +98,29 @@ pub(crate) fn open(url: &str, wait: Duration) -> Result<Box<dyn Store>> {
     }
     let file = match url.split_once("://") {
         Some(("sqlite", file)) => file,
-        Some(_) => return Err(LogError::Address { url: without_password(url) }),
+        Some(_) => return Err(LogError::Address { url: shown(url) }),
         None => url.strip_prefix("sqlite:").unwrap_or(url),
     };
-    if file.is_empty() {
-        return Err(LogError::Address { url: url.to_owned() });
+    // A list of settings is no file name, and may hold a password.
+    if file.is_empty() || file.contains("password=") || file.starts_with("host=") {
+        return Err(LogError::Address { url: if file.is_empty() { String::new() } else { "host=…".to_owned() } });
     }
     Ok(Box::new(sqlite::Sqlite::open(Path::new(file), wait)?))
 }
 
-/// An address as it may be shown.
-pub(crate) fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    // What stands behind the question mark may hold a password too.
-    let rest = rest.split('?').next().unwrap_or_default();
-    match rest.rsplit_once('@') {
-        Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
-        None => format!("{scheme}://{rest}"),
+/// An address as it may be shown: of one that may hold a password, only what it begins with.
+fn shown(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, _)) => format!("{scheme}://…"),
+        None => url.to_owned(),
     }
+}
+
+/// A new file that only its owner can read: what was said is nobody else's business.
+pub(crate) fn private(path: &Path) -> std::io::Result<std::fs::File> {
+    let mut options = std::fs::File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }

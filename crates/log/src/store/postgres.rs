@@ -13,7 +13,7 @@ use postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::migrate::migrate;
-use super::{Connection, Dialect, Row, Store, Value, Work, values, without_password};
+use super::{Connection, Dialect, Row, Store, Value, Work, values};
 use crate::error::{LogError, Result};
 
 /// How often a write is tried when two writers meet.
@@ -54,10 +54,11 @@ struct Handle {
 
 impl Postgres {
     pub(super) fn open(url: &str, wait: Duration) -> Result<Self> {
-        let name = without_password(url);
         let (url, own) = take_own(url);
-        let mut config: Config =
-            url.parse().map_err(|error: postgres::Error| LogError::Open { name: name.clone(), text: cause(&error) })?;
+        // What cannot be read is not shown: it may hold a password.
+        let unread = |error: postgres::Error| LogError::Open { name: "postgres://…".to_owned(), text: cause(&error) };
+        let mut config: Config = url.parse().map_err(unread)?;
+        let name = name_of(&config);
         config.connect_timeout(wait);
         config.keepalives_idle(Duration::from_secs(30));
         if config.get_application_name().is_none() {
@@ -77,6 +78,18 @@ impl Postgres {
     fn handle(&self) -> Result<r2d2::PooledConnection<Server>> {
         self.pool.get().map_err(|error| LogError::Connection { name: self.name.clone(), text: error.to_string() })
     }
+}
+
+/// A server's address, without a password.
+fn name_of(config: &Config) -> String {
+    let host = config.get_hosts().first().map_or_else(String::new, |host| match host {
+        postgres::config::Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        postgres::config::Host::Unix(path) => path.display().to_string(),
+    });
+    let port = config.get_ports().first().map(|port| format!(":{port}")).unwrap_or_default();
+    let user = config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
+    format!("postgres://{user}{host}{port}/{}", config.get_dbname().unwrap_or_default())
 }
 
 /// What of an address is ours and not the driver's.
@@ -109,7 +122,11 @@ fn quoted(schema: &str) -> String {
 impl Server {
     fn connect_without_schema(&self) -> Result<Handle> {
         let client = self.config.connect(self.tls.clone());
-        let client = client.map_err(|error| LogError::Connection { name: self.name.clone(), text: cause(&error) })?;
+        let client = client.map_err(|error| match error.as_db_error() {
+            // It is there and says no: a wrong password, no such database.
+            Some(_) => LogError::Open { name: self.name.clone(), text: cause(&error) },
+            None => LogError::Connection { name: self.name.clone(), text: cause(&error) },
+        })?;
         Ok(Handle { client, name: self.name.clone(), statements: HashMap::new(), broken: false })
     }
 }
@@ -137,7 +154,7 @@ impl Store for Postgres {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
         let mut handle = self.handle()?;
         handle.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-        let outcome = work(&mut *handle);
+        let outcome = handle.doing(work);
         let ended = handle.batch("ROLLBACK");
         outcome.and(ended)
     }
@@ -178,6 +195,10 @@ impl Store for Postgres {
     fn backup(&self, _: &Path) -> Result<bool> {
         Ok(false)
     }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl Postgres {
@@ -194,7 +215,7 @@ impl Postgres {
     fn try_to_write(&self, lock: &str, work: &Work) -> Result<()> {
         let mut handle = self.handle()?;
         handle.batch(&format!("BEGIN; SELECT {lock}(hashtext(current_schema()), {ERASING})"))?;
-        let outcome = work(&mut *handle);
+        let outcome = handle.doing(work);
         if outcome.is_ok() {
             return handle.batch("COMMIT");
         }
@@ -205,6 +226,15 @@ impl Postgres {
 }
 
 impl Handle {
+    /// Does work. Whoever panics in it leaves a transaction open, and nobody may use the connection again.
+    fn doing(&mut self, mut work: impl FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
+        let before = std::mem::replace(&mut self.broken, true);
+        let outcome = work(self);
+        // A lost connection is noticed by the pool.
+        self.broken = before;
+        outcome
+    }
+
     fn batch(&mut self, sql: &str) -> Result<()> {
         let outcome = self.client.batch_execute(sql);
         outcome.map_err(|error| self.failed(&error))
@@ -338,10 +368,9 @@ fn explain(name: &str, error: &postgres::Error) -> LogError {
     let (name, text) = (name.to_owned(), cause(error));
     let Some(code) = error.code() else { return LogError::Connection { name, text } };
     match *code {
-        SqlState::UNIQUE_VIOLATION
-        | SqlState::FOREIGN_KEY_VIOLATION
-        | SqlState::T_R_SERIALIZATION_FAILURE
-        | SqlState::T_R_DEADLOCK_DETECTED => LogError::Race { name },
+        SqlState::UNIQUE_VIOLATION | SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => {
+            LogError::Race { name }
+        }
         SqlState::DISK_FULL => LogError::Full { name },
         SqlState::READ_ONLY_SQL_TRANSACTION => LogError::ReadOnly { name },
         SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => LogError::Damaged { name, text },

@@ -20,6 +20,7 @@ const GROUP: usize = 256;
 /// A log in one file.
 pub(super) struct Sqlite {
     path: PathBuf,
+    name: String,
     wait: Duration,
     /// Whether files beside it cannot be made either, so that it is read as it lies there.
     immutable: bool,
@@ -45,7 +46,9 @@ struct Handle {
 
 impl Sqlite {
     pub(super) fn open(path: &Path, wait: Duration) -> Result<Self> {
-        let mut store = Self { path: path.to_owned(), wait, immutable: false, readers: Mutex::default(), writer: None };
+        let name = path.display().to_string();
+        let mut store =
+            Self { path: path.to_owned(), name, wait, immutable: false, readers: Mutex::default(), writer: None };
         match store.open_writer() {
             Ok(handle) => store.writer = Some(Writer::start(handle)),
             Err(LogError::ReadOnly { .. }) => store.open_to_read()?,
@@ -54,31 +57,44 @@ impl Sqlite {
         Ok(store)
     }
 
-    fn name(&self) -> String {
-        self.path.display().to_string()
-    }
-
     fn open_writer(&self) -> Result<Handle> {
         if is_read_only(&self.path) {
-            return Err(LogError::ReadOnly { name: self.name() });
+            return Err(LogError::ReadOnly { name: self.name.clone() });
+        }
+        if !self.path.exists() {
+            // Made here, because SQLite would make it for everybody to read.
+            drop(super::private(&self.path).map_err(|error| self.cannot_open(&error))?);
         }
         let mut handle = self.connect(OpenFlags::default())?;
+        // Somebody else's database is looked at before anything about it is changed; and whoever only wants to read
+        // needs no lock.
+        if self.needs_migration(&mut handle)? {
+            handle.batch("BEGIN IMMEDIATE")?;
+            let empty = is_empty(&mut handle);
+            let outcome = empty.and_then(|empty| migrate(&mut handle, empty));
+            handle.end(outcome.is_ok())?;
+            outcome?;
+        }
         handle.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
-        handle.begin("BEGIN IMMEDIATE")?;
-        let outcome = self.prepare(&mut handle);
-        handle.end(outcome.is_ok())?;
-        outcome.map(|()| handle)
+        Ok(handle)
     }
 
-    /// Refuses what is no log, and brings a log to the newest format.
-    fn prepare(&self, handle: &mut Handle) -> Result<()> {
-        let tables = "SELECT COUNT(*), COUNT(CASE name WHEN 'format' THEN 1 END) FROM sqlite_master";
-        let (all, ours) =
-            (handle as &mut dyn Connection).row(tables, &[])?.map_or((0, 0), |row| (row.int(0), row.int(1)));
-        if all > 0 && ours == 0 {
-            return Err(LogError::Foreign { name: self.name() });
+    fn cannot_open(&self, error: &std::io::Error) -> LogError {
+        LogError::Open { name: self.name.clone(), text: error.to_string() }
+    }
+
+    /// Whether the file is a new or an older log; refused when it is something else.
+    fn needs_migration(&self, handle: &mut Handle) -> Result<bool> {
+        if is_empty(handle)? {
+            return Ok(true);
         }
-        migrate(handle, all == 0)
+        let connection: &mut dyn Connection = handle;
+        let ours = connection
+            .number("SELECT COUNT(*) FROM sqlite_master WHERE name IN ('format', 'content', 'branch')", &[])?;
+        if ours != 3 {
+            return Err(LogError::Foreign { name: self.name.clone() });
+        }
+        Ok(migrate::check(connection)? < migrate::NEWEST)
     }
 
     /// Somebody else's file can still be read.
@@ -90,6 +106,8 @@ impl Sqlite {
         match opened {
             Ok(handle) => lock(&self.readers).push(handle),
             Err(error @ LogError::Newer { .. }) => return Err(error),
+            // As it lies there it may only be read if nothing waits in a write-ahead log.
+            Err(error) if size_of(&beside(&self.path, "-wal")) > 0 => return Err(error),
             Err(_) => {
                 self.immutable = true;
                 let mut handle = self.connect_to_read()?;
@@ -105,7 +123,7 @@ impl Sqlite {
     }
 
     fn connect(&self, flags: OpenFlags) -> Result<Handle> {
-        let cannot = |error: rusqlite::Error| match explain(&self.name(), &error) {
+        let cannot = |error: rusqlite::Error| match explain(&self.name.clone(), &error) {
             LogError::Database { name, text } => LogError::Open { name, text },
             other => other,
         };
@@ -118,7 +136,7 @@ impl Sqlite {
         .map_err(cannot)?;
         connection.set_prepared_statement_cache_capacity(128);
         connection.busy_timeout(self.wait).map_err(cannot)?;
-        let mut handle = Handle { connection, name: self.name() };
+        let mut handle = Handle { connection, name: self.name.clone() };
         handle.batch("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384;")?;
         Ok(handle)
     }
@@ -133,7 +151,7 @@ impl Sqlite {
 impl Store for Sqlite {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
         let mut handle = self.reader()?;
-        handle.begin("BEGIN")?;
+        handle.batch("BEGIN")?;
         let outcome = work(&mut handle);
         handle.end(false)?;
         lock(&self.readers).push(handle);
@@ -141,8 +159,8 @@ impl Store for Sqlite {
     }
 
     fn write(&self, work: Work) -> Result<()> {
-        let Some(writer) = &self.writer else { return Err(LogError::ReadOnly { name: self.name() }) };
-        let stopped = || LogError::Flush { name: self.name(), text: "the writer has stopped".to_owned() };
+        let Some(writer) = &self.writer else { return Err(LogError::ReadOnly { name: self.name.clone() }) };
+        let stopped = || LogError::Flush { name: self.name.clone(), text: "the writer has stopped".to_owned() };
         let (reply, answer) = sync_channel(1);
         let sent = writer.requests.as_ref().map(|requests| requests.send(Request { work, reply }));
         sent.and_then(std::result::Result::ok).ok_or_else(stopped)?;
@@ -167,32 +185,44 @@ impl Store for Sqlite {
 
     fn shrink(&self) -> Result<()> {
         if self.writer.is_none() {
-            return Err(LogError::ReadOnly { name: self.name() });
+            return Err(LogError::ReadOnly { name: self.name.clone() });
         }
         let mut handle = self.connect(OpenFlags::default())?;
         // The words of what was deleted stay in the index until its parts are merged.
-        handle.batch("INSERT INTO search (search) VALUES ('optimize'); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")
+        handle.batch("INSERT INTO search (search) VALUES ('optimize'); VACUUM;")?;
+        // A reader of an older state keeps the old pages alive; then the answer is 1, and no error.
+        let connection: &mut dyn Connection = &mut handle;
+        match connection.number("PRAGMA wal_checkpoint(TRUNCATE)", &[])? {
+            0 => Ok(()),
+            _ => Err(LogError::Locked { name: self.name.clone() }),
+        }
     }
 
     fn size(&self) -> Result<u64> {
-        let of = |ending: &str| {
-            let mut path = self.path.clone().into_os_string();
-            path.push(ending);
-            std::fs::metadata(path).map_or(0, |metadata| metadata.len())
-        };
-        Ok(of("") + of("-wal"))
+        Ok(size_of(&self.path) + size_of(&beside(&self.path, "-wal")))
+    }
+
+    fn name(&self) -> &str {
+        &self.name
     }
 
     fn backup(&self, to: &Path) -> Result<bool> {
         let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source };
+        let same = |path: &Path| std::fs::canonicalize(path).ok();
+        if same(to).is_some() && same(to) == same(&self.path) {
+            return Err(LogError::Refused(format!("{} is the log itself", to.display())));
+        }
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let beside = folder.join(format!(".waterline-backup-{}", uuid::Uuid::new_v4().simple()));
-        let handle = self.reader()?;
-        let copied = handle.copy_into(&beside);
-        let placed = copied.and_then(|()| std::fs::rename(&beside, to).map_err(cannot));
+        let part = folder.join(format!(".waterline-backup-{}", uuid::Uuid::new_v4().simple()));
+        let copied = super::private(&part).map_err(cannot).and_then(|_| self.reader()?.copy_into(&part));
+        let placed = copied.and_then(|()| {
+            // What lies beside an older file of that name is not the new one's.
+            ["-wal", "-shm"].iter().for_each(|ending| drop(std::fs::remove_file(beside(to, ending))));
+            std::fs::rename(&part, to).map_err(cannot)
+        });
         if placed.is_err() {
             // What is half copied is of no use to anybody.
-            drop(std::fs::remove_file(&beside));
+            ["", "-journal"].iter().for_each(|ending| drop(std::fs::remove_file(beside(&part, ending))));
         }
         placed.map(|()| true)
     }
@@ -241,46 +271,61 @@ fn answer(request: Request, outcome: Result<()>) {
 /// Runs a group of writes in one transaction, each of which may fail alone. Says why nothing more may be written, if the
 /// flush itself failed: then the disk may hold less than was handed to it.
 fn commit(handle: &mut Handle, group: Vec<Request>) -> Option<String> {
-    if let Err(error) = handle.begin("BEGIN IMMEDIATE") {
-        let text = error.to_string();
-        let mut first = Some(error);
-        for request in group {
-            let error = first.take().unwrap_or_else(|| handle.again(&text));
-            answer(request, Err(error));
-        }
-        return None;
+    if let Err(error) = handle.batch("BEGIN IMMEDIATE") {
+        return refuse(group, &error);
     }
-    let mut done = Vec::with_capacity(group.len());
-    for request in group {
+    let mut waiting = group.into_iter();
+    let mut done = Vec::new();
+    while let Some(request) = waiting.next() {
         let outcome = handle.alone(&request.work);
-        done.push((request, outcome));
+        match outcome {
+            // A full disk takes back the whole transaction, with everything that was done in it.
+            Err(error) if handle.connection.is_autocommit() => {
+                let all = done.into_iter().map(|(request, _)| request).chain([request]).collect();
+                return refuse(all, &error).or_else(|| {
+                    let rest: Vec<Request> = waiting.collect();
+                    if rest.is_empty() { None } else { commit(handle, rest) }
+                });
+            }
+            outcome => done.push((request, outcome)),
+        }
     }
     match handle.end(true) {
         Ok(()) => {
-            for (request, outcome) in done {
-                answer(request, outcome);
-            }
+            done.into_iter().for_each(|(request, outcome)| answer(request, outcome));
             None
         }
-        Err(error) => {
-            let (text, is_flush) = (error.to_string(), matches!(error, LogError::Flush { .. }));
-            let mut first = Some(error);
-            for (request, _) in done {
-                let error = first.take().unwrap_or_else(|| handle.again(&text));
-                answer(request, Err(error));
-            }
-            is_flush.then_some(text)
-        }
+        Err(error) => refuse(done.into_iter().map(|(request, _)| request).collect(), &error),
+    }
+}
+
+/// Tells everybody that nothing was written.
+fn refuse(group: Vec<Request>, error: &LogError) -> Option<String> {
+    for request in group {
+        answer(request, Err(same(error)));
+    }
+    match error {
+        LogError::Flush { text, .. } => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The same error for one more who asked.
+fn same(error: &LogError) -> LogError {
+    match error {
+        LogError::Full { name } => LogError::Full { name: name.clone() },
+        LogError::ReadOnly { name } => LogError::ReadOnly { name: name.clone() },
+        LogError::Locked { name } => LogError::Locked { name: name.clone() },
+        LogError::Flush { name, text } => LogError::Flush { name: name.clone(), text: text.clone() },
+        LogError::Damaged { name, text } => LogError::Damaged { name: name.clone(), text: text.clone() },
+        LogError::Database { name, text } => LogError::Database { name: name.clone(), text: text.clone() },
+        other => LogError::Refused(other.to_string()),
     }
 }
 
 impl Handle {
     fn batch(&mut self, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|error| explain(&self.name, &error))
-    }
-
-    fn begin(&mut self, sql: &str) -> Result<()> {
-        self.batch(sql)
     }
 
     /// Ends a transaction. What could not be committed is taken back.
@@ -302,15 +347,13 @@ impl Handle {
         match work(self) {
             Ok(()) => self.batch("RELEASE alone"),
             Err(error) => {
-                // A full disk takes the whole transaction back, and with it the savepoint.
-                drop(self.connection.execute_batch("ROLLBACK TO alone; RELEASE alone"));
+                // What cannot be taken back alone is taken back with everything else of the group.
+                if self.connection.execute_batch("ROLLBACK TO alone; RELEASE alone").is_err() {
+                    drop(self.end(false));
+                }
                 Err(error)
             }
         }
-    }
-
-    fn again(&self, text: &str) -> LogError {
-        LogError::Database { name: self.name.clone(), text: text.to_owned() }
     }
 
     fn copy_into(&self, path: &Path) -> Result<()> {
@@ -389,6 +432,21 @@ fn numbered(sql: &str) -> String {
     sql.replace('$', "?")
 }
 
+/// A file that SQLite keeps beside another one.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+fn size_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+fn is_empty(handle: &mut Handle) -> Result<bool> {
+    Ok((handle as &mut dyn Connection).number("SELECT COUNT(*) FROM sqlite_master", &[])? == 0)
+}
+
 /// Whether the file is there and may not be written. SQLite itself would only notice at the first write.
 fn is_read_only(path: &Path) -> bool {
     path.exists()
@@ -405,7 +463,8 @@ fn explain(name: &str, error: &rusqlite::Error) -> LogError {
         ErrorCode::DiskFull => LogError::Full { name },
         ErrorCode::ReadOnly => LogError::ReadOnly { name },
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogError::Locked { name },
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => LogError::Damaged { name, text },
+        ErrorCode::NotADatabase => LogError::Foreign { name },
+        ErrorCode::DatabaseCorrupt => LogError::Damaged { name, text },
         ErrorCode::SystemIoFailure => LogError::Flush { name, text },
         ErrorCode::CannotOpen | ErrorCode::PermissionDenied => LogError::Open { name, text },
         _ => LogError::Database { name, text },

@@ -77,6 +77,14 @@ impl Row {
         }
     }
 
+    /// The bytes of a column, without taking them.
+    pub(crate) fn peek(&self, at: usize) -> Option<&[u8]> {
+        match self.0.get(at) {
+            Some(Value::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
     pub(crate) fn bytes(&mut self, at: usize) -> Vec<u8> {
         match self.0.get_mut(at) {
             Some(Value::Bytes(bytes)) => std::mem::take(bytes),

@@ -1,9 +1,9 @@
 //! What was sent, folds, summaries.
 
-use waterline::history::History;
+use waterline::history::{History, Past};
 use waterline::message::{Message, Role};
 use waterline::model::Model;
-use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
+use waterline::plan::{Action, Budget, Generation, Head, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline_log::{Fold, Incoming, Log, LogError, Resumed, Sent, Session, Summary, Tip, To, VERSIONS};
 
@@ -15,6 +15,8 @@ cases![
     s4_33_v13_a_fold_leaves_the_log_as_it_was,
     a_cleared_session_is_taken_up_behind_the_mark,
     a_session_that_sent_nothing_is_taken_up_whole,
+    what_is_cleared_or_restored_meanwhile_is_not_mixed_up,
+    two_who_send_at_once_are_told,
     a_fold_can_be_undone,
     going_back_behind_a_fold_goes_back_to_what_was_sent_then,
     a_fork_goes_on_with_what_its_parent_sent,
@@ -74,8 +76,9 @@ impl<'a> Runner<'a> {
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         self.generation.freeze(&self.history, planned);
         let slots = self.generation.frozen(&self.history, from);
-        let step = Sent { head: self.generation.head(), past: self.history.past(), slots, fold };
-        self.log.freeze(&self.id, self.tip(), step).unwrap();
+        let (head, past, cleared) = (self.generation.head(), self.history.past(), self.log.cleared(&self.id).unwrap());
+        let session = self.log.session(&self.id).unwrap();
+        self.log.freeze(&session, Sent { cleared, head, past, slots, fold }).unwrap();
         self.sent()
     }
 
@@ -137,6 +140,38 @@ fn a_cleared_session_is_taken_up_behind_the_mark(place: &dyn Place) {
     assert_eq!(log.history("s", &counter(), parse).unwrap().len(), 81);
 }
 
+fn what_is_cleared_or_restored_meanwhile_is_not_mixed_up(place: &dyn Place) {
+    let log = place.open();
+    let mut runner = Runner::new(&log, "s", 3_000);
+    runner.turns(0..5);
+    log.cut("s").unwrap();
+    (runner.history, runner.generation) = (History::new(counter()), Generation::new());
+    runner.turns(5..8);
+    // The mark is taken away: what was sent was counted from it on, and no longer holds.
+    log.uncut("s").unwrap();
+    assert!(log.thaw("s").unwrap().is_none());
+    let whole = log.resume("s", &counter(), parse).unwrap();
+    assert_eq!((whole.history.len(), whole.cleared), (16, 0));
+    // A call planned before the session was cleared does not count after it.
+    let planned = log.session("s").unwrap();
+    let sent = Sent { cleared: 0, head: Head::default(), past: Past::default(), slots: Vec::new(), fold: None };
+    log.cut("s").unwrap();
+    assert!(matches!(log.freeze(&planned, sent), Err(LogError::Conflict { .. })));
+}
+
+fn two_who_send_at_once_are_told(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one"]);
+    let planned = log.session("s").unwrap();
+    let sent = || Sent { cleared: 0, head: Head::default(), past: Past::default(), slots: Vec::new(), fold: None };
+    let first = log.freeze(&planned, sent()).unwrap();
+    assert!(matches!(log.freeze(&planned, sent()), Err(LogError::Conflict { .. })));
+    // An append in between leaves what was sent alone.
+    let tip = log.append("s", first.tip, vec![one(Role::User, "two")]).unwrap().tip;
+    assert_eq!(log.session("s").unwrap().frozen, first.frozen);
+    assert_eq!(tip.position(), 2);
+}
+
 fn a_session_that_sent_nothing_is_taken_up_whole(place: &dyn Place) {
     let log = place.open();
     session(&log, "s", &["one", "two", "three"]);
@@ -192,9 +227,13 @@ fn going_back_behind_a_fold_goes_back_to_what_was_sent_then(place: &dyn Place) {
     assert_eq!((back.head.clone(), back.slots.len()), (early.head, early.slots.len()));
     assert_eq!(back.head.number, 0);
     log.forward("s", None).unwrap();
-    // What was sent last is found again from the messages; it is planned anew from there.
-    assert_eq!(log.thaw("s").unwrap().unwrap().head.number, 0);
+    // Going forward again, what was sent last is what was sent last.
+    let again = log.thaw("s").unwrap().unwrap();
+    assert_eq!((again.head.number, again.head.covered), (runner.generation.number, runner.generation.covered()));
     assert_eq!(log.session("s").unwrap().tip.position(), 80);
+    runner.say(Role::User, "and now?");
+    let (sent, _) = resumed(&log, "s", 3_000);
+    assert_eq!(runner.call(), sent);
 }
 
 fn a_fork_goes_on_with_what_its_parent_sent(place: &dyn Place) {
@@ -270,6 +309,8 @@ fn e17_rollback_behind_a_summary_returns_to_the_newest_that_holds(place: &dyn Pl
     // The other way from there does not bring the newer one back.
     log.append("s", back.tip, vec![one(Role::User, "x"), one(Role::User, "y")]).unwrap();
     assert_eq!(log.summary("s").unwrap().unwrap().text, "up to 2");
+    // A fork has the summaries of its parent, as far as they hold.
+    assert_eq!(log.summary(&log.fork("s", Some(3), None).unwrap().id).unwrap().unwrap().text, "up to 2");
     log.rewind("s", To::Position(1)).unwrap();
     assert_eq!(log.summary("s").unwrap(), None);
     assert_eq!(log.summaries("s").unwrap().len(), 2);

@@ -1,8 +1,10 @@
 //! Export and import, backup.
 
 use serde_json::json;
-use waterline::message::Role;
-use waterline_log::{Backup, Fold, Imported, Incoming, Log, LogError, Session, Summary, To, Usage};
+use waterline::history::Past;
+use waterline::message::{Message, Role};
+use waterline::plan::{FrozenItem, FrozenSlot, Treatment};
+use waterline_log::{Backup, Filter, Fold, Imported, Incoming, Log, LogError, Sent, Session, Summary, To, Usage};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, session, texts};
@@ -10,6 +12,9 @@ use crate::place::{Place, counter, one, parse, session, texts};
 cases![
     an_export_imports_with_the_same_ids,
     a_second_import_adds_nothing,
+    what_was_sent_is_exported_too,
+    an_import_does_not_undo_a_rewind,
+    an_export_that_was_cut_off_is_told,
     a_changed_line_is_refused,
     what_is_no_export_is_refused,
     an_import_goes_on_where_a_session_was,
@@ -117,6 +122,70 @@ fn a_second_import_adds_nothing(place: &dyn Place) {
     assert_eq!(size(log.stats().unwrap()), size(before));
 }
 
+fn what_was_sent_is_exported_too(place: &dyn Place) {
+    let log = place.open();
+    let tip = session(&log, "s", &["one", "two"]).tip;
+    let slot = FrozenSlot {
+        sources: vec![0, 1],
+        treatment: Treatment::Verbatim,
+        tokens: 7,
+        reason: String::new(),
+        items: vec![
+            FrozenItem::Source(0),
+            FrozenItem::Made(Box::new(Message::text_of(Role::Assistant, "two, shortened"))),
+        ],
+        listed: Vec::new(),
+    };
+    let fold = Fold { reason: "full".into(), tokens_before: 9, tokens_after: 3, ..Fold::default() };
+    let sent = |fold: Option<Fold>, number| Sent {
+        cleared: 0,
+        head: serde_json::from_value(
+            json!({"number": number, "reason": "", "covered": 2, "tokens": 7, "messages": 2, "turns": 1}),
+        )
+        .unwrap(),
+        past: Past { messages: 1, tokens: 4, system_tokens: 0 },
+        slots: vec![slot.clone()],
+        fold,
+    };
+    let first = log.freeze(&log.session("s").unwrap(), sent(None, 0)).unwrap();
+    log.freeze(&first, sent(Some(fold.clone()), 1)).unwrap();
+    let other = Log::open(&place.other()).unwrap();
+    import(&other, &export(&log, &["s"])).unwrap();
+    let (here, there) = (log.thaw("s").unwrap().unwrap(), other.thaw("s").unwrap().unwrap());
+    assert_eq!((here.head, here.past), (there.head, there.past));
+    assert_eq!(serde_json::to_string(&here.slots).unwrap(), serde_json::to_string(&there.slots).unwrap());
+    assert_eq!(other.generations("s").unwrap(), log.generations("s").unwrap());
+    assert_eq!(other.generations("s").unwrap()[0].fold, fold);
+    // A fold that was taken back there stays taken back.
+    other.undo_fold("s").unwrap();
+    import(&other, &export(&log, &["s"])).unwrap();
+    assert_eq!(other.thaw("s").unwrap().unwrap().head.number, 0);
+    assert_eq!(tip.position(), 2);
+}
+
+fn an_import_does_not_undo_a_rewind(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three"]);
+    let lines = export(&log, &["s"]);
+    log.rewind("s", To::Position(1)).unwrap();
+    assert_eq!(import(&log, &lines).unwrap(), Imported::default());
+    assert_eq!(texts(&log, "s"), ["one"]);
+}
+
+fn an_export_that_was_cut_off_is_told(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three"]);
+    let lines = String::from_utf8(export(&log, &[])).unwrap();
+    let other = Log::open(&place.other()).unwrap();
+    for count in 1..lines.lines().count() {
+        let part: String = lines.lines().take(count).flat_map(|line| [line, "\n"]).collect();
+        let refused = import(&other, part.as_bytes());
+        assert!(matches!(&refused, Err(LogError::Line { text, .. }) if text.contains("cut off")), "{refused:?}");
+    }
+    import(&other, lines.as_bytes()).unwrap();
+    assert_eq!(texts(&other, "s").len(), 3);
+}
+
 fn a_changed_line_is_refused(place: &dyn Place) {
     let log = place.open();
     session(&log, "s", &["pay 100", "done"]);
@@ -160,8 +229,11 @@ fn a_session_that_went_another_way_stays(place: &dyn Place) {
     let other = Log::open(&place.other()).unwrap();
     session(&other, "s", &["one", "otherwise"]);
     let added = import(&other, &export(&log, &["s"])).unwrap();
-    assert_eq!((added.messages, added.kept), (1, vec!["s".to_owned()]));
+    assert_eq!((added.messages, added.forked), (1, vec!["s".to_owned()]));
     assert_eq!(texts(&other, "s"), ["one", "otherwise"]);
+    let fork = other.sessions(&Filter { parent: Some("s".into()), ..Filter::default() }).unwrap().remove(0);
+    assert_eq!(texts(&other, &fork.id), ["one", "two"]);
+    assert_eq!(import(&other, &export(&log, &["s"])).unwrap(), Imported::default());
 }
 
 fn a_backup_is_made_while_others_write(place: &dyn Place) {

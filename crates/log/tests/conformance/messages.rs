@@ -19,6 +19,8 @@ cases![
     a_resent_history_adds_only_what_is_new,
     two_writers_make_a_conflict_never_a_lost_message,
     two_writers_make_a_fork_if_they_wish,
+    an_append_whose_answer_was_lost_can_be_said_again,
+    the_same_bytes_of_two_speakers_are_two_messages,
     many_writers_on_many_sessions_lose_nothing,
     eight_writers_on_one_session_lose_nothing,
     ids_that_are_none_are_refused,
@@ -37,7 +39,7 @@ fn s0_9_s3_38_an_append_adds_and_keeps_what_was_there(place: &dyn Place) {
     for (old, new) in before.iter().zip(&after) {
         assert_eq!((old.id, &old.bytes, old.position), (new.id, &new.bytes, new.position));
     }
-    assert!(after.iter().all(|entry| entry.tokens > 0 && entry.counter == counter().method().to_string()));
+    assert!(after.iter().all(|entry| entry.tokens > 0 && entry.counter == counter().name()));
 }
 
 fn s0_2_s2_26_sessions_survive_a_restart(place: &dyn Place) {
@@ -55,7 +57,7 @@ fn ids_name_a_message_with_everything_before_it(place: &dyn Place) {
     session(&log, "b", &["two", "yes"]);
     let (a, b) = (log.entries("a").unwrap(), log.entries("b").unwrap());
     assert_ne!(a[1].id, b[1].id);
-    assert_eq!(a[1].id, Id::of(Some(a[0].id), a[1].encoding, &a[1].bytes));
+    assert_eq!(a[1].id, Id::of(Some(a[0].id), a[1].role, a[1].encoding, &a[1].bytes));
     assert_eq!(log.entry(b[1].id).unwrap().bytes, b[1].bytes);
 }
 
@@ -156,6 +158,29 @@ fn two_writers_make_a_fork_if_they_wish(place: &dyn Place) {
     assert_eq!(log.session(&forked.session).unwrap().parent.as_deref(), Some("s"));
 }
 
+fn an_append_whose_answer_was_lost_can_be_said_again(place: &dyn Place) {
+    let log = place.open();
+    let start = session(&log, "s", &["one"]).tip;
+    let said = || vec![one(Role::Assistant, "two"), one(Role::User, "three")];
+    let first = log.append("s", start, said()).unwrap();
+    let again = log.append("s", start, said()).unwrap();
+    assert_eq!((again.new, again.tip, &again.ids), (0, first.tip, &first.ids));
+    assert_eq!(log.append_or_fork("s", start, said()).unwrap().session, "s");
+    assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
+}
+
+fn the_same_bytes_of_two_speakers_are_two_messages(place: &dyn Place) {
+    let log = place.open();
+    let made = log.create(Session::new("s")).unwrap();
+    let said = |role| Incoming::unread(role, b"\"hello\"".to_vec(), &counter());
+    log.append("s", made.tip, vec![said(Role::System), said(Role::User)]).unwrap();
+    let roles: Vec<Role> = log.entries("s").unwrap().iter().map(|entry| entry.role).collect();
+    assert_eq!(roles, [Role::System, Role::User]);
+    let other = log.create(Session::new("t")).unwrap();
+    log.append("t", other.tip, vec![said(Role::User)]).unwrap();
+    assert_eq!(log.entries("t").unwrap()[0].role, Role::User);
+}
+
 fn many_writers_on_many_sessions_lose_nothing(place: &dyn Place) {
     let log = place.open();
     let write = |number: usize| {
@@ -220,7 +245,11 @@ fn ids_that_are_none_are_refused(place: &dyn Place) {
     }
     let unknown: Id = "ab".repeat(32).parse().unwrap();
     assert!(matches!(log.entry(unknown), Err(LogError::Missing { .. })));
-    assert!(log.create(Session::new("")).is_err());
+    for odd in ["", "  ", "a\nb", "\u{1b}[31m"] {
+        assert!(log.create(Session::new(odd)).is_err(), "{odd:?}");
+        assert!(log.fork("s", None, Some(odd.into())).is_err(), "{odd:?}");
+    }
+    assert!(matches!(log.find(""), Err(LogError::NoSession { .. })));
     for odd in ["%", "_", "'", "\\"] {
         assert!(matches!(log.find(odd), Err(LogError::NoSession { .. })), "{odd:?}");
     }

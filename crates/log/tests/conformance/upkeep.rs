@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use waterline::message::Role;
-use waterline_log::{LogError, Session, To, Usage, Whom};
+use waterline_log::{Erased, LogError, Session, To, Usage, Whom};
 
 use crate::cases;
 use crate::place::{Place, one, session, texts};
@@ -17,6 +17,7 @@ cases![
     what_a_living_fork_shares_is_kept,
     s2_29_c0_10_idle_sessions_are_cleaned,
     erasing_a_user_takes_all_of_theirs,
+    a_session_whose_sub_agent_works_is_not_idle,
     a_dry_run_deletes_nothing,
     statistics_count_what_there_is,
     artifacts_are_stored_once_and_whole,
@@ -36,6 +37,7 @@ fn words_are_found(place: &dyn Place) {
     // Where no message has all words, some are enough.
     assert_eq!(found(&log, "moved quickly"), ["s/2"]);
     assert_eq!(found(&log, "nowhere"), Vec::<String>::new());
+    assert_eq!(found(&log, "fail*"), ["s/1"]);
 }
 
 fn chinese_japanese_and_korean_are_found(place: &dyn Place) {
@@ -124,6 +126,7 @@ fn erasing_a_session_takes_everything_that_is_only_its_own(place: &dyn Place) {
         (2, 2, 0, 0, 0, 0)
     );
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert!(erased.is_clean);
     assert!(log.erase(&Whom::Session("s".into())).is_err());
 }
 
@@ -163,7 +166,8 @@ fn s2_29_c0_10_idle_sessions_are_cleaned(place: &dyn Place) {
         (would.sessions.as_slice(), would.workspaces.as_slice()),
         (["old".to_owned()].as_slice(), ["/w/old".to_owned()].as_slice())
     );
-    assert_eq!(log.erase(&Whom::IdleSince(limit)).unwrap(), would);
+    let erased = log.erase(&Whom::IdleSince(limit)).unwrap();
+    assert_eq!(Erased { is_clean: would.is_clean, ..erased }, would);
     assert_eq!(log.sessions(&Default::default()).unwrap().len(), 1);
     assert_eq!(log.erase(&Whom::IdleSince(limit)).unwrap().sessions.len(), 0);
 }
@@ -175,11 +179,25 @@ fn erasing_a_user_takes_all_of_theirs(place: &dyn Place) {
         log.append(id, made.tip, vec![one(Role::User, "the same"), one(Role::Assistant, id)]).unwrap();
     }
     log.set_preference("u", "policy", Some("chat")).unwrap();
+    log.set_preference("w", "policy", Some("chat")).unwrap();
+    assert_eq!(log.erase(&Whom::User("w".into())).unwrap().rows["preference"], 1);
     let erased = log.erase(&Whom::User("u".into())).unwrap();
     assert_eq!((erased.sessions.as_slice(), erased.messages), (["a".to_owned(), "b".to_owned()].as_slice(), 2));
     assert_eq!(log.preferences("u").unwrap().len(), 0);
     assert_eq!(texts(&log, "c"), ["the same", "c"]);
     assert!(matches!(log.erase(&Whom::User("u".into())), Err(LogError::Missing { .. })));
+}
+
+fn a_session_whose_sub_agent_works_is_not_idle(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one"]);
+    let child = log.create_sub_agent("s").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let limit = log.now();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    log.append(&child.id, child.tip, vec![one(Role::User, "task")]).unwrap();
+    assert_eq!(log.would_erase(&Whom::IdleSince(limit)).unwrap().sessions.len(), 0);
+    assert_eq!(log.would_erase(&Whom::IdleSince(i64::MAX)).unwrap().sessions.len(), 2);
 }
 
 fn a_dry_run_deletes_nothing(place: &dyn Place) {

@@ -29,6 +29,7 @@ fn a_job_is_taken_by_one_worker(place: &dyn Place) {
     assert_eq!(next.payload, "second");
     assert_eq!(log.take_job("summary", "w3", LONG).unwrap(), None);
     assert!(log.finish_job(&job, "w2").is_err());
+    assert!(matches!(log.add_job("summary", Some("nobody"), ""), Err(LogError::NoSession { .. })));
     log.finish_job(&job, "w1").unwrap();
     assert_eq!(log.jobs(Some("s")).unwrap().len(), 0);
     assert_eq!(log.jobs(None).unwrap().len(), 2);

@@ -110,8 +110,14 @@ pub(crate) fn a_flipped_bit_in_a_message_is_found() {
     assert_eq!(texts(&log, "s2").unwrap().len(), 10);
     let problems = log.verify(|_, _| ()).unwrap().problems;
     assert!(problems.iter().any(|problem| problem.contains("message 5")), "{problems:?}");
-    // What can be read can still be exported.
-    log.export(&["s0".to_owned(), "s2".to_owned()], &mut Vec::new()).unwrap();
+    assert!(problems.iter().any(|problem| problem.contains("session s1")), "{problems:?}");
+    // What can be read can still be exported: everything but what lies behind the damage.
+    let mut saved = Vec::new();
+    let exported = log.export(&[], &mut saved).unwrap();
+    assert_eq!((exported.sessions, exported.messages, exported.damaged.len()), (3, 24, 1));
+    let other = Log::open(&folder.path().join("saved.db").display().to_string()).unwrap();
+    other.import(saved.as_slice(), |_, _, _| None, |_| ()).unwrap();
+    assert_eq!([0, 1, 2].map(|n| texts(&other, &format!("s{n}")).unwrap().len()), [10, 4, 10]);
 }
 
 pub(crate) fn erased_words_are_nowhere_in_the_files() {

@@ -103,8 +103,9 @@ pub(crate) fn a_locked_file_is_told() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = log.append("s", tip, vec![message("x")]);
     assert!(matches!(refused, Err(LogError::Locked { .. })), "{refused:?}");
-    // Reading goes on, and so does writing when the other is done.
+    // Reading goes on, also for one who comes just now, and so does writing when the other is done.
     assert_eq!(texts(&log, "s").unwrap().len(), 0);
+    assert_eq!(texts(&Log::open_with(&file, &options).unwrap(), "s").unwrap().len(), 0);
     other.execute_batch("ROLLBACK").unwrap();
     log.append("s", tip, vec![message("x")]).unwrap();
 }

@@ -12,13 +12,18 @@ pub(crate) fn files_that_are_no_logs_are_refused() {
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
     let refused = Log::open(&path.display().to_string());
     assert!(matches!(refused, Err(LogError::Foreign { .. })), "{refused:?}");
+    let before = std::fs::read(&path).unwrap();
+    assert!(Log::open(&path.display().to_string()).is_err());
+    assert!(std::fs::read(&path).unwrap() == before, "it is left as it was");
     let text = folder.path().join("notes.txt");
     std::fs::write(&text, "these are my notes, and they are longer than a page\n".repeat(200)).unwrap();
-    assert!(matches!(Log::open(&text.display().to_string()), Err(LogError::Damaged { .. })));
+    assert!(matches!(Log::open(&text.display().to_string()), Err(LogError::Foreign { .. })));
     assert!(std::fs::read_to_string(&text).unwrap().starts_with("these are my notes"));
     assert!(matches!(Log::open(&folder.path().display().to_string()), Err(LogError::Open { .. })));
     assert!(matches!(Log::open("mysql://host/db"), Err(LogError::Address { .. })));
     assert!(matches!(Log::open(""), Err(LogError::Address { .. })));
+    let settings = Log::open("host=h password=secret-word").unwrap_err();
+    assert!(matches!(settings, LogError::Address { .. }) && !settings.to_string().contains("secret-word"));
     let missing = folder.path().join("no").join("such.db");
     assert!(matches!(Log::open(&missing.display().to_string()), Err(LogError::Open { .. })));
 }

@@ -72,6 +72,7 @@ CREATE TABLE kept_format.frozen (
     generation bigint NOT NULL,
     branch bigint NOT NULL,
     "position" bigint NOT NULL,
+    cleared bigint NOT NULL,
     head text NOT NULL,
     packed bigint NOT NULL,
     slots bytea NOT NULL
@@ -206,31 +207,31 @@ CREATE TABLE kept_format.usage (
     latency bigint,
     created bigint NOT NULL
 );
-INSERT INTO kept_format.artifact VALUES ('\xc8c2c4df13be43c95613191e5e17e1ac1d99a401ef3f1c11cb29e66ca84f4f66', 'text/plain', 'a large…', 14, 0, '\x61206c61726765206f7574707574', 1794745594825);
+INSERT INTO kept_format.artifact VALUES ('\xc8c2c4df13be43c95613191e5e17e1ac1d99a401ef3f1c11cb29e66ca84f4f66', 'text/plain', 'a large…', 14, 0, '\x61206c61726765206f7574707574', 1794746476783);
 INSERT INTO kept_format.artifact_use VALUES ('main', '\xc8c2c4df13be43c95613191e5e17e1ac1d99a401ef3f1c11cb29e66ca84f4f66');
 INSERT INTO kept_format.branch VALUES (1, NULL, 0, 3);
 INSERT INTO kept_format.branch VALUES (2, 1, 1, 2);
-INSERT INTO kept_format.checkpoint VALUES ('main', '000000000001', NULL, '\x7b226d657373616765223a2234383231643236363435656533653433653833663830623634613364343236323862336566396262396261333638326466626662623236663530326230616435222c226d65737361676573223a332c227374617465223a7b22746f646f73223a5b7b22636f6e74656e74223a22666978206974222c22737461747573223a2270656e64696e67227d5d7d7d', '\x7b2273746570223a317d');
-INSERT INTO kept_format.content VALUES (1, '\x23ad30d139ebacc3f74f1579ea017bd3', 0, 1, 5, 'chars/4', 52, 0, '\x7b22726f6c65223a2275736572222c227061727473223a5b7b2274657874223a22e695b0e68daee5ba93e591a2efbc9f227d5d7d');
-INSERT INTO kept_format.content VALUES (2, '\x6514be2aa0c48867459d4b7e6854c164', 0, 2, 5, 'chars/4', 60, 0, '\x7b22726f6c65223a22617373697374616e74222c227061727473223a5b7b2274657874223a22412076616c756520776173206d6f7665642e227d5d7d');
-INSERT INTO kept_format.content VALUES (3, '\xd963a0b341112650fb0ce87f4bb3fd38', 0, 1, 6, 'chars/4', 61, 0, '\x7b22726f6c65223a2275736572222c227061727473223a5b7b2274657874223a2257687920646f657320746865206275696c64206661696c3f227d5d7d');
-INSERT INTO kept_format.content VALUES (4, '\xdbc72cb906b896f66e25b47b412b9fce', 0, 2, 5, 'chars/4', 59, 0, '\x7b22726f6c65223a22617373697374616e74222c227061727473223a5b7b2274657874223a2242656361757365206f662045303338322e227d5d7d');
+INSERT INTO kept_format.checkpoint VALUES ('main', '000000000001', NULL, '\x7b226d657373616765223a2263323762616638383331323834613330386337663964396162303930376566396366393330336531323635633134356566333636663933636438653063373265222c226d65737361676573223a332c227374617465223a7b22746f646f73223a5b7b22636f6e74656e74223a22666978206974222c22737461747573223a2270656e64696e67227d5d7d7d', '\x7b2273746570223a317d');
+INSERT INTO kept_format.content VALUES (1, '\x381443eeab048cf4c87dc7a8415ad37c', 0, 2, 5, 'chars/4/1000', 60, 0, '\x7b22726f6c65223a22617373697374616e74222c227061727473223a5b7b2274657874223a22412076616c756520776173206d6f7665642e227d5d7d');
+INSERT INTO kept_format.content VALUES (2, '\xbad794f11c7541b3ae970157eeb02d51', 0, 1, 6, 'chars/4/1000', 61, 0, '\x7b22726f6c65223a2275736572222c227061727473223a5b7b2274657874223a2257687920646f657320746865206275696c64206661696c3f227d5d7d');
+INSERT INTO kept_format.content VALUES (3, '\xc008136516ebddd40d61399dcb361f19', 0, 1, 5, 'chars/4/1000', 52, 0, '\x7b22726f6c65223a2275736572222c227061727473223a5b7b2274657874223a22e695b0e68daee5ba93e591a2efbc9f227d5d7d');
+INSERT INTO kept_format.content VALUES (4, '\x5f13d4b9392d7076ffe029a41d1dd041', 0, 2, 5, 'chars/4/1000', 59, 0, '\x7b22726f6c65223a22617373697374616e74222c227061727473223a5b7b2274657874223a2242656361757365206f662045303338322e227d5d7d');
 INSERT INTO kept_format.format VALUES (1);
 INSERT INTO kept_format.generation VALUES (1, 'main', 1, 'auto', 1, 2, 900, 90, NULL, NULL, 1767225600000);
-INSERT INTO kept_format.job VALUES (1, 'summary', 'main', '{}', 'waiting', 0, 5, 1794745594826, NULL, NULL, 1794745594826);
-INSERT INTO kept_format.message VALUES (1, 1, '\xc768ab5a291b1f07b10615d4328e37211de9dcb4a174fd48dd368a0d504bed46', 3, 1767225600000);
-INSERT INTO kept_format.message VALUES (1, 2, '\xa04a8a1d8555724c4aa9cf6804340ece0a50c2dc4652392054776f2d0037fe95', 2, 1767225600000);
-INSERT INTO kept_format.message VALUES (1, 3, '\x4821d26645ee3e43e83f80b64a3d42628b3ef9bb9ba3682dfbfbb26f502b0ad5', 1, 1767225600000);
-INSERT INTO kept_format.message VALUES (2, 2, '\x3b5edbdfd738966dc55439dc6270b4506dc920310907323619c526e97120d2ea', 4, 1767225600000);
+INSERT INTO kept_format.job VALUES (1, 'summary', 'main', '{}', 'waiting', 0, 5, 1794746476784, NULL, NULL, 1794746476784);
+INSERT INTO kept_format.message VALUES (1, 1, '\x273917132e3642b3c3931fd3602464be38a7fb2d6e1b2274046e4a0e8849a2c4', 2, 1767225600000);
+INSERT INTO kept_format.message VALUES (1, 2, '\x7781dcdc43f0b72ec2feb80846d643fd8c7a489dd7d79b98054eccfece244656', 1, 1767225600000);
+INSERT INTO kept_format.message VALUES (1, 3, '\xc27baf8831284a308c7f9d9ab0907ef9cf9303e1265c145ef366f93cd8e0c72e', 3, 1767225600000);
+INSERT INTO kept_format.message VALUES (2, 2, '\x98c63f7b7a71798e83c4855c5cf0beb8fbce44d28cf0a67caf84b10d146f8eb7', 4, 1767225600000);
 INSERT INTO kept_format.preference VALUES ('ada', 'policy', 'chat');
-INSERT INTO kept_format.search VALUES (1, '''呢'' ''库呢'' ''据库'' ''数据''');
-INSERT INTO kept_format.search VALUES (2, '''a'' ''moved'' ''value'' ''was''');
-INSERT INTO kept_format.search VALUES (3, '''build'' ''does'' ''fail'' ''the'' ''why''');
+INSERT INTO kept_format.search VALUES (1, '''a'' ''moved'' ''value'' ''was''');
+INSERT INTO kept_format.search VALUES (2, '''build'' ''does'' ''fail'' ''the'' ''why''');
+INSERT INTO kept_format.search VALUES (3, '''呢'' ''库呢'' ''据库'' ''数据''');
 INSERT INTO kept_format.search VALUES (4, '''0382'' ''because'' ''e0382'' ''of''');
-INSERT INTO kept_format.session VALUES ('main', 1, 3, NULL, 'Why does the build fail?', 'ada', NULL, 'main', 'main', NULL, NULL, NULL, '{}', '{"todos":[{"content":"fix it","status":"pending"}]}', 1794745594806, 1794745594814);
-INSERT INTO kept_format.session VALUES ('fork', 2, 2, NULL, 'Why does the build fail?', 'ada', 'main', 'fork', 'main', NULL, NULL, NULL, '{}', '{"todos":[{"content":"fix it","status":"pending"}]}', 1794745594817, 1794745594819);
-INSERT INTO kept_format.summary VALUES (1, 'main', 1, 0, 1, 2, NULL, 1, 'The build fails.', 4, 12, 1794745594821);
-INSERT INTO kept_format.usage VALUES ('main', 1, 2, 'm', 120, 0, 0, 7, NULL, NULL, 1794745594824);
+INSERT INTO kept_format.session VALUES ('main', 1, 3, NULL, 'Why does the build fail?', 'ada', NULL, 'main', 'main', NULL, NULL, NULL, '{}', '{"todos":[{"content":"fix it","status":"pending"}]}', 1794746476761, 1794746476768);
+INSERT INTO kept_format.session VALUES ('fork', 2, 2, NULL, 'Why does the build fail?', 'ada', 'main', 'fork', 'main', NULL, NULL, NULL, '{}', '{"todos":[{"content":"fix it","status":"pending"}]}', 1794746476772, 1794746476774);
+INSERT INTO kept_format.summary VALUES (1, 'main', 1, 0, 1, 2, NULL, 1, 'The build fails.', 4, 12, 1794746476778);
+INSERT INTO kept_format.usage VALUES ('main', 1, 2, 'm', 120, 0, 0, 7, NULL, NULL, 1794746476782);
 SELECT pg_catalog.setval('kept_format.branch_key_seq', 2, true);
 SELECT pg_catalog.setval('kept_format.content_key_seq', 4, true);
 SELECT pg_catalog.setval('kept_format.frozen_key_seq', 1, false);

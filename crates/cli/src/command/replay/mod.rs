@@ -22,7 +22,7 @@ use waterline_replay::report::Report;
 use waterline_replay::run::{Context as Sent, Setup};
 use waterline_transcript::Standing;
 
-use crate::db::Database;
+use crate::db::Stored;
 use crate::files::Output;
 use crate::input::{output, raw_output};
 use crate::sessions::{self, Origin};
@@ -86,7 +86,7 @@ pub struct What {
     /// Session files of any known format, or folders of them; with --db, ids of stored sessions (default: all)
     files: Vec<PathBuf>,
     #[command(flatten)]
-    database: Database,
+    database: Stored,
     /// Tokens a context may take beside system prompt and tools: 8k,32k
     #[arg(long, value_delimiter = ',', value_parser = settings::size, default_value = "8k,32k", value_name = "N,…")]
     window: Vec<usize>,

@@ -11,7 +11,7 @@ use waterline::tokens::Method;
 use waterline_replay::usage::{Accuracy, compare};
 use waterline_transcript::Standing;
 
-use crate::db::Database;
+use crate::db::Stored;
 use crate::input::output;
 use crate::sessions;
 use crate::show::{number, plain};
@@ -22,7 +22,7 @@ pub struct Arguments {
     /// Session files of any known format, or folders of them; with --db, ids of stored sessions (default: all)
     files: Vec<PathBuf>,
     #[command(flatten)]
-    database: Database,
+    database: Stored,
     /// Count tokens in this way (default: as the model does)
     #[arg(long, value_name = "METHOD")]
     tokens: Option<Method>,

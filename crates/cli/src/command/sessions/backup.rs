@@ -24,9 +24,6 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     if file.exists() && !arguments.force {
         bail!("{} is there already; `--force` writes over it", file.display());
     }
-    if std::fs::canonicalize(file).is_ok_and(|path| std::fs::canonicalize(log.url()).is_ok_and(|log| log == path)) {
-        bail!("{} is the log itself", file.display());
-    }
     let kind = match log.backup(file)? {
         Backup::Database => "a database that can be opened with --db",
         Backup::Lines => "JSON lines that `waterline sessions import` takes",

@@ -4,13 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use serde_json::json;
-use waterline_log::{Filter, Log, Whom};
+use waterline_log::{Filter, Whom};
 
 use super::erase::{as_json, write_report};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::plain;
 use crate::workspace;
 
 const DAY: i64 = 86_400_000;
@@ -35,44 +33,21 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let before = |days: u32| log.now() - i64::from(days) * DAY;
-    let folders = workspaces(&log, before(arguments.workspaces))?;
+    let idle = log.sessions(&Filter { idle_since: Some(before(arguments.workspaces)), ..Filter::default() })?;
+    let idle: Vec<String> = idle.into_iter().map(|session| session.id).collect();
+    let folders = workspace::of(&log, &idle)?;
     let whom = Whom::IdleSince(before(arguments.idle));
     let erased = if arguments.yes { log.erase(&whom)? } else { log.would_erase(&whom)? };
-    let mut kept = Vec::new();
-    if arguments.yes {
-        for (path, session) in &folders {
-            if let Err(error) = workspace::remove(path, session) {
-                kept.push(format!("{path}: {error:#}"));
-            }
-        }
-    }
+    let kept = if arguments.yes { workspace::remove_all(&folders) } else { Vec::new() };
     if arguments.json {
         let mut out = raw_output();
-        let paths: Vec<&String> = folders.iter().map(|(path, _)| path).collect();
-        let mut json = as_json(&erased, arguments.yes);
-        if let Some(fields) = json.as_object_mut() {
-            fields.insert("workspaces".to_owned(), json!(paths));
-            fields.insert("kept".to_owned(), json!(kept));
-        }
-        writeln!(out, "{json}")?;
+        writeln!(out, "{}", as_json(&erased, arguments.yes, &folders, &kept))?;
         out.flush()?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        let mut out = output();
+        workspace::write(&mut out, &folders, &kept, arguments.yes)?;
+        write_report(&mut out, &erased, arguments.yes)?;
+        out.flush()?;
     }
-    let mut out = output();
-    for (path, _) in &folders {
-        writeln!(out, "{} {}", if arguments.yes { "workspace" } else { "would remove workspace" }, plain(path))?;
-    }
-    for reason in &kept {
-        writeln!(out, "kept {}", plain(reason))?;
-    }
-    write_report(&mut out, &erased, arguments.yes)?;
-    out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The workspaces of sessions not used since then, if they are there.
-fn workspaces(log: &Log, before: i64) -> Result<Vec<(String, String)>> {
-    let idle = log.sessions(&Filter { idle_since: Some(before), ..Filter::default() })?;
-    let owned = idle.into_iter().filter_map(|session| Some((session.state.workspace_path?, session.id)));
-    Ok(owned.filter(|(path, session)| workspace::is_of(path, session)).collect())
 }

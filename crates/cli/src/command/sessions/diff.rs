@@ -11,7 +11,7 @@ use waterline_log::{Entry, Log, Session};
 use super::show::gist;
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, plain, room};
+use crate::show::{count, count_of, cut, plain, room};
 use crate::stored;
 
 const LEFT: Style = AnsiColor::Red.on_default();
@@ -48,7 +48,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let mut out = output();
     head(&mut out, &log, shared, &left)?;
     for (mark, style, session, entries) in [('-', LEFT, &left, &ours), ('+', RIGHT, &right, &theirs)] {
-        writeln!(out, "{style}{mark} {}: {} messages of its own{style:#}", plain(&session.id), entries.len())?;
+        let own = count(entries.len(), "message");
+        writeln!(out, "{style}{mark} {}: {own} of its own{style:#}", plain(&session.id))?;
         for entry in entries {
             let text = gist(&entry.message(stored::parse));
             writeln!(
@@ -56,7 +57,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
                 "{style}{mark}{:>6}  {:<9}{style:#} {}",
                 entry.position,
                 entry.role.name(),
-                cut(&text, room(18))
+                cut(&text, room(20))
             )?;
         }
     }
@@ -70,7 +71,7 @@ fn head(out: &mut impl Write, log: &Log, shared: u64, left: &Session) -> Result<
         shared => {
             let last = log.entries_in(left.tip, shared - 1..shared)?;
             let text = last.first().map(|entry| gist(&entry.message(stored::parse))).unwrap_or_default();
-            writeln!(out, "they share {shared} messages, up to: {}", cut(&text, room(34)))?;
+            writeln!(out, "they share {}, up to: {}", count_of(shared, "message"), cut(&text, room(42)))?;
         }
     }
     Ok(())

@@ -9,9 +9,11 @@ use waterline_log::{Erased, Whom};
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{number, plain};
+use crate::show::{count, count_of, plain};
+use crate::workspace::{self, Workspace};
 
-/// Delete a session with its sub-agents, or everything of a user, for good. Without `--yes` it only says what would go
+/// Delete a session with its sub-agents and workspaces, or everything of a user, for good. Without `--yes` it only says what
+/// would go. Whoever imports the same file again has the session again
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -40,13 +42,16 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         (Some(id), _) => Whom::Session(log.find(id)?.id),
         (None, user) => Whom::User(user.clone().unwrap_or_default()),
     };
+    let folders = workspace::of(&log, &log.would_erase(&whom)?.sessions)?;
     let erased = if arguments.yes { log.erase(&whom)? } else { log.would_erase(&whom)? };
+    let kept = if arguments.yes { workspace::remove_all(&folders) } else { Vec::new() };
     if arguments.json {
         let mut out = raw_output();
-        writeln!(out, "{}", as_json(&erased, arguments.yes))?;
+        writeln!(out, "{}", as_json(&erased, arguments.yes, &folders, &kept))?;
         out.flush()?;
     } else {
         let mut out = output();
+        workspace::write(&mut out, &folders, &kept, arguments.yes)?;
         write_report(&mut out, &erased, arguments.yes)?;
         out.flush()?;
     }
@@ -54,11 +59,13 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 }
 
 /// What went, or would go, for programs.
-pub fn as_json(erased: &Erased, done: bool) -> Value {
+pub fn as_json(erased: &Erased, done: bool, folders: &[Workspace], kept: &[String]) -> Value {
     json!({
         "done": done,
         "sessions": erased.sessions,
-        "workspaces": erased.workspaces,
+        "is_clean": !done || erased.is_clean,
+        "workspaces": folders.iter().map(|folder| &folder.path).collect::<Vec<_>>(),
+        "kept": kept,
         "messages": erased.messages,
         "bytes": erased.bytes,
         "shared": erased.shared,
@@ -69,18 +76,22 @@ pub fn as_json(erased: &Erased, done: bool) -> Value {
 
 /// What went, or would go, for people.
 pub fn write_report(out: &mut impl Write, erased: &Erased, done: bool) -> Result<()> {
-    let size = |count: u64| number(usize::try_from(count).unwrap_or(usize::MAX));
     for id in &erased.sessions {
         writeln!(out, "{} {}", if done { "erased" } else { "would erase" }, plain(id))?;
     }
-    let (count, messages, bytes) = (erased.sessions.len(), size(erased.messages), size(erased.bytes));
-    writeln!(out, "{count} sessions, {messages} messages of their own ({bytes} bytes)")?;
+    let (sessions, messages) = (count(erased.sessions.len(), "session"), count_of(erased.messages, "message"));
+    writeln!(out, "{sessions}, {messages} of their own ({})", count_of(erased.bytes, "byte"))?;
     if erased.shared > 0 {
-        writeln!(out, "{} messages stay, because other sessions have them too", size(erased.shared))?;
+        writeln!(out, "{} stay, because other sessions have them too", count_of(erased.shared, "message"))?;
     }
-    let rows: Vec<String> = erased.rows.iter().map(|(table, count)| format!("{count} × {table}")).collect();
-    if !rows.is_empty() || erased.steps > 0 {
-        writeln!(out, "with them: {} steps that were sent; {}", size(erased.steps), rows.join(", "))?;
+    let mut rows: Vec<String> = erased.rows.iter().map(|(table, rows)| count_of(*rows, table)).collect();
+    rows.extend((erased.steps > 0).then(|| count_of(erased.steps, "call that was sent")));
+    if !rows.is_empty() {
+        writeln!(out, "with them: {}", rows.join(", "))?;
+    }
+    if done && !erased.is_clean {
+        writeln!(out, "somebody is reading the log, or the disk is full: what was deleted may still lie in its files")?;
+        writeln!(out, "`waterline sessions clean --yes` cleans them")?;
     }
     if !done && !erased.sessions.is_empty() {
         writeln!(out, "nothing was deleted; `--yes` does it, and it cannot be undone")?;

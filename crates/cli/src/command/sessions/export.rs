@@ -5,16 +5,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use waterline_log::{Log, LogError};
+use waterline_log::{Exported, Log, LogError};
 
 use crate::db::{Database, chosen};
 use crate::files::Output;
 use crate::input::raw_output;
+use crate::show::{count_of, plain};
 
-/// Write sessions as JSON lines, complete: importing them gives the same ids
+/// Write sessions as JSON lines, complete: importing them gives the same ids. Of a damaged session, what comes before the
+/// damage is written, and the exit status is 1
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Ids, or the beginnings of them (default: all sessions)
+    /// Ids, or the beginnings of them (default: everything)
     ids: Vec<String>,
     /// The file to write (default: standard output)
     #[arg(long, short, value_name = "FILE")]
@@ -26,30 +28,38 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
-    let ids: Vec<String> = chosen(&log, &arguments.ids)?.into_iter().map(|session| session.id).collect();
-    if ids.is_empty() {
-        bail!("there is no session to export");
+    let mut ids = Vec::new();
+    if !arguments.ids.is_empty() {
+        ids = chosen(&log, &arguments.ids)?.into_iter().map(|session| session.id).collect();
+        ids.sort();
+        ids.dedup();
     }
-    match &arguments.output {
+    let exported = match &arguments.output {
         Some(path) if path.is_file() && !arguments.force => {
             bail!("{} is there already; `--force` writes over it", path.display())
         }
         Some(path) => {
-            let mut file = Output::create(path, &[])?;
-            write(&log, &ids, &mut file)?;
+            let mut file = Output::private(path)?;
+            let exported = write(&log, &ids, &mut file)?;
             file.finish()?;
-            anstream::eprintln!("{} sessions written", ids.len());
+            let (sessions, messages) = (count_of(exported.sessions, "session"), count_of(exported.messages, "message"));
+            anstream::eprintln!("{sessions}, {messages} written");
+            exported
         }
         None => {
             let mut out = raw_output();
-            write(&log, &ids, &mut out)?;
+            let exported = write(&log, &ids, &mut out)?;
             out.flush()?;
+            exported
         }
+    };
+    for text in &exported.damaged {
+        anstream::eprintln!("waterline: damaged, left out: {}", plain(text));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if exported.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn write(log: &Log, ids: &[String], out: &mut dyn Write) -> Result<()> {
+fn write(log: &Log, ids: &[String], out: &mut dyn Write) -> Result<Exported> {
     log.export(ids, out).map_err(|error| match error {
         // A reader who has seen enough is told by the kind of the error itself.
         LogError::Output(error) => error.into(),

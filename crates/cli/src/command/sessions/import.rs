@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use waterline_log::Log;
@@ -13,7 +13,7 @@ use waterline_transcript::Source;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{number, plain};
+use crate::show::{count, plain};
 use crate::{sessions, stored};
 
 /// Take in session files of any known format, and what `export` wrote; what is there already is not stored again
@@ -22,6 +22,9 @@ pub struct Arguments {
     /// Session files, exports, or folders of them; `-` for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Whose the new sessions are
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// One JSON object: what was added
     #[arg(long)]
     json: bool,
@@ -34,7 +37,10 @@ struct Tally {
     sessions: usize,
     continued: usize,
     messages: usize,
-    kept: Vec<String>,
+    /// Sessions that went another way here.
+    forked: Vec<String>,
+    /// Files that are no sessions.
+    refused: Vec<String>,
 }
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
@@ -42,25 +48,28 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open()?;
     let bar = progress(&files);
     let mut tally = Tally::default();
-    let mut refused = Vec::new();
+    let mut named_refused = false;
     for file in &files {
         let size = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
         let before = bar.position();
-        match import(&log, file, &bar, &mut tally) {
+        match import(&log, file, arguments.user.as_deref(), &bar, &mut tally) {
             Ok(()) => tally.files += 1,
-            // In a folder there may be files of other kinds.
-            Err(error) if files.len() > 1 && is_refusal(&error) => refused.push(format!("{error:#}")),
+            // In a folder there may be files of other kinds; a file that was named should have been one.
+            Err(error) if files.len() > 1 && is_refusal(&error) => {
+                tally.refused.push(format!("{error:#}"));
+                named_refused |= arguments.files.contains(file);
+            }
             Err(error) => return Err(error),
         }
         bar.set_position(before + size);
     }
     bar.finish_and_clear();
-    sessions::show_refused(&refused);
+    sessions::show_refused(&tally.refused);
     if tally.files == 0 {
         return Err(anyhow!("no file could be read as sessions"));
     }
     report(arguments, &tally)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if named_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Whether a file is no session; a log that cannot be written is another matter.
@@ -68,18 +77,22 @@ fn is_refusal(error: &anyhow::Error) -> bool {
     error.downcast_ref::<waterline_transcript::TranscriptError>().is_some()
 }
 
-fn import(log: &Log, file: &Path, bar: &ProgressBar, tally: &mut Tally) -> Result<()> {
+fn import(log: &Log, file: &Path, user: Option<&str>, bar: &ProgressBar, tally: &mut Tally) -> Result<()> {
     let source = sessions::of_file(file)?;
+    if is_log(&source)? {
+        let name = file.display();
+        bail!("{name} is a log itself; `waterline sessions export --db {name}` writes what it holds, for `import -`");
+    }
     if is_export(&source)? {
         return import_lines(log, &source, bar, tally).with_context(|| file.display().to_string());
     }
     let mut failed = None;
-    let report = waterline_transcript::read(&source, |transcript| match stored::store(log, &transcript) {
+    let report = waterline_transcript::read(&source, |transcript| match stored::store(log, &transcript, user) {
         Ok(added) => {
             tally.messages += added.messages;
             tally.sessions += usize::from(added.is_new);
             tally.continued += usize::from(added.continued);
-            bar.set_message(format!("{} sessions, {} messages", tally.sessions, number(tally.messages)));
+            bar.set_message(counted(tally));
             ControlFlow::Continue(())
         }
         Err(error) => {
@@ -93,6 +106,22 @@ fn import(log: &Log, file: &Path, bar: &ProgressBar, tally: &mut Tally) -> Resul
     let notices = report?.notices;
     bar.suspend(|| sessions::show_notices(&file.display().to_string(), &notices));
     Ok(())
+}
+
+fn counted(tally: &Tally) -> String {
+    format!("{}, {}", count(tally.sessions, "session"), count(tally.messages, "message"))
+}
+
+/// Whether a file is a log of this program, which is not imported but exported first.
+fn is_log(source: &Source) -> Result<bool> {
+    let mut start = Vec::new();
+    reader(source)?.take(16).read_to_end(&mut start)?;
+    match source {
+        Source::File(path) if start.starts_with(b"SQLite format 3\0") => {
+            Ok(Log::open(&path.display().to_string()).is_ok())
+        }
+        _ => Ok(false),
+    }
 }
 
 /// The first line of an export says what it is.
@@ -119,14 +148,15 @@ fn import_lines(log: &Log, source: &Source, bar: &ProgressBar, tally: &mut Tally
     tally.messages += size(added.messages);
     tally.sessions += size(added.sessions);
     tally.continued += size(added.continued);
-    tally.kept.extend(added.kept);
+    tally.forked.extend(added.forked);
     Ok(())
 }
 
 fn progress(files: &[PathBuf]) -> ProgressBar {
-    let sizes = files.iter().map(|file| std::fs::metadata(file).map_or(0, |metadata| metadata.len()));
-    let bar = ProgressBar::new(sizes.sum());
-    let template = "{spinner} {bar:24} {bytes} of {total_bytes} · {msg} · {elapsed}";
+    let size: u64 = files.iter().map(|file| std::fs::metadata(file).map_or(0, |metadata| metadata.len())).sum();
+    let bar = ProgressBar::new(size);
+    // Of standard input nobody knows how much there is.
+    let template = if size > 0 { "{spinner} {bar:16} {bytes} of {total_bytes} · {msg}" } else { "{spinner} {msg}" };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
@@ -138,22 +168,23 @@ fn progress(files: &[PathBuf]) -> ProgressBar {
 fn report(arguments: &Arguments, tally: &Tally) -> Result<()> {
     if arguments.json {
         let mut out = raw_output();
-        let Tally { files, sessions, continued, messages, kept } = tally;
-        let json =
-            json!({"files": files, "sessions": sessions, "continued": continued, "messages": messages, "kept": kept});
+        let Tally { files, sessions, continued, messages, forked, refused } = tally;
+        let json = json!({
+            "files": files, "sessions": sessions, "continued": continued, "messages": messages, "forked": forked,
+            "refused": refused,
+        });
         writeln!(out, "{json}")?;
         out.flush()?;
         return Ok(());
     }
     let mut out = output();
-    let (sessions, messages) = (number(tally.sessions), number(tally.messages));
-    write!(out, "{sessions} new sessions, {messages} new messages")?;
+    write!(out, "{}, {}", count(tally.sessions, "new session"), count(tally.messages, "new message"))?;
     if tally.continued > 0 {
-        write!(out, ", {} sessions went on", number(tally.continued))?;
+        write!(out, ", {} went on", count(tally.continued, "session"))?;
     }
-    writeln!(out, " from {} files", number(tally.files))?;
-    for id in &tally.kept {
-        writeln!(out, "session {} has gone another way here and stays as it is", plain(id))?;
+    writeln!(out, " from {}", count(tally.files, "file"))?;
+    for id in &tally.forked {
+        writeln!(out, "session {} has gone another way here; what was imported is a fork of it", plain(id))?;
     }
     out.flush()?;
     Ok(())

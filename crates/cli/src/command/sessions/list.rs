@@ -11,15 +11,18 @@ use crate::db::Database;
 use crate::input::{output, raw_output};
 use crate::show::{cut, number, pad, plain, room, width};
 
-/// List the sessions, the one used last first
+/// Shorter than this an id is not cut.
+const SHORT: usize = 8;
+
+/// List the sessions, the one used last first. Of an id only as much is shown as tells it from the others
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Only those of this user
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// At most so many
-    #[arg(long, short = 'n', value_name = "N")]
-    limit: Option<usize>,
+    /// At most so many (0 for all)
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
+    limit: usize,
     /// One JSON object a session
     #[arg(long)]
     json: bool,
@@ -30,7 +33,9 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let filter = Filter { user: arguments.user.clone(), ..Filter::default() };
     let mut sessions = log.sessions(&filter)?;
     let all = sessions.len();
-    sessions.truncate(arguments.limit.unwrap_or(usize::MAX));
+    if arguments.limit > 0 {
+        sessions.truncate(arguments.limit);
+    }
     if arguments.json {
         let mut out = raw_output();
         for session in &sessions {
@@ -54,11 +59,11 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 
 fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
     let now = log.now();
-    let names: Vec<String> = sessions.iter().map(|session| plain(&session.id)).collect();
-    let wide = names.iter().map(|name| width(name)).max().unwrap_or(0).clamp(7, 40);
-    writeln!(out, "{}  messages  used        model                 title", pad("session", wide))?;
+    let names = short(sessions);
+    let wide = names.iter().map(|name| width(name)).max().unwrap_or(0).max(7);
+    writeln!(out, "{}  messages  used        model            title", pad("session", wide))?;
     for (session, name) in sessions.iter().zip(&names) {
-        let model = cut(session.model.as_deref().unwrap_or("–"), 20);
+        let model = cut(session.model.as_deref().unwrap_or("–"), 15);
         let kind = match session.relation {
             Relation::Main => String::new(),
             relation => format!("[{}] ", relation.name()),
@@ -66,12 +71,25 @@ fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
         writeln!(
             out,
             "{}  {:>8}  {:<10}  {}  {}",
-            pad(&cut(name, wide), wide),
+            pad(name, wide),
             number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX)),
             ago(now, session.active),
-            pad(&model, 20),
-            cut(&format!("{kind}{}", session.title), room(wide + 46))
+            pad(&model, 15),
+            cut(&format!("{kind}{}", session.title), room(wide + 41))
         )?;
     }
     Ok(())
+}
+
+/// As much of each id as tells it from the others: what a person has to type.
+fn short(sessions: &[Session]) -> Vec<String> {
+    let mut sorted: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+    sorted.sort_unstable();
+    let length = |id: &str| {
+        let at = sorted.binary_search(&id).unwrap_or_default();
+        let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| sorted.get(at));
+        let same = |other: &&str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        neighbours.map(same).max().map_or(SHORT, |same| (same + 1).max(SHORT))
+    };
+    sessions.iter().map(|session| plain(&session.id.chars().take(length(&session.id)).collect::<String>())).collect()
 }

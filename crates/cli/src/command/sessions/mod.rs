@@ -9,6 +9,7 @@ mod fork;
 mod forward;
 mod import;
 mod list;
+mod rename;
 mod rewind;
 mod search;
 mod show;
@@ -45,6 +46,8 @@ enum Command {
     Rewind(rewind::Arguments),
     /// Go on to what a rewind left
     Forward(forward::Arguments),
+    /// Give a session another title
+    Rename(rename::Arguments),
     /// Compare two sessions: what they share, and where they part
     Diff(diff::Arguments),
     /// Find messages by their words
@@ -73,6 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Fork(arguments) => fork::run(arguments, database),
         Command::Rewind(arguments) => rewind::run(arguments, database),
         Command::Forward(arguments) => forward::run(arguments, database),
+        Command::Rename(arguments) => rename::run(arguments, database),
         Command::Diff(arguments) => diff::run(arguments, database),
         Command::Search(arguments) => search::run(arguments, database),
         Command::Export(arguments) => export::run(arguments, database),

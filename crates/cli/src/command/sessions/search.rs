@@ -11,21 +11,21 @@ use super::show::gist;
 use super::time;
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, plain, room, width};
+use crate::show::{cut, pad, room, width};
 use crate::stored;
 
 /// Find messages by their words, in any language
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The words; a message must have all of them, or some where none has all
+    /// The words; a message must have all of them, or some where none has all. `connect*` finds what begins so
     #[arg(required = true)]
     words: Vec<String>,
     /// Only in this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// At most so many
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
-    limit: usize,
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    limit: u16,
     /// One JSON object a message
     #[arg(long)]
     json: bool,
@@ -35,17 +35,12 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let session = arguments.session.as_ref().map(|id| log.find(id)).transpose()?;
     let question = arguments.words.join(" ");
-    let hits = log.search(&question, session.as_ref().map(|session| session.id.as_str()), arguments.limit)?;
+    let hits = log.search(&question, session.as_ref().map(|session| session.id.as_str()), arguments.limit.into())?;
     let mut out = if arguments.json { raw_output() } else { output() };
-    for hit in &hits {
-        if arguments.json {
-            writeln!(out, "{}", as_json(hit))?;
-        } else {
-            let (session, entry) = (plain(hit.session.as_deref().unwrap_or("(left)")), &hit.entry);
-            let text = around(&gist_of(hit), &question);
-            let start = format!("{session} {}  {:<9} ", entry.position, entry.role.name());
-            writeln!(out, "{start}{}", cut(&text, room(width(&start))))?;
-        }
+    if arguments.json {
+        hits.iter().try_for_each(|hit| writeln!(out, "{}", as_json(hit)))?;
+    } else {
+        table(&mut out, &hits, &question)?;
     }
     if hits.is_empty() && !arguments.json {
         writeln!(out, "nothing found")?;
@@ -55,19 +50,40 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     Ok(if hits.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+fn table(out: &mut impl Write, hits: &[Hit], question: &str) -> Result<()> {
+    let name = |hit: &Hit| cut(hit.session.as_deref().unwrap_or("(left)"), 36);
+    let wide = hits.iter().map(|hit| width(&name(hit))).max().unwrap_or_default();
+    for hit in hits {
+        let text = around(&gist_of(hit), question);
+        let start = format!("{}  {:>6}  {:<9}  ", pad(&name(hit), wide), hit.entry.position, hit.entry.role.name());
+        writeln!(out, "{start}{}", cut(&text, room(width(&start))))?;
+    }
+    Ok(())
+}
+
 fn gist_of(hit: &Hit) -> String {
     let message = hit.entry.message(stored::parse);
     let whole = message.parts.len() == 1 && !message.text().is_empty();
     if whole { message.text().split_whitespace().collect::<Vec<_>>().join(" ") } else { gist(&message) }
 }
 
-/// The words around the first that was asked for.
+/// The words around the first that was asked for: one that stands there whole, or else part of another.
 fn around(text: &str, question: &str) -> String {
     let lower = text.to_lowercase();
-    let first = question.split_whitespace().find_map(|word| lower.find(&word.to_lowercase()));
-    let skip = first.map_or(0, |at| lower.get(..at).unwrap_or_default().chars().count()).saturating_sub(30);
+    let words = || question.split_whitespace().map(|word| word.trim_end_matches('*').to_lowercase());
+    let first = words().find_map(|word| whole(&lower, &word)).or_else(|| words().find_map(|word| lower.find(&word)));
+    let skip = first.map_or(0, |at| lower.get(..at).unwrap_or_default().chars().count()).saturating_sub(12);
     let rest: String = text.chars().skip(skip).collect();
     if skip > 0 { format!("…{rest}") } else { rest }
+}
+
+/// Where a word stands between others.
+fn whole(text: &str, word: &str) -> Option<usize> {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    text.match_indices(word).map(|(at, _)| at).find(|&at| {
+        let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + word.len()..).unwrap_or_default());
+        !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
+    })
 }
 
 fn as_json(hit: &Hit) -> serde_json::Value {

@@ -11,7 +11,7 @@ use waterline_log::{Branch, Entry, Filter, Generation, Log, Session, Summary};
 use super::{ago, json_of, time};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, number, plain, room};
+use crate::show::{count_of, cut, number, plain, room};
 use crate::stored;
 
 /// Show a session: what it carries, and what was said
@@ -25,8 +25,8 @@ pub struct Arguments {
     /// Show the session as it was after its first N messages
     #[arg(long, value_name = "N")]
     at: Option<u64>,
-    /// Write one message as it came, and nothing else
-    #[arg(long, value_name = "N")]
+    /// Write one message as it is stored, and nothing else
+    #[arg(long, value_name = "N", conflicts_with_all = ["json", "at"])]
     message: Option<u64>,
     /// One JSON object, with all messages
     #[arg(long)]
@@ -95,8 +95,12 @@ fn write_message(log: &Log, session: &Session, position: u64) -> Result<ExitCode
 fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     let session = &view.session;
     let now = log.now();
-    writeln!(out, "{}  {}", plain(&session.id), plain(&session.title))?;
-    let mut facts = vec![format!("{} messages", number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX)))];
+    writeln!(out, "{}", plain(&session.id))?;
+    writeln!(out, "{}", cut(&session.title, room(0)))?;
+    let mut facts = vec![count_of(session.tip.position(), "message")];
+    if view.end < session.tip.position() {
+        facts.push(format!("as it was after {}", view.end));
+    }
     facts.extend(session.model.as_deref().map(plain));
     facts.extend(session.policy.as_ref().map(|policy| format!("policy {}", plain(policy))));
     facts.extend(session.user.as_ref().map(|user| format!("user {}", plain(user))));
@@ -106,12 +110,13 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
         writeln!(out, "{} of {} ({})", session.relation.name(), plain(parent), session.context_id)?;
     }
     for child in &view.children {
-        let (name, messages) = (plain(&child.id), child.tip.position());
-        writeln!(out, "  └ {} {name}, {messages} messages  {}", child.relation.name(), cut(&child.title, 50))?;
+        let line = format!("  └ {} {}, {}", child.relation.name(), child.id, count_of(child.tip.position(), "message"));
+        writeln!(out, "{}", cut(&format!("{line}  {}", child.title), room(0)))?;
     }
     for branch in view.branches.iter().filter(|branch| !branch.is_current) {
         let id = branch.id.map(|id| id.short()).unwrap_or_default();
-        writeln!(out, "  left at message {}: {} messages, up to {id}", branch.shared, branch.tip.position())?;
+        let messages = count_of(branch.tip.position(), "message");
+        writeln!(out, "  left at message {}: {messages}, up to {id}", branch.shared)?;
     }
     for generation in &view.generations {
         let fold = &generation.fold;
@@ -154,7 +159,7 @@ fn messages(out: &mut impl Write, view: &View) -> Result<()> {
     let first = view.entries.first().map_or(view.end, |entry| entry.position - 1);
     writeln!(out)?;
     if first > 0 {
-        writeln!(out, "… {first} messages before these (-n 0 shows all)")?;
+        writeln!(out, "… {} before these (-n 0 shows all)", count_of(first, "message"))?;
     }
     for entry in &view.entries {
         let message = entry.message(stored::parse);

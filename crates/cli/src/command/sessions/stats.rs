@@ -9,7 +9,7 @@ use waterline_log::Stats;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::number;
+use crate::show::{count_of, number};
 
 /// Say how much there is
 #[derive(Debug, clap::Args)]
@@ -39,14 +39,15 @@ fn rows(stats: &Stats) -> Vec<(&'static str, String)> {
     let size = |count: u64| number(usize::try_from(count).unwrap_or(usize::MAX));
     let [input, read, written] = stats.prompt;
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-    let ratio = stats.database_bytes as f64 / (stats.message_bytes.max(1)) as f64;
+    let ratio = stats.database_bytes as f64 / stats.message_bytes as f64;
+    let ratio = if stats.message_bytes > 0 { format!(" ({ratio:.2} per byte of message)") } else { String::new() };
     let mut rows = vec![
-        ("sessions", format!("{} of {} users", size(stats.sessions), size(stats.users))),
+        ("sessions", format!("{} of {}", size(stats.sessions), count_of(stats.users, "user"))),
         ("messages", format!("{}, {} different ones", size(stats.messages), size(stats.contents))),
         ("branches", size(stats.branches)),
         ("tokens", size(stats.tokens)),
         ("bytes of messages", format!("{}, stored as {}", size(stats.message_bytes), size(stats.stored_bytes))),
-        ("bytes of the database", format!("{} ({ratio:.2} per byte of message)", size(stats.database_bytes))),
+        ("bytes of the database", format!("{}{ratio}", size(stats.database_bytes))),
         ("folds", size(stats.generations)),
         ("summaries", size(stats.summaries)),
         ("checkpoints", size(stats.checkpoints)),

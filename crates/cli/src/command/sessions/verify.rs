@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{number, plain};
+use crate::show::{count_of, plain};
 
 /// Hash everything again; exit status 1 when something is wrong
 #[derive(Debug, clap::Args)]
@@ -39,9 +39,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         out.flush()?;
     } else {
         let mut out = output();
-        let size = |count: u64| number(usize::try_from(count).unwrap_or(usize::MAX));
-        let (messages, sessions, artifacts) = (size(found.messages), size(found.sessions), size(found.artifacts));
-        writeln!(out, "{messages} messages, {sessions} sessions and {artifacts} artifacts are as they were stored")?;
+        let (messages, sessions) = (count_of(found.messages, "message"), count_of(found.sessions, "session"));
+        writeln!(out, "{messages}, {sessions}, {}: as they were stored", count_of(found.artifacts, "artifact"))?;
         for problem in &found.problems {
             writeln!(out, "wrong: {}", plain(problem))?;
         }
