@@ -27,7 +27,7 @@ impl Log {
         }
         let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source };
         let mut beside = to.as_os_str().to_owned();
-        beside.push(".part");
+        beside.push(format!(".{}.part", uuid::Uuid::new_v4().simple()));
         let file = crate::store::private(Path::new(&beside)).map_err(cannot)?;
         let mut out = std::io::BufWriter::new(file);
         let written = self.export(&[], &mut out).and_then(|done| match done.damaged.first() {

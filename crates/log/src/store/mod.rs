@@ -116,10 +116,10 @@ fn shown(url: &str) -> String {
     }
 }
 
-/// A new file that only its owner can read: what was said is nobody else's business.
+/// A new file that only its owner can read: what was said is nobody else's business. One that is there is left alone.
 pub(crate) fn private(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::File::options();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)

@@ -49,7 +49,7 @@ impl Sqlite {
         let name = path.display().to_string();
         let mut store =
             Self { path: path.to_owned(), name, wait, immutable: false, readers: Mutex::default(), writer: None };
-        match store.open_writer() {
+        match store.open_writer_patiently() {
             Ok(handle) => store.writer = Some(Writer::start(handle)),
             Err(LogError::ReadOnly { .. }) => store.open_to_read()?,
             Err(error) => return Err(error),
@@ -61,22 +61,37 @@ impl Sqlite {
         if is_read_only(&self.path) {
             return Err(LogError::ReadOnly { name: self.name.clone() });
         }
-        if !self.path.exists() {
-            // Made here, because SQLite would make it for everybody to read.
-            drop(super::private(&self.path).map_err(|error| self.cannot_open(&error))?);
+        // Made here, because SQLite would make it for everybody to read.
+        match super::private(&self.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(self.cannot_open(&error)),
+            _ => {}
         }
         let mut handle = self.connect(OpenFlags::default())?;
         // Somebody else's database is looked at before anything about it is changed; and whoever only wants to read
         // needs no lock.
-        if self.needs_migration(&mut handle)? {
+        let needs_migration = self.needs_migration(&mut handle)?;
+        handle.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
+        if needs_migration {
             handle.batch("BEGIN IMMEDIATE")?;
             let empty = is_empty(&mut handle);
             let outcome = empty.and_then(|empty| migrate(&mut handle, empty));
             handle.end(outcome.is_ok())?;
             outcome?;
         }
-        handle.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
         Ok(handle)
+    }
+
+    /// Several who make a log at the same time are in each other's way for a moment, and SQLite does not wait there.
+    fn open_writer_patiently(&self) -> Result<Handle> {
+        let start = std::time::Instant::now();
+        loop {
+            match self.open_writer() {
+                Err(LogError::Locked { .. }) if start.elapsed() < self.wait => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     fn cannot_open(&self, error: &std::io::Error) -> LogError {
