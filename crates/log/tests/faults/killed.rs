@@ -23,6 +23,7 @@ fn acknowledged(out: impl std::io::Read) -> HashMap<String, usize> {
     last
 }
 
+/// Every append that was acknowledged is there, and so is every checkpoint (E.21).
 pub(crate) fn every_acknowledged_append_survives_a_thousand_kills() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db").display().to_string();
@@ -45,6 +46,11 @@ pub(crate) fn every_acknowledged_append_survives_a_thousand_kills() {
             assert!(said.len() >= number, "kill {kill}: {number} were acknowledged, {} are there", said.len());
             // Nothing half-written: every message is whole and in its place.
             assert!(said.iter().zip(1..).all(|(text, n)| *text == format!("{id} {n}")), "kill {kill}");
+            // E.21: the newest checkpoint is whole, and leads to a message that is there.
+            if let Some(newest) = log.checkpoints(&id).unwrap().last() {
+                let message = newest.checkpoint.message.as_ref().unwrap().parse().unwrap();
+                assert_eq!(log.entry(message).unwrap().position, newest.metadata["step"], "kill {kill}");
+            }
             most = most.max(number);
         }
         if kill % 100 == 99 {

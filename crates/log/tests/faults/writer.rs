@@ -72,6 +72,9 @@ fn append(file: &str, sessions: &[String]) {
                 while tip.position() < 1_000_000 {
                     let number = tip.position() + 1;
                     tip = log.append(&id, tip, vec![message(&format!("{id} {number}"))]).unwrap().tip;
+                    if number % 3 == 0 {
+                        log.checkpoint(&id, serde_json::json!({"step": number})).unwrap();
+                    }
                     let mut out = out.lock().unwrap();
                     // Nobody listens any more: then it is time to go.
                     if writeln!(out, "{id} {number}").and_then(|()| out.flush()).is_err() {
