@@ -5,7 +5,8 @@ use std::io::Write;
 
 use crate::entry::each_of_run;
 use crate::error::{LogError, Result};
-use crate::frozen::{self, Fold, Stored};
+use crate::frozen::{self, Stored};
+use crate::generation::{FOLD, Fold};
 use crate::id::Id;
 use crate::line::{
     ArtifactLine, Bytes, GenerationLine, JobLine, Line, MessageLine, PreferenceLine, SentLine, SessionLine,
@@ -194,20 +195,16 @@ impl Export<'_> {
 
     /// The folds that are not among what was sent: another program made them, or they were taken back.
     fn generations(&mut self, session: &Session, sent: &HashSet<i64>) -> Result<()> {
-        let sql = "SELECT branch, position, number, created, reason, tokens_before, tokens_after, cost_before, cost_after, key \
-                   FROM generation WHERE session = $1 AND number > 0 ORDER BY key";
-        for mut row in self.connection.rows(sql, values![&session.id])? {
+        let sql = format!(
+            "SELECT g.branch, g.position, g.number, g.created, g.key, {FOLD} FROM generation g \
+             WHERE g.session = $1 AND g.number > 0 ORDER BY g.key"
+        );
+        for mut row in self.connection.rows(&sql, values![&session.id])? {
             let at = self.name(Tip { branch: row.int(0), position: row.count(1) })?;
-            if sent.contains(&row.int(9)) || at.is_none() {
+            if sent.contains(&row.int(4)) || at.is_none() {
                 continue;
             }
-            let fold = Fold {
-                reason: row.text(4),
-                tokens_before: row.size(5),
-                tokens_after: row.size(6),
-                cost_before: row.maybe_int(7),
-                cost_after: row.maybe_int(8),
-            };
+            let fold = Fold::of(&mut row, 5);
             let (session, number, time) = (session.id.clone(), row.count(2), row.int(3));
             self.line(&Line::Generation(Box::new(GenerationLine { session, at, number, time, fold })))?;
         }

@@ -13,6 +13,7 @@ use crate::encoding::Encoding;
 use crate::entry::Entry;
 use crate::error::{LogError, Result};
 use crate::frozen::{self, Sent};
+use crate::generation;
 use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::line::{JobLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, UsageLine, VERSION};
@@ -173,7 +174,9 @@ impl Import<'_> {
             Line::Generation(line) => {
                 let at = self.find(line.at.as_deref())?;
                 match self.home(&line.session, at.position)? {
-                    Some(id) => frozen::note(self.connection, &id, at, line.number, &line.fold, line.time).map(drop),
+                    Some(id) => {
+                        generation::note(self.connection, &id, at, line.number, &line.fold, line.time).map(drop)
+                    }
                     None => Ok(()),
                 }
             }

@@ -11,7 +11,7 @@ use waterline::message::Role;
 use waterline::plan::{FrozenSlot, Head};
 
 use crate::checkpoint::Checkpoint;
-use crate::frozen::Fold;
+use crate::generation::Fold;
 use crate::state::State;
 use crate::usage::Usage;
 

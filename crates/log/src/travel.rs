@@ -64,8 +64,9 @@ pub struct Branch {
 pub(crate) fn record(connection: &mut dyn Connection, session: &Session, kind: Kind, to: Tip, now: i64) -> Result<()> {
     let mut steps = vec![session.frozen];
     if kind != Kind::Rewind {
-        // A fold that was undone is not brought back by the way.
-        let sql = "SELECT from_frozen FROM move WHERE session = $1 AND kind <> 'undo-fold' ORDER BY number DESC";
+        // A fold that was undone is not brought back by the way: what was sent before that counts no more.
+        let sql = "SELECT from_frozen FROM move WHERE session = $1 AND number > \
+                   (SELECT COALESCE(MAX(number), 0) FROM move WHERE session = $1 AND kind = 'undo-fold')";
         steps.extend(connection.rows(sql, values![&session.id])?.iter().map(|row| row.maybe_int(0)));
     }
     steps.dedup();

@@ -44,7 +44,7 @@ pub(crate) use values;
 
 /// A row of a query. A column of another type reads as nothing: the statements and the tables are both ours.
 #[derive(Clone, Debug)]
-pub(crate) struct Row(pub(super) Vec<Value>);
+pub(crate) struct Row(pub(in crate::store) Vec<Value>);
 
 impl Row {
     pub(crate) fn int(&self, at: usize) -> i64 {

@@ -6,13 +6,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use waterline_log::{Filter, Log, Relation, Session};
 
-use super::{ago, json_of};
+use super::{ago, ids, json_of, short};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, number, pad, plain, room, width};
-
-/// Shorter than this an id is not cut.
-const SHORT: usize = 8;
+use crate::show::{cut, number, pad, room, width};
 
 /// List the sessions, the one used last first. Of an id only as much is shown as tells it from the others
 #[derive(Debug, clap::Args)]
@@ -59,7 +56,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 
 fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
     let now = log.now();
-    let names = short(sessions);
+    let ids = ids(sessions);
+    let names: Vec<String> = sessions.iter().map(|session| short(&session.id, &ids)).collect();
     let wide = names.iter().map(|name| width(name)).max().unwrap_or(0).max(7);
     writeln!(out, "{}  messages  used        model            title", pad("session", wide))?;
     for (session, name) in sessions.iter().zip(&names) {
@@ -79,17 +77,4 @@ fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// As much of each id as tells it from the others: what a person has to type.
-fn short(sessions: &[Session]) -> Vec<String> {
-    let mut sorted: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
-    sorted.sort_unstable();
-    let length = |id: &str| {
-        let at = sorted.binary_search(&id).unwrap_or_default();
-        let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| sorted.get(at));
-        let same = |other: &&str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
-        neighbours.map(same).max().map_or(SHORT, |same| (same + 1).max(SHORT))
-    };
-    sessions.iter().map(|session| plain(&session.id.chars().take(length(&session.id)).collect::<String>())).collect()
 }

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use waterline_log::Session;
 
 use crate::db::Database;
+use crate::show::plain;
 
 /// List, show, fork, rewind, import and export stored sessions
 #[derive(Debug, clap::Args)]
@@ -104,6 +105,25 @@ fn ago(now: i64, then: i64) -> String {
         3_600..86_400 => format!("{} h ago", seconds / 3_600),
         _ => format!("{} d ago", seconds / 86_400),
     }
+}
+
+/// Shorter than this an id is not cut.
+const SHORT: usize = 8;
+
+/// As much of an id as tells it from the others, which are sorted: what a person has to type.
+fn short(id: &str, sorted: &[&str]) -> String {
+    let (Ok(at) | Err(at)) = sorted.binary_search(&id);
+    let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| sorted.get(at));
+    let same = |other: &&str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let longest = neighbours.map(same).max().unwrap_or_default();
+    plain(&id.chars().take((longest + 1).max(SHORT)).collect::<String>())
+}
+
+/// The ids of sessions, sorted.
+fn ids(sessions: &[Session]) -> Vec<&str> {
+    let mut ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+    ids.sort_unstable();
+    ids
 }
 
 /// A session for programs.

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use waterline_log::Hit;
+use waterline_log::{Filter, Hit};
 
 use super::show::gist;
-use super::time;
+use super::{ids, short, time};
 use crate::db::Database;
 use crate::input::{output, raw_output};
 use crate::show::{cut, pad, room, width};
@@ -40,7 +40,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     if arguments.json {
         hits.iter().try_for_each(|hit| writeln!(out, "{}", as_json(hit)))?;
     } else {
-        table(&mut out, &hits, &question)?;
+        let sessions = log.sessions(&Filter::default())?;
+        table(&mut out, &hits, &question, &ids(&sessions))?;
     }
     if hits.is_empty() && !arguments.json {
         writeln!(out, "nothing found")?;
@@ -50,8 +51,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     Ok(if hits.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn table(out: &mut impl Write, hits: &[Hit], question: &str) -> Result<()> {
-    let name = |hit: &Hit| cut(hit.session.as_deref().unwrap_or("(left)"), 36);
+fn table(out: &mut impl Write, hits: &[Hit], question: &str, ids: &[&str]) -> Result<()> {
+    let name = |hit: &Hit| hit.session.as_deref().map_or_else(|| "(left)".to_owned(), |id| short(id, ids));
     let wide = hits.iter().map(|hit| width(&name(hit))).max().unwrap_or_default();
     for hit in hits {
         let text = around(&gist_of(hit), question);

@@ -1,21 +1,20 @@
 //! One file, no set-up. Readers have connections of their own; all writes of a process go through one thread, which
 //! commits whatever waits together, so that many writers share one flush. Other processes take turns by SQLite's lock.
 
+mod handle;
+mod writer;
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rusqlite::types::ValueRef;
-use rusqlite::{ErrorCode, OpenFlags, ToSql};
+use handle::{Handle, explain};
+use rusqlite::OpenFlags;
+use writer::Writer;
 
 use super::migrate::{self, migrate};
-use super::{Connection, Dialect, Row, Store, Value, Work};
+use super::{Connection, Store, Work};
 use crate::error::{LogError, Result};
-
-/// The most writes that share one commit.
-const GROUP: usize = 256;
 
 /// A log in one file.
 pub(super) struct Sqlite {
@@ -26,22 +25,6 @@ pub(super) struct Sqlite {
     immutable: bool,
     readers: Mutex<Vec<Handle>>,
     writer: Option<Writer>,
-}
-
-struct Writer {
-    requests: Option<Sender<Request>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-struct Request {
-    work: Work,
-    reply: SyncSender<Result<()>>,
-}
-
-/// A connection.
-struct Handle {
-    connection: rusqlite::Connection,
-    name: String,
 }
 
 impl Sqlite {
@@ -174,12 +157,10 @@ impl Store for Sqlite {
     }
 
     fn write(&self, work: Work) -> Result<()> {
-        let Some(writer) = &self.writer else { return Err(LogError::ReadOnly { name: self.name.clone() }) };
-        let stopped = || LogError::Flush { name: self.name.clone(), text: "the writer has stopped".to_owned() };
-        let (reply, answer) = sync_channel(1);
-        let sent = writer.requests.as_ref().map(|requests| requests.send(Request { work, reply }));
-        sent.and_then(std::result::Result::ok).ok_or_else(stopped)?;
-        answer.recv().unwrap_or_else(|_| Err(stopped()))
+        match &self.writer {
+            Some(writer) => writer.write(&self.name, work),
+            None => Err(LogError::ReadOnly { name: self.name.clone() }),
+        }
     }
 
     fn write_alone(&self, work: Work) -> Result<()> {
@@ -247,204 +228,8 @@ impl Drop for Sqlite {
     fn drop(&mut self) {
         // Without readers, the last connection to close is the writer's, which empties the write-ahead log.
         lock(&self.readers).clear();
-        if let Some(writer) = &mut self.writer {
-            writer.requests = None;
-            if let Some(thread) = writer.thread.take() {
-                drop(thread.join());
-            }
-        }
+        self.writer = None;
     }
-}
-
-impl Writer {
-    fn start(handle: Handle) -> Self {
-        let (requests, received) = channel();
-        let thread = std::thread::spawn(move || serve(handle, &received));
-        Self { requests: Some(requests), thread: Some(thread) }
-    }
-}
-
-fn serve(mut handle: Handle, requests: &Receiver<Request>) {
-    let mut failed: Option<String> = None;
-    while let Ok(first) = requests.recv() {
-        let group: Vec<Request> = std::iter::once(first).chain(requests.try_iter().take(GROUP - 1)).collect();
-        if let Some(text) = &failed {
-            for request in group {
-                answer(request, Err(LogError::Flush { name: handle.name.clone(), text: text.clone() }));
-            }
-            continue;
-        }
-        failed = commit(&mut handle, group);
-    }
-}
-
-fn answer(request: Request, outcome: Result<()>) {
-    // Whoever asked may be gone; what was done stays done.
-    drop(request.reply.send(outcome));
-}
-
-/// Runs a group of writes in one transaction, each of which may fail alone. Says why nothing more may be written, if the
-/// flush itself failed: then the disk may hold less than was handed to it.
-fn commit(handle: &mut Handle, group: Vec<Request>) -> Option<String> {
-    if let Err(error) = handle.batch("BEGIN IMMEDIATE") {
-        return refuse(group, &error);
-    }
-    let mut waiting = group.into_iter();
-    let mut done = Vec::new();
-    while let Some(request) = waiting.next() {
-        let outcome = handle.alone(&request.work);
-        match outcome {
-            // A full disk takes back the whole transaction, with everything that was done in it.
-            Err(error) if handle.connection.is_autocommit() => {
-                let all = done.into_iter().map(|(request, _)| request).chain([request]).collect();
-                return refuse(all, &error).or_else(|| {
-                    let rest: Vec<Request> = waiting.collect();
-                    if rest.is_empty() { None } else { commit(handle, rest) }
-                });
-            }
-            outcome => done.push((request, outcome)),
-        }
-    }
-    match handle.end(true) {
-        Ok(()) => {
-            done.into_iter().for_each(|(request, outcome)| answer(request, outcome));
-            None
-        }
-        Err(error) => refuse(done.into_iter().map(|(request, _)| request).collect(), &error),
-    }
-}
-
-/// Tells everybody that nothing was written.
-fn refuse(group: Vec<Request>, error: &LogError) -> Option<String> {
-    for request in group {
-        answer(request, Err(same(error)));
-    }
-    match error {
-        LogError::Flush { text, .. } => Some(text.clone()),
-        _ => None,
-    }
-}
-
-/// The same error for one more who asked.
-fn same(error: &LogError) -> LogError {
-    match error {
-        LogError::Full { name } => LogError::Full { name: name.clone() },
-        LogError::ReadOnly { name } => LogError::ReadOnly { name: name.clone() },
-        LogError::Locked { name } => LogError::Locked { name: name.clone() },
-        LogError::Flush { name, text } => LogError::Flush { name: name.clone(), text: text.clone() },
-        LogError::Damaged { name, text } => LogError::Damaged { name: name.clone(), text: text.clone() },
-        LogError::Database { name, text } => LogError::Database { name: name.clone(), text: text.clone() },
-        other => LogError::Refused(other.to_string()),
-    }
-}
-
-impl Handle {
-    fn batch(&mut self, sql: &str) -> Result<()> {
-        self.connection.execute_batch(sql).map_err(|error| explain(&self.name, &error))
-    }
-
-    /// Ends a transaction. What could not be committed is taken back.
-    fn end(&mut self, keep: bool) -> Result<()> {
-        if keep {
-            let committed = self.connection.execute_batch("COMMIT");
-            return committed.map_err(|error| {
-                let error = explain(&self.name, &error);
-                drop(self.connection.execute_batch("ROLLBACK"));
-                error
-            });
-        }
-        if self.connection.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
-    }
-
-    /// One write of a group: fails without the others.
-    fn alone(&mut self, work: &Work) -> Result<()> {
-        self.batch("SAVEPOINT alone")?;
-        match work(self) {
-            Ok(()) => self.batch("RELEASE alone"),
-            Err(error) => {
-                // What cannot be taken back alone is taken back with everything else of the group.
-                if self.connection.execute_batch("ROLLBACK TO alone; RELEASE alone").is_err() {
-                    drop(self.end(false));
-                }
-                Err(error)
-            }
-        }
-    }
-
-    fn copy_into(&self, path: &Path) -> Result<()> {
-        let text = path.display().to_string();
-        self.connection.execute("VACUUM INTO ?1", [text]).map(drop).map_err(|error| match explain(&self.name, &error) {
-            LogError::Full { .. } => LogError::Full { name: path.display().to_string() },
-            LogError::Database { text, .. } | LogError::Open { text, .. } => {
-                LogError::Open { name: path.display().to_string(), text }
-            }
-            other => other,
-        })
-    }
-}
-
-impl Connection for Handle {
-    fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64> {
-        let failed = |error| explain(&self.name, &error);
-        let mut statement = self.connection.prepare_cached(&numbered(sql)).map_err(failed)?;
-        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
-        if statement.column_count() > 0 {
-            let mut rows = statement.query(values.as_slice()).map_err(failed)?;
-            let mut count = 0;
-            while rows.next().map_err(failed)?.is_some() {
-                count += 1;
-            }
-            return Ok(count);
-        }
-        statement.execute(values.as_slice()).map(|count| count as u64).map_err(failed)
-    }
-
-    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
-        let failed = |error| explain(&self.name, &error);
-        let mut statement = self.connection.prepare_cached(&numbered(sql)).map_err(failed)?;
-        let columns = statement.column_count();
-        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
-        let mut rows = statement.query(values.as_slice()).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
-            let value = |at| row.get_ref(at).map(value_of).map_err(failed);
-            visit(Row((0..columns).map(value).collect::<Result<_>>()?))?;
-        }
-        Ok(())
-    }
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-impl ToSql for Value {
-    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
-        let value = match self {
-            Self::Null => ValueRef::Null,
-            Self::Int(number) => ValueRef::Integer(*number),
-            Self::Text(text) => ValueRef::Text(text.as_bytes()),
-            Self::Bytes(bytes) => ValueRef::Blob(bytes),
-        };
-        Ok(rusqlite::types::ToSqlOutput::Borrowed(value))
-    }
-}
-
-fn value_of(value: ValueRef<'_>) -> Value {
-    match value {
-        ValueRef::Null | ValueRef::Real(_) => Value::Null,
-        ValueRef::Integer(number) => Value::Int(number),
-        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_vec()),
-    }
-}
-
-/// SQLite numbers `$1` by where it first stands, `?1` by its number.
-fn numbered(sql: &str) -> String {
-    sql.replace('$', "?")
 }
 
 /// A file that SQLite keeps beside another one.
@@ -468,22 +253,6 @@ fn is_read_only(path: &Path) -> bool {
         && std::fs::File::options().append(true).open(path).is_err_and(|error| {
             matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
         })
-}
-
-fn explain(name: &str, error: &rusqlite::Error) -> LogError {
-    let name = name.to_owned();
-    let text = error.to_string();
-    let Some(found) = error.sqlite_error() else { return LogError::Database { name, text } };
-    match found.code {
-        ErrorCode::DiskFull => LogError::Full { name },
-        ErrorCode::ReadOnly => LogError::ReadOnly { name },
-        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogError::Locked { name },
-        ErrorCode::NotADatabase => LogError::Foreign { name },
-        ErrorCode::DatabaseCorrupt => LogError::Damaged { name, text },
-        ErrorCode::SystemIoFailure => LogError::Flush { name, text },
-        ErrorCode::CannotOpen | ErrorCode::PermissionDenied => LogError::Open { name, text },
-        _ => LogError::Database { name, text },
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -1,0 +1,145 @@
+//! A connection to SQLite: statements, transactions, and what its errors mean.
+
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{ErrorCode, ToSql};
+
+use crate::error::{LogError, Result};
+use crate::store::{Connection, Dialect, Row, Value, Work};
+
+/// A connection.
+pub(super) struct Handle {
+    pub(super) connection: rusqlite::Connection,
+    pub(super) name: String,
+}
+
+impl Handle {
+    pub(super) fn batch(&mut self, sql: &str) -> Result<()> {
+        self.connection.execute_batch(sql).map_err(|error| explain(&self.name, &error))
+    }
+
+    /// Whether the transaction is over, because SQLite took it back.
+    pub(super) fn is_over(&self) -> bool {
+        self.connection.is_autocommit()
+    }
+
+    /// Ends a transaction. What could not be committed is taken back.
+    pub(super) fn end(&mut self, keep: bool) -> Result<()> {
+        if keep {
+            let committed = self.connection.execute_batch("COMMIT");
+            return committed.map_err(|error| {
+                let error = explain(&self.name, &error);
+                drop(self.connection.execute_batch("ROLLBACK"));
+                error
+            });
+        }
+        if self.connection.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
+    }
+
+    /// One write of a group: fails without the others.
+    pub(super) fn alone(&mut self, work: &Work) -> Result<()> {
+        self.batch("SAVEPOINT alone")?;
+        match work(self) {
+            Ok(()) => self.batch("RELEASE alone"),
+            Err(error) => {
+                // What cannot be taken back alone is taken back with everything else of the group.
+                if self.connection.execute_batch("ROLLBACK TO alone; RELEASE alone").is_err() {
+                    drop(self.end(false));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn copy_into(&self, path: &Path) -> Result<()> {
+        let text = path.display().to_string();
+        self.connection.execute("VACUUM INTO ?1", [text]).map(drop).map_err(|error| match explain(&self.name, &error) {
+            LogError::Full { .. } => LogError::Full { name: path.display().to_string() },
+            LogError::Database { text, .. } | LogError::Open { text, .. } => {
+                LogError::Open { name: path.display().to_string(), text }
+            }
+            other => other,
+        })
+    }
+}
+
+impl Connection for Handle {
+    fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64> {
+        let failed = |error| explain(&self.name, &error);
+        let mut statement = self.connection.prepare_cached(&numbered(sql)).map_err(failed)?;
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
+        if statement.column_count() > 0 {
+            let mut rows = statement.query(values.as_slice()).map_err(failed)?;
+            let mut count = 0;
+            while rows.next().map_err(failed)?.is_some() {
+                count += 1;
+            }
+            return Ok(count);
+        }
+        statement.execute(values.as_slice()).map(|count| count as u64).map_err(failed)
+    }
+
+    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
+        let failed = |error| explain(&self.name, &error);
+        let mut statement = self.connection.prepare_cached(&numbered(sql)).map_err(failed)?;
+        let columns = statement.column_count();
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
+        let mut rows = statement.query(values.as_slice()).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let value = |at| row.get_ref(at).map(value_of).map_err(failed);
+            visit(Row((0..columns).map(value).collect::<Result<_>>()?))?;
+        }
+        Ok(())
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        let value = match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(number) => ValueRef::Integer(*number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(bytes) => ValueRef::Blob(bytes),
+        };
+        Ok(rusqlite::types::ToSqlOutput::Borrowed(value))
+    }
+}
+
+fn value_of(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null | ValueRef::Real(_) => Value::Null,
+        ValueRef::Integer(number) => Value::Int(number),
+        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_vec()),
+    }
+}
+
+/// SQLite numbers `$1` by where it first stands, `?1` by its number.
+fn numbered(sql: &str) -> String {
+    sql.replace('$', "?")
+}
+
+pub(super) fn explain(name: &str, error: &rusqlite::Error) -> LogError {
+    let name = name.to_owned();
+    let text = error.to_string();
+    let Some(found) = error.sqlite_error() else { return LogError::Database { name, text } };
+    match found.code {
+        ErrorCode::DiskFull => LogError::Full { name },
+        ErrorCode::ReadOnly => LogError::ReadOnly { name },
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogError::Locked { name },
+        ErrorCode::NotADatabase => LogError::Foreign { name },
+        ErrorCode::DatabaseCorrupt => LogError::Damaged { name, text },
+        ErrorCode::SystemIoFailure => LogError::Flush { name, text },
+        ErrorCode::CannotOpen | ErrorCode::PermissionDenied => LogError::Open { name, text },
+        _ => LogError::Database { name, text },
+    }
+}
