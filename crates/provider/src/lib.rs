@@ -2,4 +2,5 @@
 //!
 //! Only this crate knows vendor JSON. It does no input or output yet.
 
+pub mod overflow;
 pub mod wire;
