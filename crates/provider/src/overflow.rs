@@ -157,7 +157,10 @@ pub fn sentence(body: &str) -> String {
 mod tests {
     use super::*;
 
-    fn says(body: &str) -> Option<(Option<usize>, Option<usize>)> {
+    /// Window and prompt.
+    type Said = Option<(Option<usize>, Option<usize>)>;
+
+    fn says(body: &str) -> Said {
         overflow(Some(400), body).map(|found| (found.window, found.prompt))
     }
 
@@ -167,7 +170,7 @@ mod tests {
         let numbers = |window: usize, prompt: usize| Some((Some(window), Some(prompt)));
         let window = |window: usize| Some((Some(window), None));
         let nothing = Some((None, None));
-        let cases: &[(&str, Option<(Option<usize>, Option<usize>)>)] = &[
+        let cases: &[(&str, Said)] = &[
             (
                 r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
                 numbers(200_000, 213_462),

@@ -1,5 +1,5 @@
 //! Wire formats: vendor JSON in, neutral messages out, and back. One folder a protocol, the same files in each:
-//! `parse`, `render`, `check`.
+//! `parse`, `render`, `check`, `stream`.
 //!
 //! Same wire in and out: an untouched message goes out as the bytes it came in.
 
@@ -23,6 +23,7 @@ use waterline::json::Fields;
 use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
+use crate::answer::Decoder;
 use read::{Reader, Refusal};
 
 /// One protocol.
@@ -45,6 +46,9 @@ trait Format: Sync {
     /// Writes tool definitions that came from another wire.
     fn write_tools(&self, tools: &[Tool]) -> String;
 
+    /// Reads the events of a stream.
+    fn decoder(&self) -> Box<dyn Decoder>;
+
     /// Writes a context.
     fn render(&self, messages: &[&Message]) -> Rendered;
 
@@ -59,6 +63,11 @@ fn format(wire: Wire) -> &'static dyn Format {
         Wire::Anthropic => &anthropic::Anthropic,
         Wire::Gemini => &gemini::Gemini,
     }
+}
+
+/// A decoder for the streams of a wire.
+pub(crate) fn decoder(wire: Wire) -> Box<dyn Decoder> {
+    format(wire).decoder()
 }
 
 /// Writes a context for a wire.

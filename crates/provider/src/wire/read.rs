@@ -93,3 +93,13 @@ pub(super) fn image(url: &str) -> Image {
         None => Image::Url(url.to_owned()),
     }
 }
+
+/// A string field; empty where there is none.
+pub(super) fn word(fields: &Fields<'_>, name: &str) -> String {
+    fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+}
+
+/// A number field.
+pub(super) fn number(fields: &Fields<'_>, name: &str) -> Option<usize> {
+    fields.get(name).and_then(|value| value.parse().ok())
+}

@@ -3,6 +3,7 @@
 mod check;
 mod parse;
 mod render;
+mod stream;
 
 use waterline::json::{self, Fields};
 use waterline::message::{Message, Role};
@@ -12,6 +13,7 @@ use super::Format;
 use super::conversation::Tool;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
+use crate::answer::Decoder;
 
 pub(super) struct OpenaiChat;
 
@@ -52,6 +54,10 @@ impl Format for OpenaiChat {
                 ("function", json::object(function.into_iter().flatten())),
             ])
         }))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::<stream::Stream>::default()
     }
 
     fn render(&self, messages: &[&Message]) -> Rendered {

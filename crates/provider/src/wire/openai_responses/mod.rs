@@ -3,6 +3,7 @@
 mod check;
 mod parse;
 mod render;
+mod stream;
 
 use waterline::json::{self, Fields};
 use waterline::message::Message;
@@ -12,6 +13,7 @@ use super::Format;
 use super::conversation::Tool;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
+use crate::answer::Decoder;
 
 pub(super) struct OpenaiResponses;
 
@@ -49,6 +51,10 @@ impl Format for OpenaiResponses {
             ];
             json::object(fields.into_iter().flatten())
         }))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::<stream::Stream>::default()
     }
 
     fn render(&self, messages: &[&Message]) -> Rendered {

@@ -1,0 +1,112 @@
+//! Gemini's stream: each event has more parts of one content.
+
+use waterline::json::{self, Fields};
+use waterline::message::Wire;
+
+use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage, message};
+use crate::wire::read::{number, word};
+
+#[derive(Default)]
+pub(super) struct Stream {
+    parts: Vec<Part>,
+    answer: Answer,
+}
+
+enum Part {
+    /// Words, or reasoning, that more may follow.
+    Text { text: String, thought: bool },
+    /// Anything else, and words that are signed: as it came.
+    Whole { json: String, call: bool },
+}
+
+impl Decoder for Stream {
+    fn event(&mut self, data: &str, emit: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
+        let Some(fields) = Fields::parse(data) else { return Ok(()) };
+        if fields.get("error").is_some() {
+            return Err(Failure(data.to_owned()));
+        }
+        if let Some(name) = Some(word(&fields, "modelVersion")).filter(|name| !name.is_empty()) {
+            self.answer.model = Some(name);
+        }
+        self.count(&fields);
+        let feedback = fields.get("promptFeedback").and_then(Fields::parse).unwrap_or_default();
+        if !word(&feedback, "blockReason").is_empty() {
+            self.answer.stop = Stop::Refused;
+        }
+        let candidates = fields.get("candidates").and_then(json::elements).unwrap_or_default();
+        let Some(candidate) = candidates.first().copied().and_then(Fields::parse) else { return Ok(()) };
+        let content = candidate.get("content").and_then(Fields::parse).unwrap_or_default();
+        for part in content.get("parts").and_then(json::elements).unwrap_or_default() {
+            self.take(part, emit);
+        }
+        let reason = word(&candidate, "finishReason");
+        if !reason.is_empty() {
+            self.answer.stop = self.stop(&reason);
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Answer {
+        let parts = json::array(self.parts.iter().map(Part::json));
+        let json = json::object([("role", json::quote("model")), ("parts", parts)]);
+        Answer { messages: message(Wire::Gemini, json), ..self.answer }
+    }
+}
+
+impl Stream {
+    fn count(&mut self, fields: &Fields<'_>) {
+        let Some(usage) = fields.get("usageMetadata").and_then(Fields::parse) else { return };
+        let of = |name: &str| number(&usage, name).unwrap_or_default();
+        let prompt = of("promptTokenCount");
+        let cache_read = of("cachedContentTokenCount").min(prompt);
+        let output = of("candidatesTokenCount") + of("thoughtsTokenCount");
+        self.answer.usage = Usage { input: prompt - cache_read, cache_read, cache_write: 0, output };
+    }
+
+    fn take(&mut self, json: &str, emit: &mut dyn FnMut(Delta)) {
+        let Some(fields) = Fields::parse(json) else { return };
+        if let Some(call) = fields.get("functionCall").and_then(Fields::parse) {
+            let at = self.parts.iter().filter(|part| matches!(part, Part::Whole { call: true, .. })).count();
+            emit(Delta::Call { at, id: word(&call, "id"), name: word(&call, "name") });
+            emit(Delta::Arguments { at, json: call.get("args").unwrap_or("{}").to_owned() });
+            self.parts.push(Part::Whole { json: json.to_owned(), call: true });
+            return;
+        }
+        let (text, thought) = (word(&fields, "text"), fields.get("thought") == Some("true"));
+        if !text.is_empty() {
+            emit(if thought { Delta::Thinking(text.clone()) } else { Delta::Text(text.clone()) });
+        }
+        let is_plain =
+            fields.get("text").is_some() && fields.iter().all(|(name, _)| matches!(name, "text" | "thought"));
+        match self.parts.last_mut() {
+            Some(Part::Text { text: known, thought: before }) if is_plain && *before == thought => {
+                known.push_str(&text)
+            }
+            _ if is_plain => self.parts.push(Part::Text { text, thought }),
+            _ => self.parts.push(Part::Whole { json: json.to_owned(), call: false }),
+        }
+    }
+
+    fn stop(&self, reason: &str) -> Stop {
+        let calls = self.parts.iter().any(|part| matches!(part, Part::Whole { call: true, .. }));
+        match reason {
+            "STOP" if calls => Stop::Calls,
+            "STOP" => Stop::End,
+            "MAX_TOKENS" => Stop::Length,
+            "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => Stop::Refused,
+            other => Stop::Other(other.to_owned()),
+        }
+    }
+}
+
+impl Part {
+    fn json(&self) -> String {
+        match self {
+            Self::Text { text, thought } => {
+                let thought = thought.then(|| ("thought", "true".to_owned()));
+                json::object([("text", json::quote(text))].into_iter().chain(thought))
+            }
+            Self::Whole { json, .. } => json.clone(),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The same answer on every wire: reasoning, words, two calls; whole, and broken off after every event.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails loudly")]
+
+use waterline::message::{Body, Message, Wire};
+use waterline_provider::answer::{Answer, Delta, Failure, Stop, Usage, decoder};
+use waterline_provider::{overflow, wire};
+
+/// The events of one answer, as each provider sends them.
+fn events(wire: Wire) -> &'static [&'static str] {
+    match wire {
+        Wire::Anthropic => &[
+            r#"{"type":"message_start","message":{"id":"m1","model":"claude-x","usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":1}}}"#,
+            r#"{"type":"ping"}"#,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Let me "}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"see."}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+            r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#,
+            r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"I will "}}"#,
+            r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"look: 数据."}}"#,
+            r#"{"type":"content_block_stop","index":1}"#,
+            r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"c1","name":"read","input":{}}}"#,
+            r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":""}}"#,
+            r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"path\": \"a"}}"#,
+            r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":".rs\", \"n\": 1.0}"}}"#,
+            r#"{"type":"content_block_stop","index":2}"#,
+            r#"{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"c2","name":"now","input":{}}}"#,
+            r#"{"type":"content_block_stop","index":3}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":42}}"#,
+            r#"{"type":"message_stop"}"#,
+        ],
+        Wire::OpenaiChat => &[
+            r#"{"id":"x","model":"gpt-x","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Let me "}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"reasoning_content":"see."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"I will "}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"look: 数据."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":""}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\": \"a"}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":".rs\", \"n\": 1.0}"}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"c2","type":"function","function":{"name":"now","arguments":"{}"}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":105,"completion_tokens":42,"prompt_tokens_details":{"cached_tokens":90}}}"#,
+            "[DONE]",
+        ],
+        Wire::OpenaiResponses => &[
+            r#"{"type":"response.created","response":{"id":"r"}}"#,
+            r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs","summary":[]}}"#,
+            r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"delta":"Let me "}"#,
+            r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"delta":"see."}"#,
+            r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs","encrypted_content":"c2ln","summary":[{"type":"summary_text","text":"Let me see."}]}}"#,
+            r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"message","role":"assistant","content":[]}}"#,
+            r#"{"type":"response.output_text.delta","output_index":1,"delta":"I will "}"#,
+            r#"{"type":"response.output_text.delta","output_index":1,"delta":"look: 数据."}"#,
+            r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I will look: 数据.","annotations":[]}]}}"#,
+            r#"{"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","call_id":"c1","name":"read","arguments":""}}"#,
+            r#"{"type":"response.function_call_arguments.delta","output_index":2,"delta":"{\"path\": \"a"}"#,
+            r#"{"type":"response.function_call_arguments.delta","output_index":2,"delta":".rs\", \"n\": 1.0}"}"#,
+            r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c1","name":"read","arguments":"{\"path\": \"a.rs\", \"n\": 1.0}"}}"#,
+            r#"{"type":"response.output_item.added","output_index":3,"item":{"type":"function_call","call_id":"c2","name":"now","arguments":""}}"#,
+            r#"{"type":"response.function_call_arguments.delta","output_index":3,"delta":"{}"}"#,
+            r#"{"type":"response.output_item.done","output_index":3,"item":{"type":"function_call","call_id":"c2","name":"now","arguments":"{}"}}"#,
+            r#"{"type":"response.completed","response":{"model":"gpt-x","status":"completed","usage":{"input_tokens":105,"input_tokens_details":{"cached_tokens":90},"output_tokens":42}}}"#,
+        ],
+        Wire::Gemini => &[
+            r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Let me ","thought":true}]}}],"modelVersion":"gemini-x"}"#,
+            r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"see.","thought":true}]}}]}"#,
+            r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"I will "}]}}]}"#,
+            r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"look: 数据."}]}}]}"#,
+            r#"{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"read","args":{"path": "a.rs", "n": 1.0}},"thoughtSignature":"c2ln"},{"functionCall":{"id":"c2","name":"now","args":{}}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":105,"cachedContentTokenCount":90,"candidatesTokenCount":30,"thoughtsTokenCount":12}}"#,
+        ],
+    }
+}
+
+fn decode(wire: Wire, events: &[&str]) -> (Vec<Delta>, Result<(), Failure>, Answer) {
+    let mut decoder = decoder(wire);
+    let mut deltas = Vec::new();
+    let outcome = events.iter().try_for_each(|data| decoder.event(data, &mut |delta| deltas.push(delta)));
+    (deltas, outcome, decoder.finish())
+}
+
+fn joined(deltas: &[Delta], of: impl Fn(&Delta) -> Option<&str>) -> String {
+    deltas.iter().filter_map(of).collect()
+}
+
+#[test]
+fn every_wire_gives_the_same_deltas_and_the_same_answer() {
+    for wire in Wire::ALL {
+        let (deltas, outcome, answer) = decode(wire, events(wire));
+        assert_eq!(outcome, Ok(()), "{wire}");
+        let text = joined(&deltas, |delta| if let Delta::Text(text) = delta { Some(text) } else { None });
+        let thinking = joined(&deltas, |delta| if let Delta::Thinking(text) = delta { Some(text) } else { None });
+        assert_eq!((text.as_str(), thinking.as_str()), ("I will look: 数据.", "Let me see."), "{wire}");
+        let calls: Vec<(usize, &str)> = deltas
+            .iter()
+            .filter_map(
+                |delta| if let Delta::Call { at, name, .. } = delta { Some((*at, name.as_str())) } else { None },
+            )
+            .collect();
+        assert_eq!(calls, [(0, "read"), (1, "now")], "{wire}");
+        let first = joined(&deltas, |delta| match delta {
+            Delta::Arguments { at: 0, json } => Some(json),
+            _ => None,
+        });
+        assert_eq!(first, r#"{"path": "a.rs", "n": 1.0}"#, "{wire}");
+
+        assert_eq!(answer.stop, Stop::Calls, "{wire}");
+        assert_eq!((answer.usage.prompt(), answer.usage.cache_read, answer.usage.output), (105, 90, 42), "{wire}");
+        assert!(answer.model.as_ref().is_some_and(|name| name.ends_with("-x")), "{wire}");
+        let made: Vec<(&str, &str)> = answer
+            .messages
+            .iter()
+            .flat_map(Message::calls)
+            .map(|call| (call.name.as_str(), call.arguments.as_str()))
+            .collect();
+        assert_eq!(made, [("read", r#"{"path": "a.rs", "n": 1.0}"#), ("now", "{}")], "{wire}");
+        let said: String = answer.messages.iter().map(Message::text).collect();
+        assert_eq!(said, "I will look: 数据.", "{wire}");
+        assert!(thought(&answer).contains("Let me see."), "{wire}");
+    }
+}
+
+fn thought(answer: &Answer) -> String {
+    let parts = answer.messages.iter().flat_map(|message| &message.parts);
+    parts
+        .filter_map(|part| if let Body::Thinking(thinking) = &part.body { Some(thinking.text.as_str()) } else { None })
+        .collect()
+}
+
+/// What came of an answer goes back to its own wire as the bytes that were put together.
+#[test]
+fn an_answer_goes_back_as_it_was_put_together() {
+    let (_, _, answer) = decode(Wire::Anthropic, events(Wire::Anthropic));
+    let context: Vec<&Message> = answer.messages.iter().collect();
+    let rendered = wire::render(Wire::Anthropic, &context);
+    assert_eq!(
+        rendered.texts().last().copied(),
+        Some(
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"Let me see.","signature":"c2ln"},{"type":"text","text":"I will look: 数据."},{"type":"tool_use","id":"c1","name":"read","input":{"path": "a.rs", "n": 1.0}},{"type":"tool_use","id":"c2","name":"now","input":{}}]}"#
+        )
+    );
+}
+
+/// A stream that dies after any event leaves what came: whole words, and only calls whose arguments are complete.
+#[test]
+fn a_stream_that_breaks_off_keeps_what_came() {
+    for wire in Wire::ALL {
+        let all = events(wire);
+        for count in 0..all.len() {
+            let (deltas, _, answer) = decode(wire, &all[..count]);
+            let said = joined(&deltas, |delta| if let Delta::Text(text) = delta { Some(text) } else { None });
+            let kept: String = answer.messages.iter().map(Message::text).collect();
+            assert_eq!(kept, said, "{wire} after {count}");
+            for call in answer.messages.iter().flat_map(Message::calls) {
+                assert!(waterline::json::is_object(&call.arguments), "{wire} after {count}: {}", call.arguments);
+            }
+            for message in &answer.messages {
+                let raw = message.raw.as_ref().unwrap().as_str();
+                assert!(serde_json::from_str::<serde_json::Value>(raw).is_ok(), "{wire} after {count}: {raw}");
+            }
+            if count == 0 {
+                assert!(
+                    answer.messages.is_empty() && answer.stop == Stop::Interrupted && answer.usage == Usage::default()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_in_the_middle_of_a_stream_are_told() {
+    let cases = [
+        (
+            Wire::Anthropic,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            "Overloaded",
+        ),
+        (Wire::OpenaiChat, r#"{"error":{"message":"server had an error"}}"#, "server had an error"),
+        (
+            Wire::OpenaiResponses,
+            r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window"}}}"#,
+            "Your input exceeds the context window",
+        ),
+        (Wire::Gemini, r#"{"error":{"code":503,"message":"The model is overloaded"}}"#, "The model is overloaded"),
+    ];
+    for (wire, event, words) in cases {
+        let mut all = events(wire)[..3].to_vec();
+        all.push(event);
+        let (_, outcome, answer) = decode(wire, &all);
+        assert_eq!(outcome.as_ref().unwrap_err().to_string(), words, "{wire}");
+        assert_eq!(answer.stop, Stop::Interrupted);
+        let found = overflow::overflow(None, &outcome.unwrap_err().0);
+        assert_eq!(found.is_some(), wire == Wire::OpenaiResponses, "{wire}");
+    }
+}
+
+#[test]
+fn reasons_to_stop_have_one_name_each() {
+    let of = |wire, event: &str| decode(wire, &[event]).2.stop;
+    let anthropic = |reason: &str| {
+        of(Wire::Anthropic, &format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#))
+    };
+    assert_eq!(anthropic("end_turn"), Stop::End);
+    assert_eq!(anthropic("max_tokens"), Stop::Length);
+    assert_eq!(anthropic("model_context_window_exceeded"), Stop::Window);
+    assert_eq!(anthropic("refusal"), Stop::Refused);
+    assert_eq!(anthropic("pause_turn"), Stop::Paused);
+    assert_eq!(anthropic("news"), Stop::Other("news".into()));
+    let chat =
+        |reason: &str| of(Wire::OpenaiChat, &format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#));
+    assert_eq!([chat("stop"), chat("length"), chat("content_filter")], [Stop::End, Stop::Length, Stop::Refused]);
+    let cut = r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#;
+    assert_eq!(of(Wire::OpenaiResponses, cut), Stop::Length);
+    let gemini = |reason: &str| of(Wire::Gemini, &format!(r#"{{"candidates":[{{"finishReason":"{reason}"}}]}}"#));
+    assert_eq!([gemini("STOP"), gemini("MAX_TOKENS"), gemini("SAFETY")], [Stop::End, Stop::Length, Stop::Refused]);
+}
+
+/// Some servers number no calls, name each by a new id, or send a whole call at once.
+#[test]
+fn calls_without_numbers_are_kept_apart() {
+    let events = [
+        r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"read","arguments":"{\"n\":2}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+    ];
+    let (_, _, answer) = decode(Wire::OpenaiChat, &events);
+    let calls: Vec<(&str, &str)> = answer
+        .messages
+        .iter()
+        .flat_map(Message::calls)
+        .map(|call| (call.id.as_str(), call.arguments.as_str()))
+        .collect();
+    assert_eq!(calls, [("a", "{\"n\":1}"), ("b", "{\"n\":2}")]);
+}
+
+/// Nothing that comes over a network stops a decoder.
+#[test]
+fn nonsense_is_passed_over() {
+    for wire in Wire::ALL {
+        let nonsense = ["", "null", "[]", "{", "{}", "\u{0}", r#"{"type":7,"choices":{},"candidates":"x"}"#, "[DONE]"];
+        let (deltas, outcome, answer) = decode(wire, &nonsense);
+        assert!(deltas.is_empty() && outcome.is_ok() && answer.messages.is_empty(), "{wire}");
+    }
+}
