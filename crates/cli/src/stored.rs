@@ -23,7 +23,7 @@ pub fn parse(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
 }
 
 /// What storing a transcript came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// Messages that were new.
     pub messages: usize,
@@ -31,6 +31,8 @@ pub struct Stored {
     pub is_new: bool,
     /// Whether it was there and went on.
     pub continued: bool,
+    /// The session that it is a fork of, because that went another way.
+    pub forked: Option<String>,
 }
 
 /// Stores a recorded conversation: its messages, its model calls, and where the program that held it cut its context.
@@ -39,7 +41,9 @@ pub fn store(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<S
     let (model, _) = settings::model(transcript.model.as_deref());
     let counter = model.counter();
     let said: Vec<&Recorded> = transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
-    let incoming: Vec<Incoming> = said.iter().map(|entry| incoming(entry, &counter)).collect();
+    let times = times(&said);
+    let incoming: Vec<Incoming> =
+        said.iter().zip(times).map(|(entry, time)| Incoming::of(&entry.message, &counter).at(time)).collect();
     let Some(first) = incoming.first() else { return Ok(Stored::default()) };
     let root = Id::of(None, first.role, first.encoding, &first.bytes);
 
@@ -52,6 +56,9 @@ pub fn store(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<S
         offered = part(log, &mut session, appended.tip, incoming, &mut stored)?;
     }
     stored.continued = offered == Offered::Continued && !stored.is_new;
+    if stored.continued {
+        learn(log, &session)?;
+    }
     note_usage(log, &session.id, transcript, &said)?;
     note_folds(log, &session.id, transcript, &counter)?;
     Ok(stored)
@@ -68,11 +75,33 @@ fn part(log: &Log, session: &mut Session, tip: Tip, incoming: Vec<Incoming>, sto
         return Ok(Offered::Continued);
     }
     let end = log.id_at(tip)?.map(|id| id.short()).unwrap_or_default();
-    session.parent = Some(session.id.clone());
+    let parent = session.id.clone();
+    session.parent = Some(parent.clone());
     session.relation = Relation::Fork;
     session.id = format!("{}-{end}", session.id);
-    stored.is_new |= create(log, session)?;
+    if create(log, session)? {
+        stored.is_new = true;
+        stored.forked = Some(parent);
+    }
     Ok(log.offer(&session.id, incoming)?.0)
+}
+
+/// What the beginning of a file did not tell yet: the model, and a better title, unless somebody gave it one.
+fn learn(log: &Log, told: &Session) -> Result<()> {
+    let mut known = log.session(&told.id)?;
+    let first = log.entries_in(known.tip, 0..known.tip.position().min(20))?;
+    let was_made = |title: &str| {
+        title.is_empty()
+            || title.starts_with(['<', '/'])
+            || first.iter().any(|entry| entry.message(parse).text().starts_with(title))
+    };
+    let title = if was_made(&known.title) { told.title.clone() } else { known.title.clone() };
+    if known.model.is_none() && told.model.is_some() || title != known.title {
+        known.model = known.model.or_else(|| told.model.clone());
+        known.title = title;
+        log.save(&known)?;
+    }
+    Ok(())
 }
 
 /// Makes the session, unless it is there. An id that another conversation has gets the beginning of the first message's id.
@@ -100,8 +129,16 @@ fn create(log: &Log, session: &Session) -> Result<bool> {
     }
 }
 
-fn incoming(entry: &Recorded, counter: &Counter) -> Incoming {
-    Incoming::of(&entry.message, counter).at(entry.time.map(|seconds| seconds * 1_000))
+/// When each message was said, in milliseconds. One that has no time was said when the next one was that has.
+fn times(said: &[&Recorded]) -> Vec<Option<i64>> {
+    let mut next = said.iter().rev().find_map(|entry| entry.time);
+    let mut times: Vec<Option<i64>> = Vec::with_capacity(said.len());
+    for entry in said.iter().rev() {
+        next = entry.time.or(next);
+        times.push(next.map(|seconds| seconds * 1_000));
+    }
+    times.reverse();
+    times
 }
 
 fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
@@ -202,7 +239,7 @@ fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Count
                 tokens: counter.text(&text),
                 text,
                 original_tokens: original,
-                time: 0,
+                time: time.unwrap_or_default(),
             };
             log.summarise(session, summary)?;
         }

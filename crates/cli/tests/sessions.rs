@@ -99,7 +99,8 @@ fn sessions_are_imported_once_and_go_on() {
     // Another conversation of the same id is another session, and so is one that went another way.
     let other = place.file("other.json", &conversation("talk", &["something else"]));
     let apart = place.file("apart.json", &conversation("talk", &["hello", "no"]));
-    assert_eq!(place.json(&["import", &other, &apart])["sessions"], 2);
+    let parted = place.json(&["import", &other, &apart]);
+    assert_eq!((&parted["sessions"], &parted["forked"][0]), (&2.into(), &"talk".into()));
     assert_eq!(place.json(&["import", &other, &apart])["sessions"], 0);
     assert_eq!(place.sessions(&["list", "--json"]).out.lines().count(), 3);
 }
@@ -119,6 +120,37 @@ fn an_answer_that_was_not_finished_is_replaced() {
     place.sessions(&["rewind", "talk", "--to", "1"]);
     assert_eq!(place.json(&["import", &whole])["continued"], 0);
     assert_eq!(place.json(&["show", "talk"])["messages"], 1);
+}
+
+/// The beginning of a file does not tell everything: the model and a title may come later.
+#[test]
+fn what_a_file_tells_later_is_learned() {
+    let place = Place::new();
+    let lines: Vec<String> = claude().lines().map(str::to_owned).collect();
+    let start = lines[0].replace("first question", "<env>linux</env>");
+    let file = place.file("c.jsonl", &start);
+    place.sessions(&["import", &file]);
+    assert_eq!(place.json(&["show", "c1"])["model"], Value::Null);
+    place.file(
+        "c.jsonl",
+        &std::iter::once(start.as_str()).chain(lines.iter().skip(1).map(String::as_str)).collect::<Vec<_>>().join("\n"),
+    );
+    place.sessions(&["import", &file]);
+    let shown = place.json(&["show", "c1"]);
+    assert_eq!((&shown["model"], &shown["title"]), (&"claude-opus-4-6".into(), &"second question".into()));
+    // A title that somebody gave stays.
+    place.sessions(&["rename", "c1", "Mine"]);
+    let more = format!(
+        "{}\n{}",
+        std::fs::read_to_string(&file).unwrap(),
+        lines[6].replace("\"u3\"", "\"u9\"").replace("\"u2\"", "\"a3\"")
+    );
+    place.file("c.jsonl", &more);
+    assert_eq!(place.json(&["import", &file])["continued"], 1);
+    assert_eq!(place.json(&["show", "c1"])["title"], "Mine");
+    let at = place.json(&["show", "c1", "--at", "1"]);
+    assert_eq!((&at["generations"], &at["summary"]), (&Value::Array(Vec::new()), &Value::Null));
+    assert_eq!(place.sessions(&["show", "c1", "--at", "99"]).code, 2);
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Log {
     pub fn checkpoint(&self, session: &str, metadata: Value) -> Result<Checkpoint> {
         let id = session.to_owned();
         self.write(move |connection| {
-            let session = session::load(connection, &id)?;
+            let session = session::hold(connection, &id)?;
             let newest =
                 connection.row("SELECT MAX(checkpoint_id) FROM checkpoint WHERE thread_id = $1", values![&id])?;
             let parent_checkpoint_id = newest.and_then(|mut row| row.maybe_text(0));

@@ -93,7 +93,7 @@ impl Log {
     pub fn note_fold(&self, session: &str, position: u64, number: u64, fold: Fold, time: Option<i64>) -> Result<bool> {
         let (id, time) = (session.to_owned(), time.unwrap_or_else(|| self.now()));
         self.write(move |connection| {
-            let session = session::load(connection, &id)?;
+            let session = session::hold(connection, &id)?;
             let at = Path::of(connection, session.tip)?.at(position);
             let at = at.ok_or_else(|| LogError::Refused(format!("session {id} has no message {position}")))?;
             note(connection, &id, at, number, &fold, time)

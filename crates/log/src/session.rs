@@ -168,6 +168,13 @@ pub(crate) fn load(connection: &mut dyn Connection, id: &str) -> Result<Session>
     Session::of(connection.name(), row)
 }
 
+/// The session, which nobody else changes meanwhile: what is added to it is numbered, or added only once.
+pub(crate) fn hold(connection: &mut dyn Connection, id: &str) -> Result<Session> {
+    let sql = format!("SELECT id FROM session WHERE id = $1 {}", connection.dialect().hold());
+    connection.rows(&sql, values![id])?;
+    load(connection, id)
+}
+
 /// A session and those it was forked from, nearest first.
 pub(crate) fn forked_from(connection: &mut dyn Connection, session: &Session) -> Result<Vec<String>> {
     let mut ids = vec![session.id.clone()];

@@ -30,7 +30,7 @@ pub struct Summary {
     pub tokens: usize,
     /// The tokens of what it covers.
     pub original_tokens: usize,
-    /// When it was made, in milliseconds since 1970; given by the log.
+    /// When it was made, in milliseconds since 1970; given by the log if it is 0.
     pub time: i64,
 }
 
@@ -59,7 +59,7 @@ impl Log {
     pub fn summarise(&self, session: &str, summary: Summary) -> Result<Summary> {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
-            let session = session::load(connection, &id)?;
+            let session = session::hold(connection, &id)?;
             let path = Path::of(connection, session.tip)?;
             let until = path.at(summary.until).filter(|_| summary.start < summary.until).ok_or_else(|| {
                 LogError::Refused(format!("session {id} has no messages {} to {}", summary.start + 1, summary.until))
@@ -69,12 +69,14 @@ impl Log {
                 return Ok(Summary { version: row.count(0), time: row.int(1), ..summary.clone() });
             }
             let newest = connection.number("SELECT MAX(version) FROM summary WHERE session = $1", values![&id])?;
-            let made = Summary { version: u64::try_from(newest).unwrap_or_default() + 1, time: now, ..summary.clone() };
+            let time = if summary.time == 0 { now } else { summary.time };
+            let made = Summary { version: u64::try_from(newest).unwrap_or_default() + 1, time, ..summary.clone() };
             let sql = "INSERT INTO summary (session, version, start, branch, position, target, generation, text, tokens, \
                        original_tokens, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
             let values = values![
                 &id, made.version, made.start, until.branch, until.position, made.target, made.generation, &made.text,
-                made.tokens, made.original_tokens, now
+                made.tokens, made.original_tokens,
+                made.time
             ];
             connection.run(sql, values)?;
             let sql = "DELETE FROM summary WHERE session = $1 AND version <= $2";

@@ -39,26 +39,32 @@ impl Log {
     pub fn record_usage(&self, session: &str, call: Usage) -> Result<()> {
         let (session, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
-            crate::session::load(connection, &session)?;
+            crate::session::hold(connection, &session)?;
             let time = if call.time == 0 { now } else { call.time };
             insert(connection, &session, &Usage { time, ..call.clone() })
         })
     }
 
-    /// Writes down calls that another program recorded; one at a place where a call is known is not added again.
+    /// Writes down calls that another program recorded; one at a place where a call is known is not added again, but may have
+    /// gone on since.
     ///
     /// # Errors
     /// When there is no such session.
     pub fn note_usage(&self, session: &str, calls: Vec<Usage>) -> Result<u64> {
         let session = session.to_owned();
         self.write(move |connection| {
-            crate::session::load(connection, &session)?;
+            crate::session::hold(connection, &session)?;
             let known = of_session(connection, &session)?;
-            let fresh = calls.iter().filter(|call| known.iter().all(|other| other.position != call.position));
             let mut added = 0;
-            for call in fresh {
-                insert(connection, &session, call)?;
-                added += 1;
+            for call in &calls {
+                match known.iter().find(|other| other.position == call.position) {
+                    None => {
+                        insert(connection, &session, call)?;
+                        added += 1;
+                    }
+                    Some(other) if other.output < call.output => grow(connection, &session, call)?,
+                    Some(_) => {}
+                }
             }
             Ok(added)
         })
@@ -76,6 +82,15 @@ impl Log {
 pub(crate) fn of_session(connection: &mut dyn Connection, session: &str) -> Result<Vec<Usage>> {
     let sql = format!("SELECT {COLUMNS} FROM usage WHERE session = $1 ORDER BY number");
     Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
+}
+
+/// An answer that was not finished when its call was written down took more in the end.
+fn grow(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result<()> {
+    let sql = "UPDATE usage SET input = $1, cache_read = $2, cache_write = $3, output = $4, created = $5 \
+               WHERE session = $6 AND position = $7";
+    let values =
+        values![usage.input, usage.cache_read, usage.cache_write, usage.output, usage.time, session, usage.position];
+    connection.run(sql, values).map(drop)
 }
 
 /// Puts what a call took behind the others.

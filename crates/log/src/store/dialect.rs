@@ -38,6 +38,15 @@ impl Dialect {
         }
     }
 
+    /// Behind a query for one row: whoever wants to change what belongs to it waits until this is done. SQLite has one writer at
+    /// a time.
+    pub(crate) const fn hold(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => "FOR UPDATE",
+        }
+    }
+
     /// How the words of a text, separated by blanks, go into the index under a key: the statement's head, and one row.
     pub(crate) const fn index_words(self) -> (&'static str, &'static str) {
         match self {

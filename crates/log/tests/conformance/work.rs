@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waterline_log::{ATTEMPTS, JobState, Log, LogError};
+use waterline_log::{ATTEMPTS, Fold, JobState, Log, LogError, Summary, Usage};
 
 use crate::cases;
 use crate::place::{Place, session};
@@ -13,6 +13,7 @@ cases![
     a_job_is_tried_so_often_and_no_more,
     many_workers_share_the_work,
     opening_together_makes_one_log,
+    what_many_note_at_once_is_noted_once,
 ];
 
 const LONG: Duration = Duration::from_secs(600);
@@ -108,4 +109,44 @@ fn opening_together_makes_one_log(place: &dyn Place) {
     let opened: Vec<Log> =
         (0..6).map(open).collect::<Vec<_>>().into_iter().map(|t| t.join().unwrap().unwrap()).collect();
     assert_eq!(opened[0].sessions(&Default::default()).unwrap().len(), 6);
+}
+
+/// Several who import the same file at the same time.
+fn what_many_note_at_once_is_noted_once(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two", "three"]);
+    let note = |_| {
+        let log = log.clone();
+        std::thread::spawn(move || {
+            let usage = |position| Usage { position, output: 7, ..Usage::default() };
+            log.note_usage("s", vec![usage(1), usage(2), usage(3)]).unwrap();
+            log.note_fold("s", 2, 1, Fold::default(), Some(1)).unwrap();
+            let summary = Summary {
+                version: 0,
+                start: 0,
+                until: 2,
+                target: None,
+                generation: Some(1),
+                text: "both".into(),
+                tokens: 1,
+                original_tokens: 2,
+                time: 9,
+            };
+            log.summarise("s", summary).unwrap();
+            log.checkpoint("s", serde_json::json!({})).unwrap();
+        })
+    };
+    for thread in (0..8).map(note).collect::<Vec<_>>() {
+        thread.join().unwrap();
+    }
+    let stats = log.stats().unwrap();
+    assert_eq!((stats.calls, stats.generations, stats.summaries, stats.checkpoints), (3, 1, 1, 8));
+    assert_eq!(log.summary("s").unwrap().unwrap().time, 9);
+    // An answer that went on since took more; one that did not is left alone.
+    log.note_usage(
+        "s",
+        vec![Usage { position: 2, output: 9, ..Usage::default() }, Usage { position: 3, ..Usage::default() }],
+    )
+    .unwrap();
+    assert_eq!(log.usage("s").unwrap().iter().map(|usage| usage.output).collect::<Vec<_>>(), [7, 9, 7]);
 }

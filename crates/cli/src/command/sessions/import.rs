@@ -92,6 +92,7 @@ fn import(log: &Log, file: &Path, user: Option<&str>, bar: &ProgressBar, tally: 
             tally.messages += added.messages;
             tally.sessions += usize::from(added.is_new);
             tally.continued += usize::from(added.continued);
+            tally.forked.extend(added.forked);
             bar.set_message(counted(tally));
             ControlFlow::Continue(())
         }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 use waterline::message::{Body, Message};
 use waterline_log::{Branch, Entry, Filter, Generation, Log, Session, Summary};
@@ -66,13 +66,16 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 }
 
 fn view(log: &Log, session: Session, arguments: &Arguments) -> Result<View> {
-    let end = arguments.at.unwrap_or(u64::MAX).min(session.tip.position());
+    let end = arguments.at.unwrap_or(session.tip.position());
+    if end > session.tip.position() {
+        bail!("session {} has {}, not {end}", session.id, count_of(session.tip.position(), "message"));
+    }
     let all = arguments.last == 0 || arguments.json;
     let start = if all { 0 } else { end.saturating_sub(arguments.last) };
     Ok(View {
         entries: log.entries_in(session.tip, start..end)?,
-        generations: log.generations(&session.id)?,
-        summary: log.summary(&session.id)?,
+        generations: log.generations(&session.id)?.into_iter().filter(|fold| fold.position <= end).collect(),
+        summary: log.summary(&session.id)?.filter(|summary| summary.until <= end),
         branches: log.branches(&session.id)?,
         children: log.sessions(&Filter { parent: Some(session.id.clone()), ..Filter::default() })?,
         cleared: log.cleared(&session.id)?,
