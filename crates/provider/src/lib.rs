@@ -1,8 +1,9 @@
 //! What Waterline knows of model providers: their wire formats, parsed and rendered without loss; their streams; the words in
 //! which they say that a prompt is too long.
 //!
-//! Only this crate knows vendor JSON. It does no input or output yet.
+//! Only this crate knows vendor JSON. Only [`http`] speaks to anybody.
 
 pub mod answer;
+pub mod http;
 pub mod overflow;
 pub mod wire;

@@ -1,8 +1,10 @@
-//! What Waterline's tests share: conversations in a short notation, and generators of conversations as odd as real ones.
+//! What Waterline's tests share: conversations in a short notation, generators of conversations as odd as real ones, and a
+//! model server that does what it is told, faults included.
 //! A dev-dependency only.
 
 pub mod generate;
 pub mod notation;
+pub mod server;
 pub mod write;
 
 pub use generate::{Event, conversation};

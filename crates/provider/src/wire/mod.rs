@@ -12,11 +12,13 @@ mod foreign;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
+mod options;
 mod read;
 mod rendered;
 
 pub use conversation::{Conversation, Tool, body, kept, message, parse, tools};
 pub use error::ParseError;
+pub use options::Options;
 pub use rendered::{Json, Rendered};
 
 use waterline::json::Fields;
@@ -46,6 +48,23 @@ trait Format: Sync {
     /// Writes tool definitions that came from another wire.
     fn write_tools(&self, tools: &[Tool]) -> String;
 
+    /// The address that is called if no other is given.
+    fn default_base(&self) -> &'static str;
+
+    /// Where below the base address a model is called.
+    fn path(&self, model: &str) -> String;
+
+    /// The headers of a call, with the key.
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
+
+    /// The fields of a request beside context and tools, with model and options.
+    fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)>;
+
+    /// The context as a request holds it: with marks for the cache, where a wire has them.
+    fn marked(&self, context: &Rendered) -> Rendered {
+        context.clone()
+    }
+
     /// Reads the events of a stream.
     fn decoder(&self) -> Box<dyn Decoder>;
 
@@ -63,6 +82,30 @@ fn format(wire: Wire) -> &'static dyn Format {
         Wire::Anthropic => &anthropic::Anthropic,
         Wire::Gemini => &gemini::Gemini,
     }
+}
+
+/// The provider's own address.
+pub(crate) fn default_base(wire: Wire) -> &'static str {
+    format(wire).default_base()
+}
+
+/// Where a model is called. An address that ends with the version already is taken as it is.
+pub(crate) fn path(wire: Wire, base: &str, model: &str) -> String {
+    let path = format(wire).path(model);
+    let version = path.split('/').nth(1).unwrap_or_default();
+    let is_there = version.starts_with('v') && base.ends_with(&format!("/{version}"));
+    if is_there { path.trim_start_matches('/').trim_start_matches(version).to_owned() } else { path }
+}
+
+/// The headers of a call.
+pub(crate) fn headers(wire: Wire, key: Option<&str>) -> Vec<(&'static str, String)> {
+    format(wire).headers(key)
+}
+
+/// The body of a call.
+pub(crate) fn request(wire: Wire, model: &str, options: &Options, tools: &[Tool], context: &Rendered) -> String {
+    let format = format(wire);
+    body(wire, format.settings(model, options), tools, &format.marked(context))
 }
 
 /// A decoder for the streams of a wire.

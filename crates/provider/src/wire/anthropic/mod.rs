@@ -1,6 +1,7 @@
 //! Anthropic Messages.
 
 mod check;
+mod mark;
 mod parse;
 mod render;
 mod stream;
@@ -11,6 +12,7 @@ use waterline::validity::Violation;
 
 use super::Format;
 use super::conversation::Tool;
+use super::options::Options;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
 use crate::answer::Decoder;
@@ -54,6 +56,31 @@ impl Format for Anthropic {
             ];
             json::object(fields.into_iter().flatten())
         }))
+    }
+
+    fn default_base(&self) -> &'static str {
+        "https://api.anthropic.com"
+    }
+
+    fn path(&self, _: &str) -> String {
+        "/v1/messages".to_owned()
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        let key = key.map(|key| ("x-api-key", key.to_owned()));
+        [("anthropic-version", "2023-06-01".to_owned())].into_iter().chain(key).collect()
+    }
+
+    fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)> {
+        // The one wire that demands a limit.
+        let limit = options.max_tokens.unwrap_or(8_192).to_string();
+        let temperature = options.temperature.map(|value| ("temperature", value.to_string()));
+        let fields = [("model", json::quote(model)), ("max_tokens", limit), ("stream", "true".to_owned())];
+        fields.into_iter().chain(temperature).collect()
+    }
+
+    fn marked(&self, context: &Rendered) -> Rendered {
+        mark::mark(context)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -11,6 +11,7 @@ use waterline::validity::Violation;
 
 use super::Format;
 use super::conversation::Tool;
+use super::options::Options;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
 use crate::answer::Decoder;
@@ -56,6 +57,27 @@ impl Format for Gemini {
             json::object(fields.into_iter().flatten())
         }));
         json::array([json::object([("functionDeclarations", declared)])])
+    }
+
+    fn default_base(&self) -> &'static str {
+        "https://generativelanguage.googleapis.com"
+    }
+
+    fn path(&self, model: &str) -> String {
+        format!("/v1beta/models/{}:streamGenerateContent?alt=sse", model.trim_start_matches("models/"))
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect()
+    }
+
+    fn settings(&self, _: &str, options: &Options) -> Vec<(&'static str, String)> {
+        let fields = [
+            options.max_tokens.map(|limit| ("maxOutputTokens", limit.to_string())),
+            options.temperature.map(|value| ("temperature", value.to_string())),
+        ];
+        let fields: Vec<_> = fields.into_iter().flatten().collect();
+        if fields.is_empty() { Vec::new() } else { vec![("generationConfig", json::object(fields))] }
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

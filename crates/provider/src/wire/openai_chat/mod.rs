@@ -11,6 +11,7 @@ use waterline::validity::Violation;
 
 use super::Format;
 use super::conversation::Tool;
+use super::options::Options;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
 use crate::answer::Decoder;
@@ -54,6 +55,30 @@ impl Format for OpenaiChat {
                 ("function", json::object(function.into_iter().flatten())),
             ])
         }))
+    }
+
+    fn default_base(&self) -> &'static str {
+        "https://api.openai.com/v1"
+    }
+
+    fn path(&self, _: &str) -> String {
+        "/v1/chat/completions".to_owned()
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+    }
+
+    fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)> {
+        let fields = [
+            Some(("model", json::quote(model))),
+            Some(("stream", "true".to_owned())),
+            Some(("stream_options", r#"{"include_usage":true}"#.to_owned())),
+            options.max_tokens.map(|limit| ("max_tokens", limit.to_string())),
+            options.temperature.map(|value| ("temperature", value.to_string())),
+            options.cache_key.as_ref().map(|key| ("prompt_cache_key", json::quote(key))),
+        ];
+        fields.into_iter().flatten().collect()
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -1,0 +1,94 @@
+//! Why a call gave no answer, with everything the provider said.
+
+use std::time::Duration;
+
+use crate::answer::Answer;
+use crate::overflow::{Overflow, overflow, sentence};
+
+/// A provider's no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The status of HTTP.
+    pub status: u16,
+    /// The headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, as it came.
+    pub body: String,
+}
+
+impl Refused {
+    /// The value of a header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Why a call gave no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CallError {
+    /// The server cannot be reached.
+    #[error("cannot reach {url}: {text}; is the address right, and is the server running?")]
+    Connect {
+        /// The address.
+        url: String,
+        /// What went wrong.
+        text: String,
+    },
+    /// The server says nothing.
+    #[error("{url} has said nothing for {after:?}")]
+    Silent {
+        /// The address.
+        url: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The server says no.
+    #[error("status {}: {}", .0.status, sentence(&.0.body))]
+    Refused(Refused),
+    /// The answer is none.
+    #[error("{url} answers with something that is no stream: {}", body.chars().take(200).collect::<String>())]
+    Malformed {
+        /// The address.
+        url: String,
+        /// What came.
+        body: String,
+    },
+    /// The provider reported an error in the middle of an answer.
+    #[error("the answer failed: {}", sentence(body))]
+    Failed {
+        /// The error, as it came.
+        body: String,
+        /// What came before.
+        answer: Box<Answer>,
+    },
+    /// The answer broke off.
+    #[error("the answer broke off: {text}")]
+    Broken {
+        /// What went wrong.
+        text: String,
+        /// What came before.
+        answer: Box<Answer>,
+    },
+}
+
+impl CallError {
+    /// What it says about a prompt that was too long.
+    #[must_use]
+    pub fn overflow(&self) -> Option<Overflow> {
+        match self {
+            Self::Refused(refused) => overflow(Some(refused.status), &refused.body),
+            Self::Failed { body, .. } => overflow(None, body),
+            _ => None,
+        }
+    }
+
+    /// What came before it, of an answer that broke off.
+    #[must_use]
+    pub fn partial(&self) -> Option<&Answer> {
+        match self {
+            Self::Failed { answer, .. } | Self::Broken { answer, .. } => Some(answer),
+            _ => None,
+        }
+    }
+}

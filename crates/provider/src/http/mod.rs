@@ -1,0 +1,177 @@
+//! Calls over HTTP: one request, an answer that streams, and errors that keep everything the provider said.
+//!
+//! One call is one request here. What to do about an error (wait, fold, take another model) is the caller's business;
+//! [`retry`] says how long to wait.
+
+mod error;
+mod key;
+pub mod retry;
+
+pub use error::{CallError, Refused};
+pub use key::Key;
+
+use std::sync::Once;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use sse_stream::SseStream;
+use waterline::message::Wire;
+
+use crate::answer::{Answer, Delta, Stop, decoder};
+use crate::wire::{self, Options, Rendered, Tool};
+
+/// The most bytes of an error that are kept.
+const MOST: usize = 1 << 20;
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the first byte of an answer.
+    pub first_byte: Duration,
+    /// For the next one, once it streams.
+    pub silence: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { connect: seconds(10), first_byte: seconds(300), silence: seconds(120) }
+    }
+}
+
+/// Where a model answers.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    wire: Wire,
+    base: String,
+    key: Option<Key>,
+    timeouts: Timeouts,
+    client: reqwest::Client,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The model, by the provider's name.
+    pub model: &'a str,
+    /// The context.
+    pub context: &'a Rendered,
+    /// The tool definitions.
+    pub tools: &'a [Tool],
+    /// Everything else.
+    pub options: &'a Options,
+}
+
+impl Endpoint {
+    /// An endpoint at a base address; without one, the provider's own.
+    ///
+    /// # Errors
+    /// When the system's certificates cannot be read.
+    pub fn new(wire: Wire, base: Option<&str>, key: Option<Key>, timeouts: Timeouts) -> Result<Self, CallError> {
+        static PROVIDER: Once = Once::new();
+        // Who else uses TLS in this process may have chosen already.
+        PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+        let client = reqwest::Client::builder().connect_timeout(timeouts.connect).build();
+        let client = client.map_err(|error| CallError::Connect { url: String::new(), text: chain(&error) })?;
+        let base = base.unwrap_or_else(|| wire::default_base(wire)).trim_end_matches('/').to_owned();
+        Ok(Self { wire, base, key, timeouts, client })
+    }
+
+    /// The wire that is spoken there.
+    #[must_use]
+    pub const fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Calls the model. `emit` hears each delta as it comes. Dropping the call ends it.
+    ///
+    /// # Errors
+    /// When there is no answer, or it breaks off; then the error holds what came.
+    pub async fn call(&self, request: Request<'_>, mut emit: impl FnMut(Delta)) -> Result<Answer, CallError> {
+        let response = self.send(&request).await?;
+        let is_stream =
+            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        if !is_stream {
+            let body = body(response).await;
+            return Err(CallError::Malformed { url: self.base.clone(), body });
+        }
+        let mut decoder = decoder(self.wire);
+        let mut events = SseStream::from_bytes_stream(response.bytes_stream());
+        loop {
+            let broken = |text: String, answer: Answer| CallError::Broken { text, answer: Box::new(answer) };
+            let event = match tokio::time::timeout(self.timeouts.silence, events.next()).await {
+                Err(_) => {
+                    return Err(broken(format!("nothing came for {:?}", self.timeouts.silence), decoder.finish()));
+                }
+                Ok(None) => break,
+                Ok(Some(Err(error))) => return Err(broken(chain(&error), decoder.finish())),
+                Ok(Some(Ok(event))) => event,
+            };
+            let outcome = decoder.event(event.data.as_deref().unwrap_or_default(), &mut emit);
+            if let Err(failure) = outcome {
+                return Err(CallError::Failed { body: failure.0, answer: Box::new(decoder.finish()) });
+            }
+        }
+        let answer = decoder.finish();
+        if answer.stop == Stop::Interrupted {
+            return Err(CallError::Broken { text: "the stream ended early".to_owned(), answer: Box::new(answer) });
+        }
+        Ok(answer)
+    }
+
+    async fn send(&self, request: &Request<'_>) -> Result<reqwest::Response, CallError> {
+        let url = format!("{}{}", self.base, wire::path(self.wire, &self.base, request.model));
+        let mut call =
+            self.client.post(&url).header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
+        for (name, value) in wire::headers(self.wire, self.key.as_ref().map(Key::secret)) {
+            call = call.header(name, value);
+        }
+        let call = call.body(wire::request(self.wire, request.model, request.options, request.tools, request.context));
+        let sent = tokio::time::timeout(self.timeouts.first_byte, call.send()).await;
+        let Ok(sent) = sent else { return Err(CallError::Silent { url, after: self.timeouts.first_byte }) };
+        let response = sent.map_err(|error| CallError::Connect { url: url.clone(), text: chain(&error) })?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        let header = |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
+            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        };
+        let headers = response.headers().iter().map(header).collect();
+        Err(CallError::Refused(Refused { status, headers, body: body(response).await }))
+    }
+}
+
+/// What a response says, up to a limit.
+async fn body(response: reqwest::Response) -> String {
+    let mut bytes = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(Ok(chunk)) = chunks.next().await {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MOST {
+            bytes.truncate(MOST);
+            break;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// An error with what caused it, innermost last. The address is left out: it may hold a key.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = String::new();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text = source.to_string();
+        next = source.source();
+    }
+    if text.is_empty() { "no more is known".to_owned() } else { text }
+}

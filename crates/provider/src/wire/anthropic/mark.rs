@@ -1,0 +1,102 @@
+//! Marks for the cache: where the prefix that should be kept ends. Anthropic takes four at most and keeps nothing without.
+//!
+//! One stands behind the system prompt (and with it the tools before it), and one behind each of the two newest messages
+//! that can carry one: the older of the two is where the last call's mark stood, so that its entry is found again. Marks are
+//! no part of what was said; the stored context has none.
+
+use waterline::json::{self, Fields};
+
+use crate::wire::rendered::{Json, Rendered};
+
+/// How many messages are marked.
+const MESSAGES: usize = 2;
+
+const MARK: (&str, &str) = ("cache_control", r#"{"type":"ephemeral"}"#);
+
+pub(super) fn mark(context: &Rendered) -> Rendered {
+    let mut marked = context.clone();
+    marked.system = marked.system.map(|system| content(system.as_str()).map_or(system, Json::Made));
+    let mut left = MESSAGES;
+    for message in marked.messages.iter_mut().rev() {
+        if left == 0 {
+            break;
+        }
+        if let Some(json) = self::message(message.as_str()) {
+            *message = Json::Made(json);
+            left -= 1;
+        }
+    }
+    marked
+}
+
+fn message(text: &str) -> Option<String> {
+    let fields = Fields::parse(text)?;
+    let content = content(fields.get("content")?)?;
+    Some(json::object(
+        fields.iter().map(|(name, value)| (name, if name == "content" { content.as_str() } else { value })),
+    ))
+}
+
+/// Content with a mark on its last block; nothing where that cannot carry one.
+fn content(text: &str) -> Option<String> {
+    if let Some(words) = json::string(text) {
+        let block = [("type", r#""text""#), ("text", text)].into_iter().chain([MARK]);
+        return (!words.text.trim().is_empty()).then(|| json::array([json::object(block)]));
+    }
+    let blocks = json::elements(text)?;
+    let (last, before) = blocks.split_last()?;
+    let marked = block(last)?;
+    Some(json::array(before.iter().copied().chain([marked.as_str()])))
+}
+
+/// Thinking and empty texts carry no mark; one that is there already stays.
+fn block(text: &str) -> Option<String> {
+    let fields = Fields::parse(text)?;
+    let kind = fields.get("type").and_then(json::string)?.text;
+    let is_blank = fields.get("text").and_then(json::string).is_some_and(|text| text.text.trim().is_empty());
+    if kind.ends_with("thinking") || is_blank || fields.get(MARK.0).is_some() {
+        return None;
+    }
+    Some(json::object(fields.iter().chain([MARK])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(system: Option<&str>, messages: &[&str]) -> Vec<String> {
+        let json = |text: &&str| Json::Made((*text).to_owned());
+        let context = Rendered {
+            system: system.map(|text| Json::Made(text.to_owned())),
+            messages: messages.iter().map(json).collect(),
+        };
+        let marked = mark(&context);
+        marked.system.iter().chain(&marked.messages).map(|json| json.as_str().to_owned()).collect()
+    }
+
+    #[test]
+    fn system_prompt_and_the_two_newest_messages_are_marked() {
+        let user = r#"{"role":"user","content":"hi"}"#;
+        let thinks = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}"#;
+        let answer = r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
+        let found = marked(Some(r#""be brief""#), &[user, answer, thinks, user]);
+        assert_eq!(found[0], r#"[{"type":"text","text":"be brief","cache_control":{"type":"ephemeral"}}]"#);
+        assert_eq!(found[1], user);
+        assert_eq!(
+            found[2],
+            r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}"#
+        );
+        assert_eq!(found[3], thinks);
+        assert_eq!(
+            found[4],
+            r#"{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}"#
+        );
+    }
+
+    #[test]
+    fn four_marks_are_never_passed() {
+        let user = r#"{"role":"user","content":"hi"}"#;
+        let found = marked(Some(r#""x""#), &[user; 9]).concat();
+        assert_eq!(found.matches("cache_control").count(), 3);
+    }
+}

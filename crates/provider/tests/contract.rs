@@ -1,0 +1,238 @@
+//! Every provider against a server that speaks its protocol, with faults.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod events;
+
+use std::time::Duration;
+
+use events::events;
+use waterline::message::{Message, Role, Wire};
+use waterline_provider::answer::{Answer, Delta, Stop};
+use waterline_provider::http::{CallError, Endpoint, Key, Request, Timeouts};
+use waterline_provider::wire::{self, Options};
+use waterline_testkit::server::{Reply, Server, bytes, owned};
+
+const SECRET: &str = "sk-a-very-secret-key";
+
+/// Waits that no test has to wait for long.
+const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(5),
+    first_byte: Duration::from_millis(400),
+    silence: Duration::from_millis(400),
+};
+
+async fn call(url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) {
+    let endpoint = Endpoint::new(wire, Some(url), Some(Key::new(format!(" {SECRET}\n"))), TIMEOUTS).unwrap();
+    let said = [Message::text_of(Role::System, "be brief"), Message::text_of(Role::User, "look at a.rs: 数据")];
+    let context = wire::render(wire, &said.iter().collect::<Vec<_>>());
+    let options = Options { max_tokens: Some(500), temperature: Some(0.0), cache_key: Some("s1".into()) };
+    let mut deltas = Vec::new();
+    let request = Request { model: "some-model", context: &context, tools: &[], options: &options };
+    let outcome = endpoint.call(request, |delta| deltas.push(delta)).await;
+    (deltas, outcome)
+}
+
+/// Runs the same call on every wire, against a server that does the same on each.
+async fn each(script: impl Fn(Wire) -> Reply, check: impl Fn(Wire, &Server, Vec<Delta>, Result<Answer, CallError>)) {
+    for wire in Wire::ALL {
+        let reply = script(wire);
+        let server = Server::start(move |_| reply.clone()).await.unwrap();
+        let (deltas, outcome) = call(&server.url, wire).await;
+        if let Err(error) = &outcome {
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains(SECRET), "{wire}: {shown}");
+        }
+        check(wire, &server, deltas, outcome);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_arrives_however_it_is_cut_into_pieces() {
+    for piece in [0, 1, 7, 1_000] {
+        each(
+            |wire| Reply::Stream { events: owned(events(wire)), piece },
+            |wire, _, deltas, outcome| {
+                let answer = outcome.unwrap();
+                assert_eq!((answer.stop, answer.usage.prompt()), (Stop::Calls, 105), "{wire} in pieces of {piece}");
+                let said: String = answer.messages.iter().map(Message::text).collect();
+                assert_eq!(said, "I will look: 数据.", "{wire} in pieces of {piece}");
+                assert!(deltas.len() > 5, "{wire}");
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_what_the_provider_expects() {
+    each(
+        |wire| Reply::stream(events(wire)),
+        |wire, server, _, outcome| {
+            outcome.unwrap();
+            let received = server.received().remove(0);
+            let body: serde_json::Value = serde_json::from_str(&received.body).unwrap();
+            let (path, key) = match wire {
+                Wire::OpenaiChat => ("/v1/chat/completions", ("authorization", format!("Bearer {SECRET}"))),
+                Wire::OpenaiResponses => ("/v1/responses", ("authorization", format!("Bearer {SECRET}"))),
+                Wire::Anthropic => ("/v1/messages", ("x-api-key", SECRET.to_owned())),
+                Wire::Gemini => {
+                    ("/v1beta/models/some-model:streamGenerateContent?alt=sse", ("x-goog-api-key", SECRET.to_owned()))
+                }
+            };
+            assert_eq!((received.path.as_str(), received.header(key.0)), (path, Some(key.1.as_str())), "{wire}");
+            assert!(!received.body.contains(SECRET));
+            assert!(received.body.contains("数据") && received.body.contains("be brief"), "{wire}");
+            match wire {
+                Wire::OpenaiChat => {
+                    assert_eq!(
+                        (&body["max_tokens"], &body["stream_options"]["include_usage"]),
+                        (&500.into(), &true.into())
+                    );
+                    assert_eq!(body["prompt_cache_key"], "s1");
+                }
+                Wire::OpenaiResponses => {
+                    assert_eq!((&body["max_output_tokens"], &body["store"]), (&500.into(), &false.into()))
+                }
+                Wire::Anthropic => {
+                    assert_eq!(
+                        (&body["max_tokens"], received.header("anthropic-version")),
+                        (&500.into(), Some("2023-06-01"))
+                    );
+                    assert_eq!(
+                        received.body.matches("cache_control").count(),
+                        2,
+                        "behind system prompt and newest message"
+                    );
+                }
+                Wire::Gemini => assert_eq!(body["generationConfig"]["maxOutputTokens"], 500),
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_address_may_have_the_version_in_it_or_not() {
+    for ending in ["", "/", "/v1", "/v1/"] {
+        let server = Server::start(|_| Reply::stream(events(Wire::OpenaiChat))).await.unwrap();
+        call(&format!("{}{ending}", server.url), Wire::OpenaiChat).await.1.unwrap();
+        assert_eq!(server.received()[0].path, "/v1/chat/completions", "{ending:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_keeps_status_headers_and_body() {
+    let reply = || Reply::Status {
+        status: 429,
+        headers: "retry-after: 7\r\nx-request-id: r1\r\n".into(),
+        body: r#"{"error":{"message":"slow down"}}"#.into(),
+    };
+    each(
+        |_| reply(),
+        |wire, _, _, outcome| {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.to_string(), "status 429: slow down", "{wire}");
+            assert!(error.overflow().is_none() && error.partial().is_none());
+            let CallError::Refused(refused) = error else { unreachable!("it was refused") };
+            assert_eq!((refused.header("Retry-After"), refused.header("x-request-id")), (Some("7"), Some("r1")));
+            assert_eq!(refused.body, r#"{"error":{"message":"slow down"}}"#);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_overflow_teaches_the_window() {
+    let body = r#"{"error":{"code":400,"message":"request (5120 tokens) exceeds the available context size (4096 tokens)","type":"exceed_context_size_error"}}"#;
+    each(
+        |_| Reply::status(400, body),
+        |wire, _, _, outcome| {
+            let found = outcome.unwrap_err().overflow().unwrap();
+            assert_eq!((found.window, found.prompt), (Some(4_096), Some(5_120)), "{wire}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_told() {
+    for body in ["<html><body>It works!</body></html>", "{\"choices\":", ""] {
+        each(
+            |_| Reply::status(200, body),
+            |wire, _, _, outcome| assert!(matches!(outcome, Err(CallError::Malformed { .. })), "{wire}: {body}"),
+        )
+        .await;
+    }
+    each(
+        |_| Reply::status(502, "<html>Bad Gateway</html>"),
+        |wire, _, _, outcome| assert!(outcome.unwrap_err().to_string().contains("Bad Gateway"), "{wire}"),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_given_up() {
+    each(|_| Reply::Hang, |wire, _, _, outcome| assert!(matches!(outcome, Err(CallError::Silent { .. })), "{wire}"))
+        .await;
+    each(
+        |wire| Reply::Stall { events: owned(events(wire)), after: events(wire).len() - 1 },
+        |wire, _, deltas, outcome| {
+            let error = outcome.unwrap_err();
+            assert!(error.to_string().contains("nothing came for"), "{wire}: {error}");
+            let kept: String = error.partial().unwrap().messages.iter().map(Message::text).collect();
+            let heard: String = deltas
+                .iter()
+                .filter_map(|delta| if let Delta::Text(text) = delta { Some(text.as_str()) } else { None })
+                .collect();
+            assert_eq!(kept, heard, "{wire}");
+        },
+    )
+    .await;
+}
+
+/// A stream that is cut at any byte gives what came, and says that it is not all.
+#[tokio::test]
+async fn a_stream_that_is_cut_anywhere_keeps_what_came() {
+    for part in 0..20 {
+        each(
+            |wire| {
+                let events = owned(events(wire));
+                let at = bytes(&events).len() * part / 20;
+                Reply::Cut { events, at }
+            },
+            |wire, _, deltas, outcome| {
+                let error = outcome.unwrap_err();
+                let heard: String = deltas
+                    .iter()
+                    .filter_map(|delta| if let Delta::Text(text) = delta { Some(text.as_str()) } else { None })
+                    .collect();
+                let kept: String = error.partial().unwrap().messages.iter().map(Message::text).collect();
+                assert_eq!(kept, heard, "{wire} cut at {part}/20");
+                let calls = error.partial().unwrap().messages.iter().flat_map(Message::calls);
+                assert!(
+                    calls.into_iter().all(|call| waterline::json::is_object(&call.arguments)),
+                    "{wire} cut at {part}/20"
+                );
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told() {
+    let error = call("http://127.0.0.1:1", Wire::OpenaiChat).await.1.unwrap_err();
+    assert!(
+        matches!(error, CallError::Connect { .. }) && error.to_string().contains("is the server running"),
+        "{error}"
+    );
+}
+
+/// Whoever drops the call has ended it: the server sees the connection close.
+#[tokio::test]
+async fn a_call_can_be_given_up_at_any_moment() {
+    let server = Server::start(|_| Reply::Stall { events: owned(events(Wire::Anthropic)), after: 5 }).await.unwrap();
+    let given_up = tokio::time::timeout(Duration::from_millis(100), call(&server.url, Wire::Anthropic)).await;
+    assert!(given_up.is_err());
+    assert_eq!(server.received().len(), 1);
+}

@@ -1,0 +1,207 @@
+//! A model server that answers as it is told: whole, in pieces of any size, slowly, not at all, broken off at any byte. It
+//! speaks just enough HTTP for that, by hand, because a proper server would not send half an answer.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// What the server got.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// The path, with what stands behind the question mark.
+    pub path: String,
+    /// The headers, names in small letters.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+impl Received {
+    /// The value of a header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What the server does.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// Streams events, in pieces of so many bytes (0: all at once).
+    Stream {
+        /// The data of each event.
+        events: Vec<String>,
+        /// Bytes a piece.
+        piece: usize,
+    },
+    /// Streams events and breaks off after so many bytes of them.
+    Cut {
+        /// The data of each event.
+        events: Vec<String>,
+        /// Where it breaks off.
+        at: usize,
+    },
+    /// Streams so many events, and then says nothing more.
+    Stall {
+        /// The data of each event.
+        events: Vec<String>,
+        /// How many of them are sent.
+        after: usize,
+    },
+    /// Answers with a status.
+    Status {
+        /// The status.
+        status: u16,
+        /// Headers, one a line.
+        headers: String,
+        /// The body.
+        body: String,
+    },
+    /// Takes the request and never answers.
+    Hang,
+}
+
+impl Reply {
+    /// Streams events at once.
+    #[must_use]
+    pub fn stream(events: &[&str]) -> Self {
+        Self::Stream { events: owned(events), piece: 0 }
+    }
+
+    /// Answers with a status and a body.
+    pub fn status(status: u16, body: impl Into<String>) -> Self {
+        Self::Status { status, headers: String::new(), body: body.into() }
+    }
+}
+
+/// The events as a script holds them.
+#[must_use]
+pub fn owned(events: &[&str]) -> Vec<String> {
+    events.iter().map(|event| (*event).to_owned()).collect()
+}
+
+/// The bytes of a stream of events.
+#[must_use]
+pub fn bytes(events: &[String]) -> Vec<u8> {
+    events.iter().flat_map(|data| format!("data: {data}\n\n").into_bytes()).collect()
+}
+
+/// A running server; it ends with the runtime.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Its address.
+    pub url: String,
+    received: Arc<Mutex<Vec<Received>>>,
+}
+
+impl Server {
+    /// Starts a server on a free port. `script` decides on each request.
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub async fn start(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let server = Self { url: format!("http://{}", listener.local_addr()?), received: Arc::default() };
+        let (received, script) = (Arc::clone(&server.received), Arc::new(script));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (received, script) = (Arc::clone(&received), Arc::clone(&script));
+                tokio::spawn(async move {
+                    // Whoever hangs up in the middle of an answer is what some tests are about.
+                    drop(serve(stream, &received, &*script).await);
+                });
+            }
+        });
+        Ok(server)
+    }
+
+    /// What it got so far.
+    #[must_use]
+    pub fn received(&self) -> Vec<Received> {
+        self.received.lock().map(|received| received.clone()).unwrap_or_default()
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    received: &Mutex<Vec<Received>>,
+    script: &(dyn Fn(&Received) -> Reply + Sync),
+) -> io::Result<()> {
+    let request = read(&mut stream).await?;
+    let reply = script(&request);
+    if let Ok(mut received) = received.lock() {
+        received.push(request);
+    }
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    match reply {
+        Reply::Stream { events, piece } => {
+            stream.write_all(head.as_bytes()).await?;
+            write_pieces(&mut stream, &bytes(&events), piece).await?;
+        }
+        Reply::Cut { events, at } => {
+            // A length that is never reached tells the client that something is missing.
+            let all = bytes(&events);
+            let head =
+                head.replace("connection: close", &format!("content-length: {}\r\nconnection: close", all.len()));
+            stream.write_all(head.as_bytes()).await?;
+            stream.write_all(all.get(..at).unwrap_or(&all)).await?;
+        }
+        Reply::Stall { events, after } => {
+            stream.write_all(head.as_bytes()).await?;
+            stream.write_all(&bytes(events.get(..after).unwrap_or(&events))).await?;
+            stream.flush().await?;
+            tokio::time::sleep(Duration::from_secs(3_600)).await;
+        }
+        Reply::Status { status, headers, body } => {
+            let length = body.len();
+            let text =
+                format!("HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}");
+            stream.write_all(text.as_bytes()).await?;
+        }
+        Reply::Hang => tokio::time::sleep(Duration::from_secs(3_600)).await,
+    }
+    stream.shutdown().await
+}
+
+/// Writes bytes piece by piece, so that a character or an event may come in two.
+async fn write_pieces(stream: &mut TcpStream, bytes: &[u8], piece: usize) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    for part in bytes.chunks(if piece == 0 { bytes.len().max(1) } else { piece }) {
+        stream.write_all(part).await?;
+        stream.flush().await?;
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
+async fn read(stream: &mut TcpStream) -> io::Result<Received> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 8_192];
+    loop {
+        let count = stream.read(&mut buffer).await?;
+        bytes.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            continue;
+        };
+        let received = parse(head, body);
+        let length = received.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+        if count == 0 || bytes.len() >= head.len() + 4 + length {
+            return Ok(received);
+        }
+    }
+}
+
+fn parse(head: &str, body: &str) -> Received {
+    let mut lines = head.lines();
+    let path = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default().to_owned();
+    let headers = lines.filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+    Received { path, headers, body: body.to_owned() }
+}
