@@ -1,0 +1,21 @@
+//! Why a call did not come through.
+
+use waterline_log::LogError;
+use waterline_provider::http::CallError;
+
+/// Why a call did not come through. What was said before it is stored.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The provider, after everything that could be tried.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// There is nothing to send.
+    #[error("there is nothing to send: say something first")]
+    Empty,
+    /// The work was given up, because the program ends.
+    #[error("the program is ending")]
+    Ending,
+}
