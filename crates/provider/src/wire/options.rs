@@ -10,3 +10,8 @@ pub struct Options {
     /// Calls with the same key are sent to the same cache, where a provider has such keys.
     pub cache_key: Option<String>,
 }
+
+/// The header in which OpenAI, and everything that imitates it, takes a key.
+pub(super) fn bearer(key: Option<&str>) -> Vec<(&'static str, String)> {
+    key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+}

@@ -1,14 +1,12 @@
 //! `waterline sessions clean`: what nobody has used for long.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use waterline_log::{Filter, Whom};
 
-use super::erase::{as_json, write_report};
+use super::erase::carry_out;
 use crate::db::Database;
-use crate::input::{output, raw_output};
 use crate::workspace;
 
 const DAY: i64 = 86_400_000;
@@ -36,18 +34,5 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let idle = log.sessions(&Filter { idle_since: Some(before(arguments.workspaces)), ..Filter::default() })?;
     let idle: Vec<String> = idle.into_iter().map(|session| session.id).collect();
     let folders = workspace::of(&log, &idle)?;
-    let whom = Whom::IdleSince(before(arguments.idle));
-    let erased = if arguments.yes { log.erase(&whom)? } else { log.would_erase(&whom)? };
-    let kept = if arguments.yes { workspace::remove_all(&folders) } else { Vec::new() };
-    if arguments.json {
-        let mut out = raw_output();
-        writeln!(out, "{}", as_json(&erased, arguments.yes, &folders, &kept))?;
-        out.flush()?;
-    } else {
-        let mut out = output();
-        workspace::write(&mut out, &folders, &kept, arguments.yes)?;
-        write_report(&mut out, &erased, arguments.yes)?;
-        out.flush()?;
-    }
-    Ok(ExitCode::SUCCESS)
+    carry_out(&log, &Whom::IdleSince(before(arguments.idle)), &folders, arguments.yes, arguments.json)
 }

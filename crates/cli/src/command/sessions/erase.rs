@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use waterline_log::{Erased, Whom};
+use waterline_log::{Erased, Log, Whom};
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
@@ -43,23 +43,28 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         (None, user) => Whom::User(user.clone().unwrap_or_default()),
     };
     let folders = workspace::of(&log, &log.would_erase(&whom)?.sessions)?;
-    let erased = if arguments.yes { log.erase(&whom)? } else { log.would_erase(&whom)? };
-    let kept = if arguments.yes { workspace::remove_all(&folders) } else { Vec::new() };
-    if arguments.json {
+    carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
+}
+
+/// Deletes, or with no yes only looks, and says what went or would go.
+pub fn carry_out(log: &Log, whom: &Whom, folders: &[Workspace], yes: bool, json: bool) -> Result<ExitCode> {
+    let erased = if yes { log.erase(whom)? } else { log.would_erase(whom)? };
+    let kept = if yes { workspace::remove_all(folders) } else { Vec::new() };
+    if json {
         let mut out = raw_output();
-        writeln!(out, "{}", as_json(&erased, arguments.yes, &folders, &kept))?;
+        writeln!(out, "{}", as_json(&erased, yes, folders, &kept))?;
         out.flush()?;
     } else {
         let mut out = output();
-        workspace::write(&mut out, &folders, &kept, arguments.yes)?;
-        write_report(&mut out, &erased, arguments.yes)?;
+        workspace::write(&mut out, folders, &kept, yes)?;
+        write_report(&mut out, &erased, yes)?;
         out.flush()?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// What went, or would go, for programs.
-pub fn as_json(erased: &Erased, done: bool, folders: &[Workspace], kept: &[String]) -> Value {
+fn as_json(erased: &Erased, done: bool, folders: &[Workspace], kept: &[String]) -> Value {
     json!({
         "done": done,
         "sessions": erased.sessions,
@@ -75,7 +80,7 @@ pub fn as_json(erased: &Erased, done: bool, folders: &[Workspace], kept: &[Strin
 }
 
 /// What went, or would go, for people.
-pub fn write_report(out: &mut impl Write, erased: &Erased, done: bool) -> Result<()> {
+fn write_report(out: &mut impl Write, erased: &Erased, done: bool) -> Result<()> {
     for id in &erased.sessions {
         writeln!(out, "{} {}", if done { "erased" } else { "would erase" }, plain(id))?;
     }

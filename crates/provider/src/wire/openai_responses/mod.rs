@@ -11,7 +11,7 @@ use waterline::validity::Violation;
 
 use super::Format;
 use super::conversation::Tool;
-use super::options::Options;
+use super::options::{Options, bearer};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
 use crate::answer::Decoder;
@@ -63,7 +63,7 @@ impl Format for OpenaiResponses {
     }
 
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
-        key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+        bearer(key)
     }
 
     fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)> {
