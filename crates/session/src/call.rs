@@ -82,10 +82,17 @@ impl Live {
         Ok(())
     }
 
-    fn render(&self) -> Result<Rendered, SessionError> {
+    /// The context as the wire writes it, checked as the provider will read it. What is found is a bug of ours: it is
+    /// counted, and the provider has the last word.
+    fn render(&mut self) -> Result<Rendered, SessionError> {
+        let wire = self.setup.endpoint.wire();
         let context: Vec<&Message> = self.generation.context(&self.history).collect();
-        let rendered = wire::render(self.setup.endpoint.wire(), &context);
-        if rendered.messages.is_empty() { Err(SessionError::Empty) } else { Ok(rendered) }
+        let rendered = wire::render(wire, &context);
+        if rendered.messages.is_empty() {
+            return Err(SessionError::Empty);
+        }
+        self.violations.extend(wire::check(wire, &rendered.texts()));
+        Ok(rendered)
     }
 
     async fn ask(

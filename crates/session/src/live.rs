@@ -8,6 +8,7 @@ use waterline::model::Model;
 use waterline::plan::{Budget, Generation};
 use waterline::policy::Policy;
 use waterline::tokens::Calibration;
+use waterline::validity::Violation;
 use waterline_log::{Incoming, Log, Resumed, Session, Usage as Recorded};
 use waterline_provider::answer::Answer;
 use waterline_provider::http::Endpoint;
@@ -46,6 +47,7 @@ pub struct Live {
     pub(crate) history: History,
     pub(crate) generation: Generation,
     pub(crate) budget: Budget,
+    pub(crate) violations: Vec<Violation>,
 }
 
 /// Reads a stored message of a wire.
@@ -67,7 +69,7 @@ impl Live {
         let tools = setup.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
         let window = setup.window.unwrap_or_else(|| model.input_window());
         let budget = Budget { window, tools, calibration: Calibration::default() };
-        Ok(Self { log, setup, model, session, cleared, history, generation, budget })
+        Ok(Self { log, setup, model, session, cleared, history, generation, budget, violations: Vec::new() })
     }
 
     /// The session as the log has it.
@@ -86,6 +88,12 @@ impl Live {
     #[must_use]
     pub const fn window(&self) -> usize {
         self.budget.window
+    }
+
+    /// Rules of the wire that contexts broke so far; there should be none.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
     }
 
     /// Stores messages behind the session, then takes them into the history.

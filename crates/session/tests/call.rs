@@ -133,6 +133,7 @@ async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
             .unwrap();
     }
     assert!(live.window() <= 2_000, "{}", live.window());
+    assert!(live.violations().is_empty(), "{:?}", live.violations());
     assert_eq!(place.texts().len(), 60, "stored history is untouched");
     assert!(!place.log().generations("s").unwrap().is_empty());
     let refused = server.received().iter().filter(|received| tokens(received) > 2_000).count();
