@@ -41,6 +41,7 @@ struct Server {
     config: Config,
     tls: MakeRustlsConnect,
     schema: String,
+    wait: Duration,
 }
 
 /// A connection with the statements it knows.
@@ -60,12 +61,13 @@ impl Postgres {
         let mut config: Config = url.parse().map_err(unread)?;
         let name = name_of(&config);
         config.connect_timeout(wait);
+        config.tcp_user_timeout(wait.max(Duration::from_secs(30)));
         config.keepalives_idle(Duration::from_secs(30));
         if config.get_application_name().is_none() {
             config.application_name("waterline");
         }
         let tls = super::tls::connector(own.roots.as_deref())?;
-        let server = Server { name: name.clone(), config, tls, schema: own.schema.clone() };
+        let server = Server { name: name.clone(), config, tls, schema: own.schema.clone(), wait };
         // The first connection by hand: its error says more than the pool's.
         let mut first = server.connect_without_schema()?;
         first.migrate(&own.schema)?;
@@ -120,8 +122,20 @@ fn quoted(schema: &str) -> String {
 }
 
 impl Server {
+    /// The driver limits the time for a connection, not for what is said on it first: a server that takes the call and says
+    /// nothing would be waited for without end. Whoever waits for it then is a thread that nobody needs any more.
+    fn connect_in_time(&self) -> Result<std::result::Result<Client, postgres::Error>> {
+        let (config, tls) = (self.config.clone(), self.tls.clone());
+        let (reply, answer) = std::sync::mpsc::sync_channel(1);
+        std::thread::spawn(move || drop(reply.send(config.connect(tls))));
+        answer.recv_timeout(self.wait).map_err(|_| LogError::Connection {
+            name: self.name.clone(),
+            text: format!("it has said nothing for {:?}", self.wait),
+        })
+    }
+
     fn connect_without_schema(&self) -> Result<Handle> {
-        let client = self.config.connect(self.tls.clone());
+        let client = self.connect_in_time()?;
         let client = client.map_err(|error| match error.as_db_error() {
             // It is there and says no: a wrong password, no such database.
             Some(_) => LogError::Open { name: self.name.clone(), text: cause(&error) },

@@ -59,6 +59,7 @@ fn main() {
     add("a_newer_format_is_refused", true, formats::a_newer_format_is_refused);
     add("a_file_of_every_format_opens", true, formats::a_file_of_every_format_opens);
     add("a_million_messages", true, size::a_million_messages);
+    add("a_server_that_hangs_is_given_up", true, server::a_server_that_hangs_is_given_up);
     add("a_server_that_is_not_there_is_told", true, server::a_server_that_is_not_there_is_told);
     add("a_lost_connection_is_told_and_comes_back", server.is_some(), server::a_lost_connection_is_told_and_comes_back);
     add("a_newer_format_on_a_server_is_refused", server.is_some(), server::a_newer_format_on_a_server_is_refused);

@@ -37,6 +37,16 @@ pub(crate) fn a_server_that_is_not_there_is_told() {
     assert!(!odd.contains("secret-word"), "{odd}");
 }
 
+/// A server that takes the call and never answers.
+pub(crate) fn a_server_that_hangs_is_given_up() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://user@{}/db", listener.local_addr().unwrap());
+    let options = Options { wait: Duration::from_millis(300), ..Options::default() };
+    let refused = Log::open_with(&url, &options).unwrap_err().to_string();
+    assert!(refused.contains("has said nothing") && refused.contains("is the server running"), "{refused}");
+    drop(listener);
+}
+
 pub(crate) fn a_lost_connection_is_told_and_comes_back() {
     let schema = fresh("lost");
     let log = Log::open(&url(&schema)).unwrap();
