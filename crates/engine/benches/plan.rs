@@ -37,7 +37,7 @@ fn output(at: usize, words: usize) -> String {
 }
 
 fn input<'a>(history: &'a History, generation: &'a Generation, policy: &'a Policy, window: usize) -> Input<'a> {
-    Input { history, generation, policy, budget: Budget::of(window), model: Model::unknown(), summaries: &[] }
+    Input::new(history, generation, policy, Budget::of(window), Model::unknown())
 }
 
 fn extend(c: &mut Criterion) {

@@ -15,7 +15,7 @@
 //! let policy = Policy::preset("auto")?;
 //! let mut generation = Generation::new();
 //! let budget = Budget::of(model.input_window());
-//! let plan = plan(&Input { history: &history, generation: &generation, policy: &policy, budget, model, summaries: &[] });
+//! let plan = plan(&Input::new(&history, &generation, &policy, budget, model));
 //! generation.freeze(&history, plan);
 //! assert_eq!(generation.context(&history).count(), 2);
 //! # Ok::<(), waterline::policy::PolicyError>(())

@@ -19,7 +19,7 @@ fn history(notation: &str) -> History {
 fn planned(history: &History, preset: &str, window: usize) -> Plan {
     let (policy, generation) = (Policy::preset(preset).unwrap(), Generation::new());
     let budget = Budget::of(window);
-    plan(&Input { history, generation: &generation, policy: &policy, budget, model: Model::unknown(), summaries: &[] })
+    plan(&Input::new(history, &generation, &policy, budget, Model::unknown()))
 }
 
 fn context(history: &History) -> String {
@@ -174,8 +174,7 @@ fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
     let model = Model::unknown();
     for message in messages("T(a) A[b] T(b) H") {
         let budget = Budget::of(1_000_000);
-        let planned =
-            plan(&Input { history: &history, generation: &generation, policy: &policy, budget, model, summaries: &[] });
+        let planned = plan(&Input::new(&history, &generation, &policy, budget, model));
         generation.freeze(&history, planned);
         history.append(message);
     }

@@ -14,7 +14,7 @@ fn counter() -> Counter {
 }
 
 fn input<'a>(history: &'a History, generation: &'a Generation, policy: &'a Policy) -> Input<'a> {
-    Input { history, generation, policy, budget: Budget::of(2_000), model: Model::unknown(), summaries: &[] }
+    Input::new(history, generation, policy, Budget::of(2_000), Model::unknown())
 }
 
 fn sent(generation: &Generation, history: &History) -> Vec<String> {

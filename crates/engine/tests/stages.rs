@@ -33,12 +33,8 @@ impl Talk {
         let budget = Budget::of(self.window);
         let summaries: &[Summary] = &[];
         let input = Input {
-            history: &self.history,
-            generation: &self.generation,
-            policy: &self.policy,
-            budget,
-            model: self.model,
-            summaries,
+            summaries: summaries,
+            ..Input::new(&self.history, &self.generation, &self.policy, budget, self.model)
         };
         let planned = plan(&input);
         let action = planned.action.clone();

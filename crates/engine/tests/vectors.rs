@@ -45,7 +45,7 @@ fn run_with(policy: &Policy, messages: Vec<Message>, window: usize, summaries: &
     let mut generation = Generation::new();
     let budget = Budget::of(window);
     let model = Model::unknown();
-    let plan = plan(&Input { history: &history, generation: &generation, policy, budget, model, summaries });
+    let plan = plan(&Input { summaries: summaries, ..Input::new(&history, &generation, policy, budget, model) });
     generation.freeze(&history, plan.clone());
     Planned { history, generation, plan }
 }
@@ -195,14 +195,7 @@ fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
     for at in 0..120 {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
         history.append(Message::text_of(role, format!("message {at} about file_{at}.rs {}", "word ".repeat(60))));
-        let input = Input {
-            history: &history,
-            generation: &generation,
-            policy: &preset,
-            budget: Budget::of(2_000),
-            model,
-            summaries: &[],
-        };
+        let input = Input::new(&history, &generation, &preset, Budget::of(2_000), model);
         let plan = plan(&input);
         folds += usize::from(matches!(plan.action, Action::Fold { .. }));
         generation.freeze(&history, plan);
@@ -330,14 +323,7 @@ fn s1_8_system_prompt_and_tools_count() {
     let policy = Policy::preset("auto").unwrap();
     let generation = Generation::new();
     let budget = Budget { tools: 100, ..Budget::of(1_000) };
-    let planned = plan(&Input {
-        history: &history,
-        generation: &generation,
-        policy: &policy,
-        budget,
-        model: Model::unknown(),
-        summaries: &[],
-    });
+    let planned = plan(&Input::new(&history, &generation, &policy, budget, Model::unknown()));
     assert_eq!((planned.tokens.before, planned.tokens.after), (104, 104));
 }
 
@@ -356,8 +342,7 @@ fn c2_2_chat_folds_between_turns() {
         history.extend(said);
         let budget = Budget::of(50_000);
         let model = Model::unknown();
-        let input =
-            Input { history: &history, generation: &generation, policy: &policy, budget, model, summaries: &[] };
+        let input = Input::new(&history, &generation, &policy, budget, model);
         let planned = plan(&input);
         folds.push(matches!(planned.action, Action::Fold { .. }));
         generation.freeze(&history, planned);

@@ -207,8 +207,7 @@ fn open_and_plan(folder: &Path) {
         let incoming = messages.iter().map(|message| Incoming::of(message, &counter())).collect();
         tip = log.append("s", tip, incoming).unwrap().tip;
         history.extend(messages);
-        let planned =
-            plan(&Input { history: &history, generation: &generation, policy: &policy, budget, model, summaries: &[] });
+        let planned = plan(&Input::new(&history, &generation, &policy, budget, model));
         let fold = match &planned.action {
             Action::Fold { reason, .. } => Some(Fold { reason: reason.clone(), ..Fold::default() }),
             Action::Extend => None,
@@ -228,14 +227,7 @@ fn open_and_plan(folder: &Path) {
         let start = Instant::now();
         let log = open(&url);
         let Resumed { mut generation, history, .. } = log.resume("s", &counter(), nothing).unwrap();
-        let planned = extend(&Input {
-            history: &history,
-            generation: &generation,
-            policy: &policy,
-            budget,
-            model,
-            summaries: &[],
-        });
+        let planned = extend(&Input::new(&history, &generation, &policy, budget, model));
         generation.freeze(&history, planned.unwrap());
         sent = generation.context(&history).count();
         times.push(start.elapsed().as_secs_f64() * 1e3);

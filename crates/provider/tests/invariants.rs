@@ -70,7 +70,7 @@ fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
             continue;
         }
         let budget = Budget::of(case.window);
-        let input = Input { history: &history, generation: &generation, policy, budget, model, summaries: &[] };
+        let input = Input::new(&history, &generation, policy, budget, model);
         let planned = plan(&input);
         prop_assert_eq!(show(&planned), show(&plan(&input)), "5: planning twice gives the same");
         check_fold(policy, &planned, &history, case.window)?;
@@ -92,7 +92,7 @@ fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
             prop_assert!(now.starts_with(&before), "3: not a prefix:\n{before:#?}\n{now:#?}");
         }
         sent = Some(now);
-        check_idle(&Input { history: &history, generation: &generation, policy, budget, model, summaries: &[] })?;
+        check_idle(&Input::new(&history, &generation, policy, budget, model))?;
     }
     for (at, raw) in raws.iter().enumerate() {
         prop_assert_eq!(history.source(at).unwrap().raw.as_ref().unwrap().as_str(), raw, "1: the log only grows");

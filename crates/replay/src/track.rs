@@ -70,14 +70,8 @@ impl<'a> Track<'a> {
 
     /// Plans one call and measures its context.
     pub(crate) fn call(&mut self, walk: &Walk, call: &Call<'_>) {
-        let next = plan(&Input {
-            history: &walk.history,
-            generation: &self.generation,
-            policy: self.policy,
-            budget: walk.budget(self.window),
-            model: self.model,
-            summaries: &[],
-        });
+        let next =
+            plan(&Input::new(&walk.history, &self.generation, self.policy, walk.budget(self.window), self.model));
         let is_fold = matches!(next.action, Action::Fold { .. });
         let mut bill = self.summary_call(&next, call);
         let same = self.freeze(walk, next, call);

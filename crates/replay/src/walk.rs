@@ -93,7 +93,7 @@ impl Walk {
 
     /// What may be spent: the window is for the conversation, system prompt and tool definitions come on top.
     pub(crate) fn budget(&self, window: usize) -> Budget {
-        Budget { window: window + self.beside(), tools: self.tools, calibration: Calibration::default() }
+        Budget { window: window + self.beside(), tools: self.tools, calibration: Calibration::default(), cold: false }
     }
 
     /// The tokens beside the conversation.

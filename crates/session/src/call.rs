@@ -35,14 +35,7 @@ impl Live {
     }
 
     fn input(&self) -> Input<'_> {
-        Input {
-            history: &self.history,
-            generation: &self.generation,
-            policy: &self.setup.policy,
-            budget: self.budget,
-            model: self.model,
-            summaries: &[],
-        }
+        Input::new(&self.history, &self.generation, &self.setup.policy, self.budget, self.model)
     }
 
     /// The usual answer needs the newest messages only; a fold needs them all.

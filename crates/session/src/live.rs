@@ -68,7 +68,7 @@ impl Live {
         let Resumed { session, generation, history, cleared } = resumed;
         let tools = setup.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
         let window = setup.window.unwrap_or_else(|| model.input_window());
-        let budget = Budget { window, tools, calibration: Calibration::default() };
+        let budget = Budget { window, tools, calibration: Calibration::default(), cold: false };
         Ok(Self { log, setup, model, session, cleared, history, generation, budget, violations: Vec::new() })
     }
 

@@ -124,8 +124,7 @@ fn report(
 
     let history = History::of(model.counter(), messages.into_iter().take(end));
     let mut generation = Generation::new();
-    let planned =
-        plan(&PlanInput { history: &history, generation: &generation, policy, budget, model, summaries: &[] });
+    let planned = plan(&PlanInput::new(&history, &generation, policy, budget, model));
     warnings.extend(history.warnings().iter().chain(&history.loose_ends()).chain(&planned.warnings).cloned());
     let (action, tokens) = (planned.action.clone(), planned.tokens);
     generation.freeze(&history, planned);
@@ -165,5 +164,6 @@ fn budget(arguments: &Arguments, model: &Model, conversation: &Conversation) -> 
         window: arguments.window.unwrap_or_else(|| model.input_window()),
         tools: conversation.tools.iter().map(|tool| counter.tool(&tool.json)).sum(),
         calibration: Calibration::default(),
+        cold: false,
     }
 }

@@ -46,6 +46,7 @@ impl History {
         let tokens = if repaired.is_some() { self.counter.message(sent) } else { as_it_came };
         self.values.append(index, sent);
         self.tokens += as_it_came;
+        self.calls += usize::from(message.role == Role::Assistant);
         if message.role == Role::System {
             self.count_system(atom, &sent.text(), tokens);
         }

@@ -51,6 +51,8 @@ pub struct History {
     warnings: Vec<Warning>,
     tokens: usize,
     system_tokens: usize,
+    /// Messages of the assistant, as many as there were calls.
+    calls: usize,
     /// What system messages said, by hash.
     system_texts: FxHashSet<u64>,
 }
@@ -201,6 +203,15 @@ impl History {
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// The tokens that the conversation grows by with each call; 0 before the first.
+    #[must_use]
+    pub const fn growth(&self) -> usize {
+        match self.tokens.saturating_sub(self.system_tokens).checked_div(self.calls) {
+            Some(tokens) => tokens,
+            None => 0,
+        }
     }
 
     /// The tokens of all messages as they came.

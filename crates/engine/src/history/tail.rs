@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::History;
+use crate::message::Role;
 use crate::plan::Generation;
 use crate::tokens::Counter;
 
@@ -18,6 +19,9 @@ pub struct Past {
     pub tokens: usize,
     /// Tokens of the system messages among them.
     pub system_tokens: usize,
+    /// How many of them are the assistant's.
+    #[serde(default)]
+    pub calls: usize,
 }
 
 impl History {
@@ -28,6 +32,7 @@ impl History {
         history.past = past;
         history.tokens = past.tokens;
         history.system_tokens = past.system_tokens;
+        history.calls = past.calls;
         for message in generation.made() {
             for (at, call) in message.calls().enumerate() {
                 history.links.claim(&call.id, 0, at);
@@ -48,11 +53,14 @@ impl History {
     pub fn past(&self) -> Past {
         let newest = self.atoms.last().and_then(|atom| atom.messages.iter().min());
         let messages = newest.copied().unwrap_or(self.len()).max(self.past.messages);
-        let mut past = Past { messages, tokens: self.tokens, system_tokens: self.system_tokens };
+        let mut past = Past { messages, tokens: self.tokens, system_tokens: self.system_tokens, calls: self.calls };
         for index in messages..self.len() {
             past.tokens -= self.source(index).map_or(0, |message| self.counter.message(message)).min(past.tokens);
-            let is_system = self.message(index).is_some_and(|message| message.role == crate::message::Role::System);
-            past.system_tokens -= if is_system { self.message_tokens(index).min(past.system_tokens) } else { 0 };
+            match self.message(index).map(|message| message.role) {
+                Some(Role::System) => past.system_tokens -= self.message_tokens(index).min(past.system_tokens),
+                Some(Role::Assistant) => past.calls = past.calls.saturating_sub(1),
+                _ => {}
+            }
         }
         past
     }

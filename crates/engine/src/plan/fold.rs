@@ -4,12 +4,13 @@ use rustc_hash::FxHashMap;
 
 use super::assemble::Assembly;
 use super::draft::Draft;
+use super::ladder::climb;
 use super::room::Room;
 use super::{Action, Figures, Input, Plan, Wanted};
 use crate::history::AtomKind;
 use crate::message::Message;
 use crate::stage::{Emergency, Mode, Stage};
-use crate::summary::Note;
+use crate::summary::{Note, Schema};
 
 /// Folds the whole history.
 pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Plan {
@@ -23,10 +24,16 @@ pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String
     }
     let mut draft = Draft::new(input, goal, before);
     drop_repeated_systems(&mut draft);
+    for at in input.keep.pins.iter().filter_map(|&message| input.history.atom_of(message)) {
+        draft.pin(at, "pinned");
+    }
     for stage in &input.policy.stages {
         stage.fold(&mut draft);
     }
     come_down(&mut draft, input.policy.fold.low.is_some(), before);
+    if let Some(forced) = input.forced {
+        climb(&mut draft, input.policy, forced.rung);
+    }
     for at in draft.newest_first() {
         draft.arrive(at);
     }
@@ -170,13 +177,15 @@ fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wan
     let most = room.tokens(settings.max) + room.tokens(settings.ledger) + HEADER_TOKENS;
     let share = room.low - low_without_note(draft);
     let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
-    let note = Note::write(draft, settings, input.summaries, budget.min(most));
+    let note = Note::write(draft, settings, (input.summaries, input.keep.lines), budget.min(most));
     let wanted = note
         .as_ref()
         .filter(|note| settings.mode != Mode::Digest && !note.is_made && !note.sources.is_empty())
         .map(|note| Wanted {
             sources: note.sources.clone(),
             max_tokens: room.tokens(settings.max),
+            replaces: note.sources.iter().map(|&message| input.history.message_tokens(message)).sum(),
+            schema: Schema::named(&settings.schema).unwrap_or(Schema::general()),
             mode: settings.mode,
             placement: settings.placement,
         });

@@ -3,17 +3,20 @@
 //! The usual answer is to *extend* the generation by the new messages; past the high mark it is a *fold*.
 
 mod assemble;
+mod cost;
 mod draft;
 mod extend;
 mod fold;
 mod frozen;
 mod generation;
+mod ladder;
 mod room;
 mod slot;
 
 pub use draft::{Draft, Item, reduce_views};
 pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
+pub use ladder::{Forced, Rung};
 pub use room::{Budget, Room};
 pub use slot::{Slot, Treatment};
 
@@ -21,7 +24,7 @@ use crate::history::History;
 use crate::model::Model;
 use crate::policy::{Policy, When};
 use crate::stage::{Mode, Placement};
-use crate::summary::Summary;
+use crate::summary::{Schema, Summary};
 use crate::validity;
 use crate::warning::{Oddity, Warning};
 use generation::Counts;
@@ -41,6 +44,34 @@ pub struct Input<'a> {
     pub model: &'a Model,
     /// Summaries that earlier plans wanted.
     pub summaries: &'a [Summary],
+    /// What stays whatever is folded.
+    pub keep: Keep<'a>,
+    /// A fold that somebody wants now, whether it is due or not.
+    pub forced: Option<Forced<'a>>,
+}
+
+/// What stays whatever is folded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Keep<'a> {
+    /// Messages that were pinned, by index.
+    pub pins: &'a [usize],
+    /// What a note must say, word for word, if its text does not: open todos, approvals that wait for somebody.
+    pub lines: &'a [String],
+}
+
+impl<'a> Input<'a> {
+    /// An input without summaries and without anything out of the ordinary.
+    #[must_use]
+    pub const fn new(
+        history: &'a History,
+        generation: &'a Generation,
+        policy: &'a Policy,
+        budget: Budget,
+        model: &'a Model,
+    ) -> Self {
+        let keep = Keep { pins: &[], lines: &[] };
+        Self { history, generation, policy, budget, model, summaries: &[], keep, forced: None }
+    }
 }
 
 /// What to send next.
@@ -82,6 +113,10 @@ pub struct Wanted {
     pub sources: Vec<usize>,
     /// The most tokens it may take.
     pub max_tokens: usize,
+    /// The tokens of what it replaces.
+    pub replaces: usize,
+    /// What it is to hold.
+    pub schema: &'static Schema,
     /// Whether the call should wait for it.
     pub mode: Mode,
     /// Where it will stand.
@@ -144,13 +179,14 @@ enum Decision {
 }
 
 fn decide(input: &Input<'_>) -> Decision {
-    let room = Room::new(&input.budget, &input.policy.fold, input.history.system_tokens());
+    let room = Room::of(input);
     let slots = extend::new_slots(input, &room);
     let added = Counts::of(input.history, &slots);
     let before = input.generation.tokens() + added.tokens + input.budget.tools;
-    let reason = reason_to_fold(input, &room, &added, before)
+    let due = reason_to_fold(input, &room, &added, before)
         .filter(|_| before > room.window || input.generation.may_fold_again(before))
         .filter(|_| !input.generation.is_settled(input.history, &room));
+    let reason = input.forced.map(|forced| forced.reason.to_owned()).or(due);
     match reason {
         // A fold has slots of its own; those of a long first extension need not be held beside them.
         Some(reason) => Decision::Fold { room, before, reason },
@@ -184,11 +220,12 @@ fn reason_to_fold(input: &Input<'_>, room: &Room, added: &Counts, before: usize)
         return Some(format!("{} tokens are more than the window of {}", real(before), input.budget.window));
     }
     let new_turn = added.turns > 0 || input.generation.covered() == 0;
-    if rule.when == When::Turn && !new_turn {
+    if rule.when == When::Turn && !new_turn || rule.when == When::Window {
         return None;
     }
     if before > room.high {
-        return Some(format!("{} tokens are over the high mark of {}", real(before), real(room.high)));
+        let cold = if input.budget.cold { "; the cache is cold, so it costs little now" } else { "" };
+        return Some(format!("{} tokens are over the high mark of {}{cold}", real(before), real(room.high)));
     }
     let messages = input.generation.messages() + added.messages;
     if rule.messages > 0 && messages > rule.messages {
@@ -204,7 +241,10 @@ fn is_worth_it(input: &Input<'_>, room: &Room, before: usize, plan: &Plan) -> bo
     let freed = before.saturating_sub(plan.tokens.after);
     let foldable = before.saturating_sub(room.fixed);
     let rescues = before > room.window && plan.tokens.after <= room.window;
-    freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
+    // Whoever brings a summary wants it in place, even if it is longer than the digest was.
+    let renews = input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= room.window;
+    let forced = input.forced.is_some() && freed > 0;
+    renews || forced || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
 }
 
 /// Checks the plan against the rules. A violation is a bug of ours: it is reported, not hidden.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Input, cost};
 use crate::policy::{FoldRule, Size};
 use crate::tokens::Calibration;
 
@@ -14,13 +15,15 @@ pub struct Budget {
     pub tools: usize,
     /// What real usage taught about the counter.
     pub calibration: Calibration,
+    /// Nothing of the prompt is in the provider's cache any more, so a fold costs less than at other times.
+    pub cold: bool,
 }
 
 impl Budget {
     /// A budget of so many tokens for system prompt and messages.
     #[must_use]
     pub fn of(window: usize) -> Self {
-        Self { window, tools: 0, calibration: Calibration::default() }
+        Self { window, tools: 0, calibration: Calibration::default(), cold: false }
     }
 }
 
@@ -47,12 +50,28 @@ impl Room {
     pub fn new(budget: &Budget, rule: &FoldRule, system: usize) -> Self {
         let window = budget.calibration.uncorrect(budget.window);
         let usable = rule.target.of(window).min(window);
-        let fixed = system + budget.tools;
-        let available = usable.saturating_sub(fixed);
-        let mut room = Self { window, fixed, available, high: 0, low: 0, usable };
-        room.high = room.mark(rule.high);
-        room.low = rule.low.map_or(room.high, |low| room.mark(low).min(room.high));
+        Self { window, fixed: system + budget.tools, available: 0, high: 0, low: 0, usable }.marked(rule)
+    }
+
+    /// The room for a call: no more of the window is used than pays, and of a cold cache use is made.
+    pub(super) fn of(input: &Input<'_>) -> Self {
+        let rule = &input.policy.fold;
+        let mut room = Self::new(&input.budget, rule, input.history.system_tokens());
+        if let Some(tokens) = cost::affordable(rule, input.model, input.history.growth()) {
+            room = Self { usable: room.usable.min(room.fixed + tokens), ..room }.marked(rule);
+        }
+        if input.budget.cold {
+            // The next fold is half-way there, and now it costs nothing to write the prompt anew.
+            room.high = room.low + (room.high - room.low) / 2;
+        }
         room
+    }
+
+    fn marked(mut self, rule: &FoldRule) -> Self {
+        self.available = self.usable.saturating_sub(self.fixed);
+        self.high = self.mark(rule.high);
+        self.low = rule.low.map_or(self.high, |low| self.mark(low).min(self.high));
+        self
     }
 
     /// The size of a whole context that a size means as a mark. A share lies above the fixed part. A number of tokens counts

@@ -14,7 +14,16 @@ pub const KEYS: &[Key] = &[
     Key::new("target", Allowed::Size, "how much of the window is used at all"),
     Key::new("messages", Allowed::Whole(0, 100_000), "a fold is considered above so many messages; 0: never for that"),
     Key::new("turns", Allowed::Whole(0, 100_000), "a fold is considered above so many turns; 0: never for that"),
-    Key::new("when", Allowed::OneOf(&["call", "turn"]), "considered before every call, or only when a new turn begins"),
+    Key::new(
+        "when",
+        Allowed::OneOf(&["call", "turn", "window"]),
+        "considered before every call, when a new turn begins, or only when the window forces it",
+    ),
+    Key::new(
+        "by",
+        Allowed::OneOf(&["size", "cost"]),
+        "marks that are shares lie where they say, or lower, so far apart that a fold pays for itself with the model's prices",
+    ),
 ];
 
 /// How often a fold is considered.
@@ -25,6 +34,18 @@ pub enum When {
     Call,
     /// Only when a new turn begins; inside a turn only what the window forces.
     Turn,
+    /// Only what the window forces; until then somebody is reminded.
+    Window,
+}
+
+/// Where marks that are shares lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// Where they say.
+    Size,
+    /// Lower, if the model's prices say so.
+    Cost,
 }
 
 /// When a fold starts, and how far down it must come.
@@ -45,6 +66,8 @@ pub struct FoldRule {
     pub turns: usize,
     /// How often it is considered.
     pub when: When,
+    /// Where marks that are shares lie.
+    pub by: By,
 }
 
 impl Default for FoldRule {
@@ -57,6 +80,7 @@ impl Default for FoldRule {
             messages: 0,
             turns: 0,
             when: When::Call,
+            by: By::Size,
         }
     }
 }

@@ -8,7 +8,7 @@ mod preset;
 mod size;
 
 pub use error::PolicyError;
-pub use fold::{FoldRule, KEYS as FOLD_KEYS, When};
+pub use fold::{By, FoldRule, KEYS as FOLD_KEYS, When};
 pub use key::{Allowed, Key};
 pub use preset::{PRESETS, Preset};
 pub use size::Size;

@@ -70,9 +70,20 @@ impl Stage for Emergency {
         }
         true
     }
+
+    fn trim(&self, draft: &mut Draft<'_>) -> bool {
+        self.trim_now(draft);
+        true
+    }
 }
 
 impl Emergency {
+    /// The first rungs, needed or not.
+    pub(crate) fn trim_now(&self, draft: &mut Draft<'_>) {
+        self.cut_texts(draft);
+        self.drop_turns(draft);
+    }
+
     fn cut_texts(&self, draft: &mut Draft<'_>) {
         let counter = *draft.history.counter();
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {

@@ -63,6 +63,11 @@ pub trait Stage: Debug + Send + Sync {
         false
     }
 
+    /// Cuts texts and turns as hard as the first rungs of the ladder do, needed or not; says whether it is made for that.
+    fn trim(&self, _draft: &mut Draft<'_>) -> bool {
+        false
+    }
+
     /// Whether it needs to know which atoms the context no longer shows.
     fn recalls(&self) -> bool {
         false

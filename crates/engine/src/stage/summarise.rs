@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::{Spec, Stage, build};
 use crate::plan::Draft;
 use crate::policy::{Allowed, Key, Size};
+use crate::summary::schema;
 
 pub(super) const SPEC: Spec = Spec {
     name: "summarise",
@@ -30,6 +31,7 @@ pub(super) const SPEC: Spec = Spec {
             "only when the context has more tokens than this, as the stages before left it",
         ),
         Key::new("min_messages", Allowed::Whole(0, 100_000), "only when the history has so many messages"),
+        Key::new("schema", Allowed::OneOf(schema::NAMES), "what a model's summary is to hold"),
         Key::new("heading", Allowed::Text, "the first line of the summary"),
         Key::new("question", Allowed::Text, "what the mock user message asks"),
     ],
@@ -54,6 +56,8 @@ pub struct Summarise {
     pub over: Size,
     /// Only when the history has so many messages.
     pub min_messages: usize,
+    /// What a model's summary is to hold.
+    pub schema: String,
     /// The first line.
     pub heading: String,
     /// What the mock user message asks.
@@ -96,6 +100,7 @@ impl Default for Summarise {
             ledger: Size::Tokens(0),
             over: Size::Tokens(0),
             min_messages: 0,
+            schema: schema::GENERAL.into(),
             heading: "Earlier in this conversation".into(),
             question: "Summarise the conversation so far: what was asked, what was done, what is open.".into(),
         }

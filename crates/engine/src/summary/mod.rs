@@ -2,6 +2,9 @@
 //! as quoted notes: it never gains the user's or the system's authority.
 
 mod digest;
+pub mod schema;
+
+pub use schema::Schema;
 
 use crate::history::View;
 use crate::ledger;
@@ -9,6 +12,7 @@ use crate::message::{Message, Part, Role};
 use crate::plan::{Draft, Item, Treatment};
 use crate::reduce;
 use crate::stage::{Placement, Summarise};
+use crate::tokens::Counter;
 
 /// A summary that a caller obtained for messages a plan wanted to be summed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +45,12 @@ const LEAST: usize = 48;
 
 impl Note {
     /// The note for what the draft dropped, within `budget` tokens; `None` when there is nothing to say or no room.
-    pub(crate) fn write(draft: &Draft<'_>, settings: &Summarise, supplied: &[Summary], budget: usize) -> Option<Self> {
+    pub(crate) fn write(
+        draft: &Draft<'_>,
+        settings: &Summarise,
+        (supplied, lines): (&[Summary], &[String]),
+        budget: usize,
+    ) -> Option<Self> {
         let history = draft.history;
         let counter = history.counter();
         let atoms: Vec<usize> =
@@ -64,16 +73,18 @@ impl Note {
             None => digest::write(history, &atoms, text_room),
         };
         let spent = counter.text(&text);
-        let ledger_room = ledger_room.min(room.saturating_sub(spent));
+        let open = missing(lines, &text, counter, room.saturating_sub(spent) / 2);
+        let spent_on_lines = counter.text(&open);
+        let ledger_room = ledger_room.min(room.saturating_sub(spent + spent_on_lines));
         let (ledger, listed) = list(draft, &text, ledger_room);
-        if ledger.is_empty() && (text.is_empty() || atoms.is_empty()) {
+        if ledger.is_empty() && open.is_empty() && (text.is_empty() || atoms.is_empty()) {
             return None;
         }
         let what = if made.is_some() { "summary" } else { "digest" };
         let reason = reason(sources.len(), what, spent, counter.text(&ledger));
         let ledger =
             if ledger.is_empty() { ledger } else { format!("\n\nValues seen, verbatim, likeliest first:\n{ledger}") };
-        let text = format!("{head}\n{text}{ledger}\n---");
+        let text = format!("{head}\n{text}{open}{ledger}\n---");
         let is_made = made.is_some_and(|summary| summary.sources == sources);
         let question = settings.question.clone();
         Some(Self { atoms, sources, text, placement: settings.placement, question, listed, reason, is_made })
@@ -96,6 +107,19 @@ impl Note {
         joined.parts.insert(0, Part::text(format!("{}\n\n", self.text)));
         joined
     }
+}
+
+/// The lines that a text does not hold, as many as fit.
+fn missing(lines: &[String], text: &str, counter: &Counter, budget: usize) -> String {
+    let mut open = String::new();
+    for line in lines.iter().filter(|line| !line.trim().is_empty() && !text.contains(line.as_str())) {
+        let heading = if open.is_empty() { "\n\nOpen, verbatim:" } else { "" };
+        let longer = format!("{open}{heading}\n- {line}");
+        if counter.text(&longer) <= budget {
+            open = longer;
+        }
+    }
+    open
 }
 
 /// The ledger of what neither the kept messages nor the text of the note show, and its values in the order of their rank.

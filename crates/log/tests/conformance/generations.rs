@@ -57,14 +57,7 @@ impl<'a> Runner<'a> {
     /// Plans a call, stores what it sends and gives it.
     fn call(&mut self) -> Vec<String> {
         let (history, generation, policy) = (&self.history, &self.generation, &self.policy);
-        let input = Input {
-            history,
-            generation,
-            policy,
-            budget: Budget::of(self.window),
-            model: Model::unknown(),
-            summaries: &[],
-        };
+        let input = Input::new(history, generation, policy, Budget::of(self.window), Model::unknown());
         let planned = plan(&input);
         let (before, after) = (planned.tokens.before, planned.tokens.after);
         let fold = match &planned.action {
@@ -99,14 +92,7 @@ impl<'a> Runner<'a> {
 fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
     let Resumed { mut generation, history, .. } = log.resume(id, &counter(), parse).unwrap();
     let policy = Policy::preset("auto").unwrap();
-    let input = Input {
-        history: &history,
-        generation: &generation,
-        policy: &policy,
-        budget: Budget::of(window),
-        model: Model::unknown(),
-        summaries: &[],
-    };
+    let input = Input::new(&history, &generation, &policy, Budget::of(window), Model::unknown());
     let planned = extend(&input).expect("an extension");
     generation.freeze(&history, planned);
     let loaded = (0..history.len()).filter(|&index| history.source(index).is_some()).count();
