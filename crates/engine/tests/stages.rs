@@ -32,10 +32,8 @@ impl Talk {
         self.history.extend(said);
         let budget = Budget::of(self.window);
         let summaries: &[Summary] = &[];
-        let input = Input {
-            summaries: summaries,
-            ..Input::new(&self.history, &self.generation, &self.policy, budget, self.model)
-        };
+        let input =
+            Input { summaries, ..Input::new(&self.history, &self.generation, &self.policy, budget, self.model) };
         let planned = plan(&input);
         let action = planned.action.clone();
         self.generation.freeze(&self.history, planned);

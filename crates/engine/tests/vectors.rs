@@ -45,7 +45,7 @@ fn run_with(policy: &Policy, messages: Vec<Message>, window: usize, summaries: &
     let mut generation = Generation::new();
     let budget = Budget::of(window);
     let model = Model::unknown();
-    let plan = plan(&Input { summaries: summaries, ..Input::new(&history, &generation, policy, budget, model) });
+    let plan = plan(&Input { summaries, ..Input::new(&history, &generation, policy, budget, model) });
     generation.freeze(&history, plan.clone());
     Planned { history, generation, plan }
 }

@@ -143,7 +143,7 @@ fn what_was_sent_is_exported_too(place: &dyn Place) {
             json!({"number": number, "reason": "", "covered": 2, "tokens": 7, "messages": 2, "turns": 1}),
         )
         .unwrap(),
-        past: Past { messages: 1, tokens: 4, system_tokens: 0 },
+        past: Past { messages: 1, tokens: 4, system_tokens: 0, calls: 0 },
         slots: vec![slot.clone()],
         fold,
     };
