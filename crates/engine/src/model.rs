@@ -57,6 +57,9 @@ pub struct Model {
     /// The conversation may end with the assistant's own words.
     #[serde(default)]
     pub prefill: bool,
+    /// A request may not set the temperature.
+    #[serde(default)]
+    pub fixed_temperature: bool,
     /// System messages may stand in the middle.
     #[serde(default)]
     pub mid_system: bool,
@@ -90,6 +93,7 @@ impl Model {
             cache_life: 0,
             preserved_thinking: false,
             prefill: false,
+            fixed_temperature: false,
             mid_system: false,
         }
     }

@@ -1,104 +1,121 @@
 //! One model call, from the new messages to the stored answer.
 
-use waterline::message::Message;
-use waterline::plan::{Action, Input, Plan, extend, plan};
-use waterline_log::{Fold, Sent};
-use waterline_provider::answer::{Answer, Delta};
-use waterline_provider::http::Request;
-use waterline_provider::wire::{self, Rendered};
+use std::time::{Duration, Instant};
 
+use tracing::Instrument as _;
+use waterline::message::{Message, Role};
+use waterline_log::Usage as Recorded;
+use waterline_provider::answer::{Answer, Delta};
+use waterline_provider::http::{CallError, Request};
+use waterline_provider::wire::{Options, Rendered};
+
+use crate::cache::LastCall;
 use crate::error::SessionError;
-use crate::live::{Live, blocking};
-use crate::recover::Recovery;
+use crate::event::Event;
+use crate::live::Live;
+use crate::offline;
+use crate::recover::Trouble;
+use crate::setup::Place;
+use crate::trace;
 
 impl Live {
-    /// Says something to the model and has its answer. `emit` hears each delta as it comes; after a call that broke off it
-    /// hears the next one from its beginning.
+    /// Says something to the model and has its answer. `emit` hears each delta as it comes, and what else happens; after a
+    /// call that broke off it hears the next one from its beginning. Dropping the call at any moment leaves a valid log.
     ///
     /// # Errors
     /// When the log cannot be written, or when the provider's error stays after everything that could be tried.
-    pub async fn call(&mut self, new: Vec<Message>, mut emit: impl FnMut(Delta)) -> Result<Answer, SessionError> {
+    pub async fn call(&mut self, new: Vec<Message>, mut emit: impl FnMut(Event)) -> Result<Answer, SessionError> {
+        self.begin().await?;
+        let mut begins_turn = new.iter().any(|message| message.role == Role::User);
         self.append(new).await?;
-        let mut recovery = Recovery::default();
+        let mut trouble = Trouble::default();
         loop {
-            let plan = self.plan().await?;
-            self.freeze(plan).await?;
+            let plan = self.plan(begins_turn, &mut emit).await?;
+            self.freeze(plan, &mut emit).await?;
             let context = self.render()?;
+            let started = Instant::now();
             match self.ask(&context, &mut emit).await {
-                Ok(answer) => {
-                    self.take(&answer).await?;
+                Ok(answer) if !self.must_fold_for(&answer, &mut trouble, &mut emit).await? => {
+                    self.take(&answer, started.elapsed()).await?;
+                    self.end();
                     return Ok(answer);
                 }
-                Err(error) => self.recover(error, &mut recovery).await?,
+                Ok(_) => {}
+                Err(error) => self.recover(error, &mut trouble, &mut emit).await?,
             }
+            begins_turn = false;
         }
-    }
-
-    fn input(&self) -> Input<'_> {
-        Input::new(&self.history, &self.generation, &self.setup.policy, self.budget, self.model)
-    }
-
-    /// The usual answer needs the newest messages only; a fold needs them all.
-    async fn plan(&mut self) -> Result<Plan, SessionError> {
-        if let Some(extension) = extend(&self.input()) {
-            return Ok(extension);
-        }
-        if !self.history.is_whole() {
-            self.load_whole().await?;
-        }
-        Ok(plan(&self.input()))
-    }
-
-    /// What will be sent is stored before it is sent.
-    async fn freeze(&mut self, plan: Plan) -> Result<(), SessionError> {
-        let fold = match &plan.action {
-            Action::Extend => None,
-            Action::Fold { reason, from } => Some(Fold {
-                reason: reason.clone(),
-                tokens_before: *from,
-                tokens_after: plan.tokens.after,
-                ..Fold::default()
-            }),
-        };
-        if fold.is_none() && plan.slots.is_empty() && self.session.frozen.is_some() {
-            // The same once more: there is nothing to add to what is stored.
-            self.generation.freeze(&self.history, plan);
-            return Ok(());
-        }
-        let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
-        self.generation.freeze(&self.history, plan);
-        let slots = self.generation.frozen(&self.history, from);
-        let (head, past, cleared) = (self.generation.head(), self.history.past(), self.cleared);
-        let planned = self.session.clone();
-        self.session =
-            blocking(&self.log, move |log| log.freeze(&planned, Sent { cleared, head, past, slots, fold })).await?;
-        Ok(())
     }
 
     /// The context as the wire writes it, checked as the provider will read it. What is found is a bug of ours: it is
     /// counted, and the provider has the last word.
     fn render(&mut self) -> Result<Rendered, SessionError> {
-        let wire = self.setup.endpoint.wire();
+        let Place::Endpoint(endpoint) = &self.model().place else { return Ok(Rendered::default()) };
+        let wire = endpoint.wire();
         let context: Vec<&Message> = self.generation.context(&self.history).collect();
-        let rendered = wire::render(wire, &context);
+        let (rendered, violations) = self.sheet.write(self.generation.number, wire, &context);
         if rendered.messages.is_empty() {
             return Err(SessionError::Empty);
         }
-        self.violations.extend(wire::check(wire, &rendered.texts()));
+        for violation in &violations {
+            tracing::error!(target: "waterline::context", session = %self.session.id, %violation, "the context breaks a rule");
+        }
+        self.violations.extend(violations);
         Ok(rendered)
     }
 
-    async fn ask(
-        &self,
-        context: &Rendered,
-        emit: &mut impl FnMut(Delta),
-    ) -> Result<Answer, waterline_provider::http::CallError> {
-        let Self { setup, session, .. } = self;
-        let options = wire::Options {
-            cache_key: setup.options.cache_key.clone().or_else(|| Some(session.id.clone())),
-            ..setup.options.clone()
+    async fn ask(&mut self, context: &Rendered, emit: &mut impl FnMut(Event)) -> Result<Answer, CallError> {
+        self.heard.clear();
+        let span = trace::call(self);
+        let Self { setup, session, heard, at, .. } = self;
+        let candidate = setup.candidate(*at);
+        let mut hear = |delta: Delta| {
+            if let Delta::Text(text) = &delta {
+                heard.push_str(text);
+            }
+            emit(Event::Delta(delta));
         };
-        let request = Request { model: &setup.model, context, tools: &setup.tools, options: &options };
-        setup.endpoint.call(request, emit).await
+        let Place::Endpoint(endpoint) = &candidate.place else {
+            let answer = offline::answer(self).await;
+            for text in answer.messages.iter().map(Message::text).filter(|text| !text.is_empty()) {
+                emit(Event::Delta(Delta::Text(text)));
+            }
+            return Ok(answer);
+        };
+        let cache_key = setup.options.cache_key.clone().or_else(|| Some(session.id.clone()));
+        let options = Options { cache_key, ..setup.options.clone() };
+        let request = Request { model: &candidate.name, context, tools: &setup.tools, options: &options };
+        let outcome = endpoint.call(request, &mut hear).instrument(span.clone()).await;
+        // From here on what was heard is in the answer, or in the error.
+        self.heard.clear();
+        trace::answered(&span, &outcome);
+        outcome
+    }
+
+    /// Stores an answer, and what it took.
+    async fn take(&mut self, answer: &Answer, took: Duration) -> Result<(), SessionError> {
+        let expected = self.generation.tokens() + self.budget.tools;
+        if answer.usage.prompt() > 0 {
+            self.budget.calibration.observe(expected, answer.usage.prompt());
+        }
+        self.note_prompt(answer);
+        self.append(answer.messages.clone()).await?;
+        let usage = Recorded {
+            position: self.session.tip.position(),
+            model: self.model().name.clone(),
+            input: answer.usage.input as u64,
+            cache_read: answer.usage.cache_read as u64,
+            cache_write: answer.usage.cache_write as u64,
+            output: answer.usage.output as u64,
+            price: trace::price(self, &answer.usage),
+            latency: i64::try_from(took.as_millis()).ok(),
+            time: self.log.now(),
+        };
+        trace::took(self, &usage);
+        self.last = Some(LastCall::new(usage.time, usage.model.clone()));
+        self.folds.called();
+        let id = self.session.id.clone();
+        self.on_log(move |log| log.record_usage(&id, usage)).await?;
+        self.write_lesson(None).await
     }
 }

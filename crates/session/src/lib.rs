@@ -1,13 +1,31 @@
-//! One model call that comes through: the new messages are durable before anything else, the context is planned, frozen and
-//! checked, the model is called, and what goes wrong is recovered from.
+//! One model call that comes through: the new messages are durable before anything else, the context is planned, summed up
+//! where it must be, frozen and checked, the model is called, and what goes wrong is recovered from.
 //!
 //! [`Live::call`] shows the whole way. This crate stores through `waterline-log`, speaks through `waterline-provider`, prints
 //! nothing and reads no environment.
 
+mod cache;
 mod call;
+mod clipped;
 mod error;
+mod event;
+mod folds;
+mod keep;
+mod learned;
+mod level;
 mod live;
+pub mod memory;
+mod offline;
+mod plan;
 mod recover;
+mod setup;
+mod sheet;
+mod summarise;
+mod trace;
 
 pub use error::SessionError;
-pub use live::{Live, Setup};
+pub use event::Event;
+pub use level::Level;
+pub use live::Live;
+pub use offline::NAME as OFFLINE;
+pub use setup::{Candidate, Place, Setup};

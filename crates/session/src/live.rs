@@ -1,46 +1,40 @@
 //! A session in use: what is in memory of it, and how it goes to and from the log.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
 use waterline::model::Model;
-use waterline::plan::{Budget, Generation};
+use waterline::plan::{Budget, Generation, Rung};
 use waterline::policy::Policy;
-use waterline::tokens::Calibration;
 use waterline::validity::Violation;
-use waterline_log::{Incoming, Log, Resumed, Session, Usage as Recorded};
-use waterline_provider::answer::Answer;
-use waterline_provider::http::Endpoint;
-use waterline_provider::http::retry::Retry;
-use waterline_provider::wire::{self, Options, Tool};
+use waterline_log::{Incoming, Log, Resumed, Session};
+use waterline_provider::wire;
 
+use crate::cache::LastCall;
 use crate::error::SessionError;
+use crate::folds::Folds;
+use crate::learned::Lesson;
+use crate::level::Level;
+use crate::recover::Reported;
+use crate::setup::{Candidate, Setup};
+use crate::sheet::Sheet;
+use crate::summarise::Pending;
 
-/// What a session is held with.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// The model, by the provider's name.
-    pub model: String,
-    /// Where it answers.
-    pub endpoint: Endpoint,
-    /// When to fold, and how.
-    pub policy: Policy,
-    /// The tool definitions.
-    pub tools: Vec<Tool>,
-    /// Settings of a call.
-    pub options: Options,
-    /// Tokens the prompt may take; the model's own window where nothing is said.
-    pub window: Option<usize>,
-    /// When to try again.
-    pub retry: Retry,
-}
+/// How long a model that failed is left alone.
+const REST: Duration = Duration::from_secs(300);
 
 /// A session in use.
 #[derive(Debug)]
 pub struct Live {
     pub(crate) log: Log,
     pub(crate) setup: Setup,
+    /// Which model is asked: 0 is the first, the others are those of the fallback list.
+    pub(crate) at: usize,
+    /// Since when another than the first.
+    left: Option<Instant>,
     pub(crate) model: &'static Model,
     pub(crate) session: Session,
     pub(crate) cleared: u64,
@@ -48,6 +42,22 @@ pub struct Live {
     pub(crate) generation: Generation,
     pub(crate) budget: Budget,
     pub(crate) violations: Vec<Violation>,
+    pub(crate) lessons: BTreeMap<String, Lesson>,
+    pub(crate) sheet: Sheet,
+    /// A fold that the next plan must make, and why.
+    pub(crate) forced: Option<(Rung, String)>,
+    pub(crate) pending: Option<Pending>,
+    pub(crate) folds: Folds,
+    /// The call before this one.
+    pub(crate) last: Option<LastCall>,
+    /// What the provider said about the prompt of that call.
+    pub(crate) reported: Option<Reported>,
+    /// What came of an answer that is not finished.
+    pub(crate) heard: String,
+    /// A call is under way, or broke off: what is in memory may not be what is in the log.
+    busy: bool,
+    /// Held by work on the log that is under way, also if nobody waits for it any more.
+    work: Arc<()>,
 }
 
 /// Reads a stored message of a wire.
@@ -61,15 +71,43 @@ impl Live {
     /// # Errors
     /// When there is no such session.
     pub async fn open(log: Log, session: &str, setup: Setup) -> Result<Self, SessionError> {
-        let model = Model::known(&setup.model).unwrap_or_else(Model::unknown);
-        let counter = model.counter();
-        let id = session.to_owned();
-        let resumed = blocking(&log, move |log| log.resume(&id, &counter, parse)).await?;
-        let Resumed { session, generation, history, cleared } = resumed;
+        let model = known(&setup.model);
+        let (counter, id) = (model.counter(), session.to_owned());
+        let lessons = Self::load_lessons(&log).await?;
+        let reader = log.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let resumed = reader.resume(&id, &counter, parse)?;
+            let last = reader.usage(&id)?.pop();
+            Ok::<_, SessionError>((resumed, last))
+        });
+        let (Resumed { session, generation, history, cleared }, usage) =
+            read.await.map_err(|_| SessionError::Ending)??;
         let tools = setup.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
-        let window = setup.window.unwrap_or_else(|| model.input_window());
-        let budget = Budget { window, tools, calibration: Calibration::default(), cold: false };
-        Ok(Self { log, setup, model, session, cleared, history, generation, budget, violations: Vec::new() })
+        let mut live = Self {
+            log,
+            at: 0,
+            left: None,
+            model,
+            session,
+            cleared,
+            history,
+            generation,
+            budget: Budget { tools, ..Budget::of(0) },
+            violations: Vec::new(),
+            lessons,
+            sheet: Sheet::default(),
+            forced: None,
+            pending: None,
+            folds: Folds::default(),
+            last: usage.map(|usage| LastCall::of(&usage)),
+            reported: None,
+            heard: String::new(),
+            busy: false,
+            work: Arc::default(),
+            setup,
+        };
+        live.use_model(0);
+        Ok(live)
     }
 
     /// The session as the log has it.
@@ -84,10 +122,34 @@ impl Live {
         &self.generation
     }
 
+    /// The messages that are in memory.
+    #[must_use]
+    pub const fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The model that is asked now.
+    #[must_use]
+    pub fn model(&self) -> &Candidate {
+        self.setup.candidate(self.at)
+    }
+
     /// Tokens the prompt may take, as far as is known by now.
     #[must_use]
     pub const fn window(&self) -> usize {
         self.budget.window
+    }
+
+    /// How full the window was at the last call.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        Level::of(self.prompt_tokens(), self.budget.window)
+    }
+
+    /// The tokens of the last prompt, as far as is known.
+    #[must_use]
+    pub fn prompt_tokens(&self) -> usize {
+        self.budget.calibration.correct(self.generation.tokens() + self.budget.tools)
     }
 
     /// Rules of the wire that contexts broke so far; there should be none.
@@ -96,15 +158,74 @@ impl Live {
         &self.violations
     }
 
+    /// The policy that holds for the model that is asked.
+    pub(crate) fn policy(&self) -> &Policy {
+        self.model().policy.as_ref().unwrap_or(&self.setup.policy)
+    }
+
+    /// Asks another model from now on. What its provider taught about it counts.
+    pub(crate) fn use_model(&mut self, at: usize) {
+        self.at = at;
+        self.left = (at > 0).then(Instant::now);
+        self.model = known(self.setup.candidate(at));
+        let lesson = self.lessons.get(&self.lesson_key()).copied().unwrap_or_default();
+        let window = self.model().window.unwrap_or_else(|| self.model.input_window());
+        self.budget.window = lesson.window.map_or(window, |learned| learned.min(window)).max(1);
+        self.budget.calibration = lesson.calibration();
+    }
+
+    /// Begins a call: after one that was broken off, what is in memory is read anew, and what came of its answer is kept.
+    pub(crate) async fn begin(&mut self) -> Result<(), SessionError> {
+        self.settle().await?;
+        self.busy = true;
+        if self.left.is_some_and(|left| left.elapsed() > REST) {
+            self.use_model(0);
+        }
+        self.budget.cold = self.is_cold();
+        Ok(())
+    }
+
+    /// Ends a call that came through.
+    pub(crate) fn end(&mut self) {
+        self.heard.clear();
+        self.busy = false;
+        self.forced = None;
+    }
+
+    /// Brings memory and log together after a call that failed or was given up: dropping a call at any moment leaves a valid
+    /// log, and this takes up what it holds. What came of the answer is kept beside the session's way.
+    ///
+    /// # Errors
+    /// When the log cannot be read or written.
+    pub async fn settle(&mut self) -> Result<(), SessionError> {
+        if !self.busy {
+            return Ok(());
+        }
+        while Arc::strong_count(&self.work) > 1 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let (id, counter) = (self.session.id.clone(), *self.history.counter());
+        let resumed = self.on_log(move |log| log.resume(&id, &counter, parse)).await?;
+        (self.session, self.generation) = (resumed.session, resumed.generation);
+        (self.history, self.cleared) = (resumed.history, resumed.cleared);
+        self.sheet = Sheet::default();
+        self.forced = None;
+        let heard = std::mem::take(&mut self.heard);
+        if !heard.is_empty() {
+            self.keep_aside(&[Message::text_of(Role::Assistant, heard)]).await?;
+        }
+        self.busy = false;
+        Ok(())
+    }
+
     /// Stores messages behind the session, then takes them into the history.
     pub(crate) async fn append(&mut self, messages: Vec<Message>) -> Result<(), SessionError> {
         if messages.is_empty() {
             return Ok(());
         }
-        let counter = *self.history.counter();
-        let incoming: Vec<Incoming> = messages.iter().map(|message| Incoming::of(message, &counter)).collect();
+        let incoming = self.incoming(&messages);
         let (id, tip) = (self.session.id.clone(), self.session.tip);
-        let appended = blocking(&self.log, move |log| log.append(&id, tip, incoming)).await?;
+        let appended = self.on_log(move |log| log.append(&id, tip, incoming)).await?;
         self.session.tip = appended.tip;
         self.history.extend(messages);
         Ok(())
@@ -112,57 +233,49 @@ impl Live {
 
     /// Loads the messages that were left in the log.
     pub(crate) async fn load_whole(&mut self) -> Result<(), SessionError> {
-        let (id, counter) = (self.session.id.clone(), *self.history.counter());
-        self.history = blocking(&self.log, move |log| log.history(&id, &counter, parse)).await?;
-        Ok(())
-    }
-
-    /// Stores an answer, and what it took.
-    pub(crate) async fn take(&mut self, answer: &Answer) -> Result<(), SessionError> {
-        let expected = self.generation.tokens() + self.budget.tools;
-        if answer.usage.prompt() > 0 {
-            self.budget.calibration.observe(expected, answer.usage.prompt());
+        if self.history.is_whole() {
+            return Ok(());
         }
-        self.append(answer.messages.clone()).await?;
-        let usage = Recorded {
-            position: self.session.tip.position(),
-            model: answer.model.clone().unwrap_or_else(|| self.setup.model.clone()),
-            input: answer.usage.input as u64,
-            cache_read: answer.usage.cache_read as u64,
-            cache_write: answer.usage.cache_write as u64,
-            output: answer.usage.output as u64,
-            ..Recorded::default()
-        };
-        let id = self.session.id.clone();
-        blocking(&self.log, move |log| log.record_usage(&id, usage)).await
+        let (id, counter) = (self.session.id.clone(), *self.history.counter());
+        self.history = self.on_log(move |log| log.history(&id, &counter, parse)).await?;
+        Ok(())
     }
 
     /// Keeps what came of an answer that broke off, beside the way of the session: it can be found there, and the next try
     /// does not go on from it.
-    pub(crate) async fn keep_aside(&mut self, partial: &Answer) -> Result<(), SessionError> {
-        if partial.messages.is_empty() {
+    pub(crate) async fn keep_aside(&mut self, partial: &[Message]) -> Result<(), SessionError> {
+        if partial.is_empty() {
             return Ok(());
         }
-        let counter = *self.history.counter();
-        let incoming: Vec<Incoming> = partial.messages.iter().map(|message| Incoming::of(message, &counter)).collect();
+        let incoming = self.incoming(partial);
         let (id, tip) = (self.session.id.clone(), self.session.tip);
-        self.session = blocking(&self.log, move |log| {
+        let work = move |log: &Log| {
             log.append(&id, tip, incoming)?;
             log.rewind(&id, waterline_log::To::Position(tip.position()))
-        })
-        .await?;
+        };
+        self.session = self.on_log(work).await?;
         Ok(())
+    }
+
+    fn incoming(&self, messages: &[Message]) -> Vec<Incoming> {
+        messages.iter().map(|message| Incoming::of(message, self.history.counter())).collect()
+    }
+
+    /// Work on the log, on a thread where blocking is allowed. It is done to its end, also if nobody waits for it.
+    pub(crate) async fn on_log<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Log) -> waterline_log::Result<T> + Send + 'static,
+    ) -> Result<T, SessionError> {
+        let (log, held) = (self.log.clone(), Arc::clone(&self.work));
+        let done = tokio::task::spawn_blocking(move || {
+            let outcome = work(&log);
+            drop(held);
+            outcome
+        });
+        Ok(done.await.map_err(|_| SessionError::Ending)??)
     }
 }
 
-/// Work on the log, on a thread where blocking is allowed.
-pub(crate) async fn blocking<T: Send + 'static>(
-    log: &Log,
-    work: impl FnOnce(&Log) -> waterline_log::Result<T> + Send + 'static,
-) -> Result<T, SessionError> {
-    let log = log.clone();
-    match tokio::task::spawn_blocking(move || work(&log)).await {
-        Ok(outcome) => Ok(outcome?),
-        Err(_) => Err(SessionError::Ending),
-    }
+fn known(candidate: &Candidate) -> &'static Model {
+    Model::known(&candidate.name).unwrap_or_else(Model::unknown)
 }

@@ -1,11 +1,18 @@
-//! What to do about a call that failed: an overflow teaches the window and is planned again, what may pass is waited for,
-//! everything else is the caller's to hear, in the provider's own words.
+//! What to do about a call that failed: an overflow teaches the window and is folded harder, what may pass is waited for, then
+//! another model is asked; everything else is the caller's to hear, in the provider's own words.
 
+use std::time::Duration;
+
+use waterline::plan::Rung;
+use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::http::CallError;
 use waterline_provider::overflow::Overflow;
 
 use crate::error::SessionError;
+use crate::event::Event;
 use crate::live::Live;
+use crate::memory::Section;
+use crate::trace;
 
 /// How often an overflow is planned again.
 const OVERFLOWS: usize = 2;
@@ -13,48 +20,169 @@ const OVERFLOWS: usize = 2;
 /// Where a provider gives no numbers, the next prompt may take so much of what this one took, in percent.
 const SMALLER: usize = 60;
 
+/// Of a first prompt a provider must report so much at least, in percent of what was counted, or it has cut it.
+const CUT_AT_FIRST: usize = 25;
+
+/// Of what a prompt grew by since the call before, it must report so much.
+const CUT_OF_GROWTH: usize = 25;
+
+/// What is less than this is no report about a prompt.
+const CUT_LEAST: usize = 1_000;
+
+/// Growth by less than this tells nothing.
+const GROWTH: usize = 100;
+
 /// What was tried so far for one call.
 #[derive(Debug, Default)]
-pub(crate) struct Recovery {
+pub(crate) struct Trouble {
     overflows: usize,
     failures: usize,
+    /// A prompt was taken to be cut by the provider.
+    cut: bool,
+}
+
+/// What the provider said about the prompt of an earlier call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reported {
+    generation: u64,
+    counted: usize,
+    real: usize,
 }
 
 impl Live {
     /// Makes another try worth while, or gives up with the error itself.
-    pub(crate) async fn recover(&mut self, error: CallError, recovery: &mut Recovery) -> Result<(), SessionError> {
+    pub(crate) async fn recover(
+        &mut self,
+        error: CallError,
+        trouble: &mut Trouble,
+        emit: &mut impl FnMut(Event),
+    ) -> Result<(), SessionError> {
         if let Some(partial) = error.partial() {
-            self.keep_aside(partial).await?;
+            self.keep_aside(&partial.messages.clone()).await?;
         }
         if let Some(overflow) = error.overflow() {
-            recovery.overflows += 1;
-            if recovery.overflows > OVERFLOWS {
+            if trouble.overflows >= OVERFLOWS {
                 return Err(error.into());
             }
-            self.learn(overflow);
+            emit(Event::Again { why: error.to_string(), wait: Duration::ZERO });
+            return self.fold_harder(overflow, trouble).await;
+        }
+        trouble.failures += 1;
+        if let Some(wait) = self.setup.retry.wait(&error, trouble.failures, jitter()) {
+            trace::again(self, &error, wait);
+            emit(Event::Again { why: error.to_string(), wait });
+            tokio::time::sleep(wait).await;
             return Ok(());
         }
-        recovery.failures += 1;
-        match self.setup.retry.wait(&error, recovery.failures, jitter()) {
-            Some(wait) => {
-                tokio::time::sleep(wait).await;
-                Ok(())
-            }
-            None => Err(error.into()),
+        if !may_go_elsewhere(&error) || self.at >= self.setup.fallback.len() {
+            return Err(error.into());
         }
+        self.use_model(self.at + 1);
+        self.budget.cold = true;
+        trouble.failures = 0;
+        trace::again(self, &error, Duration::ZERO);
+        emit(Event::Again { why: error.to_string(), wait: Duration::ZERO });
+        emit(Event::Model(self.model().name.clone()));
+        Ok(())
+    }
+
+    /// Whether an answer was given to less than was sent: the window was full, or the provider cut the prompt without a word.
+    /// Then the answer is kept aside, and the call is made again with a smaller context.
+    pub(crate) async fn must_fold_for(
+        &mut self,
+        answer: &Answer,
+        trouble: &mut Trouble,
+        emit: &mut impl FnMut(Event),
+    ) -> Result<bool, SessionError> {
+        if trouble.overflows >= OVERFLOWS {
+            return Ok(false);
+        }
+        let overflow = if answer.stop == Stop::Window {
+            Overflow { window: None, prompt: Some(answer.usage.prompt()).filter(|&prompt| prompt > 0) }
+        } else {
+            if trouble.cut || !self.was_cut(answer) {
+                return Ok(false);
+            }
+            trouble.cut = true;
+            Overflow { window: Some(answer.usage.prompt()), prompt: None }
+        };
+        self.keep_aside(&answer.messages.clone()).await?;
+        let why = match answer.stop {
+            Stop::Window => "the answer filled the window",
+            _ => "the provider read only a part of the prompt",
+        };
+        emit(Event::Again { why: why.to_owned(), wait: Duration::ZERO });
+        self.fold_harder(overflow, trouble).await?;
+        Ok(true)
+    }
+
+    /// The ladder: what is known goes to the memory, the window is what the provider says, and the next context is folded
+    /// harder than the one before.
+    async fn fold_harder(&mut self, overflow: Overflow, trouble: &mut Trouble) -> Result<(), SessionError> {
+        let refused = self.prompt_tokens();
+        trouble.overflows += 1;
+        if trouble.overflows == 1 {
+            self.load_whole().await?;
+            let all: Vec<usize> = (0..self.history.len()).collect();
+            self.flush(Section::Overflow, &all).await;
+        }
+        self.learn(overflow, trouble.cut).await?;
+        let rung = if trouble.overflows == 1 { Rung::Fold } else { Rung::Minimal };
+        let reason = format!("the provider refused {refused} tokens; its window is taken to be {}", self.budget.window);
+        trace::overflow(self, refused);
+        self.forced = Some((rung, format!("{reason}: {}", rung.about())));
+        Ok(())
     }
 
     /// The window is what the provider says it is, from now on; and what it says about the prompt corrects the counter.
-    fn learn(&mut self, overflow: Overflow) {
+    async fn learn(&mut self, overflow: Overflow, is_guess: bool) -> Result<(), SessionError> {
         let sent = self.generation.tokens() + self.budget.tools;
         if let Some(prompt) = overflow.prompt {
             self.budget.calibration.observe(sent, prompt);
         }
         let guess = self.budget.calibration.correct(sent) * SMALLER / 100;
-        let window = overflow.window.unwrap_or(guess);
         // The answer needs room too, where a provider counts it in.
-        let room = self.setup.options.max_tokens.unwrap_or_default().min(window / 4);
-        self.budget.window = self.budget.window.min(window - room).max(1);
+        let room = |window: usize| window - self.setup.options.max_tokens.unwrap_or_default().min(window / 4);
+        let window = overflow.window.map_or(guess, room);
+        self.budget.window = self.budget.window.min(window).max(1);
+        // A guess is good for this session; what the provider said is good for all.
+        match overflow.window.filter(|_| !is_guess) {
+            Some(_) => self.write_lesson(Some(self.budget.window)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the provider read less than was sent, by its own report: a prompt that goes on from the one before cannot be
+    /// as short as that one was.
+    fn was_cut(&self, answer: &Answer) -> bool {
+        let real = answer.usage.prompt();
+        let sent = self.generation.tokens() + self.budget.tools;
+        let correct = |tokens| self.budget.calibration.correct(tokens);
+        if real < CUT_LEAST {
+            return false;
+        }
+        match self.reported.filter(|known| known.generation == self.generation.number && known.counted <= sent) {
+            Some(known) => {
+                let growth = correct(sent - known.counted);
+                growth >= GROWTH && real < known.real + growth * CUT_OF_GROWTH / 100
+            }
+            None => real * 100 < correct(sent) * CUT_AT_FIRST,
+        }
+    }
+
+    /// Remembers what the provider says about the prompt, to know what to expect of the next.
+    pub(crate) fn note_prompt(&mut self, answer: &Answer) {
+        let real = answer.usage.prompt();
+        let counted = self.generation.tokens() + self.budget.tools;
+        self.reported = (real > 0).then_some(Reported { generation: self.generation.number, counted, real });
+    }
+}
+
+/// Whether another model may do better: a request that is wrong is wrong everywhere.
+fn may_go_elsewhere(error: &CallError) -> bool {
+    match error {
+        CallError::Refused(refused) => !matches!(refused.status, 400 | 413 | 422),
+        _ => true,
     }
 }
 

@@ -1,82 +1,17 @@
 //! One call after the other, against a model server with faults, on a real log.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
+mod place;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use serde_json::{Value, json};
-use waterline::message::{Message, Role, Wire};
-use waterline::policy::Policy;
-use waterline_log::{Log, Session};
-use waterline_provider::http::retry::Retry;
-use waterline_provider::http::{Endpoint, Timeouts};
-use waterline_provider::wire::Options;
-use waterline_session::{Live, SessionError, Setup};
+use place::{Place, candidate, events, newest, policy, sent, setup, silent, tokens, user, whole};
+use serde_json::json;
+use waterline::message::{Message, Role};
+use waterline_log::Session;
+use waterline_provider::answer::Delta;
+use waterline_session::{Candidate, Event, Level, Live, SessionError, Setup};
 use waterline_testkit::server::{Received, Reply, Server, bytes};
-
-/// An answer of chat, with the tokens that the prompt took.
-fn answer(text: &str, prompt: usize) -> Vec<String> {
-    let chunk = |delta: Value, reason: Value| json!({"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
-    vec![
-        chunk(json!({"role": "assistant", "content": text}), Value::Null).to_string(),
-        chunk(json!({}), json!("stop")).to_string(),
-        json!({"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": 5}}).to_string(),
-    ]
-}
-
-fn whole(text: &str, prompt: usize) -> Reply {
-    Reply::Stream { events: answer(text, prompt), piece: 0 }
-}
-
-fn setup(server: &Server, window: usize) -> Setup {
-    let endpoint = Endpoint::new(Wire::OpenaiChat, Some(&server.url), None, Timeouts::default()).unwrap();
-    let zero = vec![Duration::ZERO; 3];
-    Setup {
-        model: "m".into(),
-        endpoint,
-        policy: Policy::preset("auto").unwrap(),
-        tools: Vec::new(),
-        options: Options::default(),
-        window: Some(window),
-        retry: Retry { rate_limit: zero.clone(), transient: zero, longest: Duration::from_secs(1) },
-    }
-}
-
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        place.log().create(Session::new("s")).unwrap();
-        place
-    }
-
-    fn log(&self) -> Log {
-        Log::open(&self.0.path().join("log.db").display().to_string()).unwrap()
-    }
-
-    async fn live(&self, server: &Server, window: usize) -> Live {
-        Live::open(self.log(), "s", setup(server, window)).await.unwrap()
-    }
-
-    fn texts(&self) -> Vec<String> {
-        self.log().entries("s").unwrap().iter().map(|entry| entry.message(parse).text()).collect()
-    }
-}
-
-fn parse(text: std::sync::Arc<String>, wire: Wire, role: Role) -> Option<Message> {
-    waterline_provider::wire::kept(&text, wire, role)
-}
-
-fn user(text: impl Into<String>) -> Vec<Message> {
-    vec![Message::text_of(Role::User, text)]
-}
-
-/// The messages of a request, each as JSON text.
-fn sent(received: &Received) -> Vec<String> {
-    let body: Value = serde_json::from_str(&received.body).unwrap();
-    body["messages"].as_array().unwrap().iter().map(Value::to_string).collect()
-}
 
 #[tokio::test]
 async fn a_call_is_stored_before_and_after() {
@@ -84,8 +19,11 @@ async fn a_call_is_stored_before_and_after() {
     let place = Place::new();
     let mut live = place.live(&server, 10_000).await;
     let mut heard = Vec::new();
-    let answer = live.call(user("how are you?"), |delta| heard.push(delta)).await.unwrap();
-    assert_eq!((answer.messages[0].text().as_str(), heard.len()), ("fine", 1));
+    let answer = live.call(user("how are you?"), |event| heard.push(event)).await.unwrap();
+    assert_eq!(
+        (answer.messages[0].text().as_str(), heard[0].clone()),
+        ("fine", Event::Delta(Delta::Text("fine".into())))
+    );
     assert_eq!(place.texts(), ["how are you?", "fine"]);
     let usage = place.log().usage("s").unwrap();
     assert_eq!((usage[0].position, usage[0].input, usage[0].output), (2, 12, 5));
@@ -100,7 +38,7 @@ async fn contexts_only_grow_and_a_restart_changes_nothing() {
     for round in 0..6 {
         // A new process each time.
         let mut live = place.live(&server, 100_000).await;
-        live.call(user(format!("question {round}")), |_| ()).await.unwrap();
+        live.call(user(format!("question {round}")), silent).await.unwrap();
     }
     let requests: Vec<Vec<String>> = server.received().iter().map(sent).collect();
     assert_eq!(requests.last().unwrap().len(), 11);
@@ -112,7 +50,6 @@ async fn contexts_only_grow_and_a_restart_changes_nothing() {
 /// A server with a small window: refused until the prompt fits, and the window is known from then on.
 #[tokio::test]
 async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
-    let tokens = |received: &Received| received.body.len() / 4;
     let server = Server::start(move |received| {
         let prompt = tokens(received);
         if prompt > 2_000 {
@@ -128,7 +65,7 @@ async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     for round in 0..30 {
-        live.call(user(format!("step {round}: look at src/file_{round}.rs {}", "and more ".repeat(60))), |_| ())
+        live.call(user(format!("step {round}: look at src/file_{round}.rs {}", "and more ".repeat(60))), silent)
             .await
             .unwrap();
     }
@@ -146,7 +83,7 @@ async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
 async fn an_overflow_that_stays_is_the_providers_own_error() {
     let server = Server::start(|_| Reply::status(400, "prompt is too long: 9 tokens > 8 maximum")).await.unwrap();
     let place = Place::new();
-    let error = place.live(&server, 10_000).await.call(user("hi"), |_| ()).await.unwrap_err();
+    let error = place.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap_err();
     assert!(matches!(&error, SessionError::Call(inner) if inner.overflow().is_some()), "{error}");
     assert_eq!(server.received().len(), 3, "two tries more");
     assert_eq!(place.texts(), ["hi"], "what was said is stored");
@@ -163,7 +100,7 @@ async fn what_passes_is_waited_for() {
     .await
     .unwrap();
     let place = Place::new();
-    place.live(&server, 10_000).await.call(user("hi"), |_| ()).await.unwrap();
+    place.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap();
     assert_eq!(place.texts(), ["hi", "at last"]);
     let requests: Vec<Vec<String>> = server.received().iter().map(sent).collect();
     assert!(requests.iter().all(|request| *request == requests[0]), "the same bytes each time");
@@ -173,7 +110,7 @@ async fn what_passes_is_waited_for() {
 async fn what_does_not_pass_is_told_at_once() {
     let server = Server::start(|_| Reply::status(401, r#"{"error":{"message":"no such key"}}"#)).await.unwrap();
     let place = Place::new();
-    let error = place.live(&server, 10_000).await.call(user("hi"), |_| ()).await.unwrap_err();
+    let error = place.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap_err();
     assert_eq!((error.to_string().as_str(), server.received().len()), ("status 401: no such key", 1));
 }
 
@@ -183,7 +120,7 @@ async fn a_broken_answer_is_kept_and_asked_for_again() {
     let count = AtomicUsize::new(0);
     let server = Server::start(move |_| match count.fetch_add(1, Ordering::SeqCst) {
         0 => {
-            let events = answer("half an ans", 9);
+            let events = events("half an ans", 9);
             let at = bytes(&events[..1]).len() + 3;
             Reply::Cut { events, at }
         }
@@ -193,8 +130,8 @@ async fn a_broken_answer_is_kept_and_asked_for_again() {
     .unwrap();
     let place = Place::new();
     let mut live = place.live(&server, 10_000).await;
-    live.call(user("hi"), |_| ()).await.unwrap();
-    live.call(user("more"), |_| ()).await.unwrap();
+    live.call(user("hi"), silent).await.unwrap();
+    live.call(user("more"), silent).await.unwrap();
     assert_eq!(place.texts(), ["hi", "whole answer", "more", "whole answer"]);
     let log = place.log();
     assert_eq!(log.search("half", None, 3).unwrap().len(), 1);
@@ -207,6 +144,130 @@ async fn a_broken_answer_is_kept_and_asked_for_again() {
 async fn nothing_to_send_is_no_call() {
     let server = Server::start(|_| whole("?", 1)).await.unwrap();
     let place = Place::new();
-    let error = place.live(&server, 10_000).await.call(Vec::new(), |_| ()).await.unwrap_err();
+    let error = place.live(&server, 10_000).await.call(Vec::new(), silent).await.unwrap_err();
     assert!(matches!(error, SessionError::Empty) && server.received().is_empty());
+}
+
+/// After three tries the next model of the list is asked, and it is the one that is asked from then on.
+#[tokio::test]
+async fn another_model_takes_over_when_one_keeps_failing() {
+    let down = Server::start(|_| Reply::status(503, "overloaded")).await.unwrap();
+    let up = Server::start(|_| whole("here", 9)).await.unwrap();
+    let place = Place::new();
+    let setup = Setup { fallback: vec![candidate("other", &up)], ..setup(&down, 10_000, policy("auto", &[])) };
+    let mut live = place.open(setup).await;
+    let mut heard = Vec::new();
+    live.call(user("hi"), |event| heard.push(event)).await.unwrap();
+    live.call(user("again"), silent).await.unwrap();
+    assert_eq!((down.received().len(), up.received().len()), (4, 2), "three tries more, then no more");
+    assert!(heard.contains(&Event::Model("other".into())), "{heard:?}");
+    assert_eq!(place.texts(), ["hi", "here", "again", "here"]);
+    let models: Vec<String> = place.log().usage("s").unwrap().into_iter().map(|usage| usage.model).collect();
+    assert_eq!(models, ["other", "other"]);
+}
+
+/// A request that is wrong is wrong everywhere.
+#[tokio::test]
+async fn a_wrong_request_is_not_taken_elsewhere() {
+    let down = Server::start(|_| Reply::status(400, r#"{"error":{"message":"no such parameter"}}"#)).await.unwrap();
+    let up = Server::start(|_| whole("here", 9)).await.unwrap();
+    let place = Place::new();
+    let setup = Setup { fallback: vec![candidate("other", &up)], ..setup(&down, 10_000, policy("auto", &[])) };
+    let error = place.open(setup).await.call(user("hi"), silent).await.unwrap_err();
+    assert_eq!(error.to_string(), "status 400: no such parameter");
+    assert!(up.received().is_empty());
+}
+
+/// A call that is dropped at any moment leaves a valid log, and the session goes on; what was heard of the answer is kept.
+#[tokio::test]
+async fn a_call_can_be_given_up_at_any_moment() {
+    let server = Server::start(|received: &Received| match newest(received).strip_prefix("try ") {
+        Some(round) if round.len() == 1 => Reply::Stall { events: events(&format!("half an ans{round}"), 9), after: 1 },
+        Some(_) => Reply::Hang,
+        None => whole("whole", 9),
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 10_000).await;
+    for round in 0..20_u64 {
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let call = live.call(user(format!("try {round}")), move |event| drop(tell.send(event)));
+        // The first half is given up when something was heard, the others earlier and earlier, down to at once.
+        let heard = async {
+            if round < 10 {
+                told.recv().await;
+            } else {
+                tokio::time::sleep(std::time::Duration::from_micros((19 - round) * 300)).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            outcome = call => panic!("{outcome:?}"),
+            () = heard => {}
+        }
+    }
+    live.call(user("the last"), silent).await.unwrap();
+    let log = place.log();
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    let texts = place.texts();
+    assert_eq!(texts[..10], (0..10).map(|n| format!("try {n}")).collect::<Vec<_>>(), "what was said is stored");
+    assert_eq!(texts[texts.len() - 2..], ["the last", "whole"]);
+    let kept = |n: usize| log.search(&format!("ans{n}"), None, 2).unwrap().len();
+    assert_eq!((0..10).map(kept).collect::<Vec<_>>(), [1; 10], "what was heard is kept, beside the way");
+    assert!(server.received().iter().all(|received| !received.body.contains("half an ans")));
+}
+
+/// S4.24 to S4.33: whatever is sent, both tracks end with the same messages, and the full one is what is stored.
+#[tokio::test]
+async fn s4_24_to_s4_33_the_full_track_keeps_everything_and_the_other_ends_alike() {
+    let server = Server::start(|_| whole("noted", 0)).await.unwrap();
+    let place = Place::new();
+    let mut live = place.open(setup(&server, 100_000, policy("dual-track", &[]))).await;
+    for round in 0..40 {
+        live.call(user(format!("message {round} {}", "and so on ".repeat(20))), silent).await.unwrap();
+        let last = server.received().pop().unwrap();
+        assert!(newest(&last).starts_with(&format!("message {round} ")), "what is new is in what is sent");
+    }
+    assert_eq!(place.texts().len(), 80, "nothing is missing");
+    assert!(live.generation().number > 0, "and yet it was compressed");
+    let last = server.received().pop().unwrap();
+    assert!(sent(&last).len() <= 31, "{}", sent(&last).len());
+    assert!(live.violations().is_empty());
+}
+
+#[tokio::test]
+async fn usage_prices_and_levels_are_told() {
+    let server = Server::start(|_| whole("fine", 900)).await.unwrap();
+    let place = Place::new();
+    let mut setup = setup(&server, 1_000, policy("auto", &[]));
+    setup.model = Candidate { price: Some(3.0), ..setup.model };
+    let mut live = place.open(setup).await;
+    assert_eq!(live.level(), Level::Normal);
+    live.call(user("word ".repeat(400)), silent).await.unwrap();
+    let usage = place.log().usage("s").unwrap().remove(0);
+    assert_eq!(usage.price, Some((900 + 5 * 5) * 3), "millionths");
+    assert!(usage.latency.is_some());
+    assert!(live.level() >= Level::Info, "{}", live.level());
+}
+
+/// What a provider taught about a model holds in every later session.
+#[tokio::test]
+async fn a_window_that_was_learned_is_known_to_the_next_session() {
+    let server = Server::start(|received: &Received| {
+        let prompt = tokens(received);
+        if prompt > 3_000 {
+            return Reply::status(400, format!("prompt is too long: {prompt} tokens > 3000 maximum"));
+        }
+        whole("done", prompt)
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 100_000).await;
+    live.call(vec![Message::text_of(Role::User, "x y z ".repeat(4_000))], silent).await.unwrap();
+    assert!(live.window() <= 3_000);
+    place.log().create(Session::new("other")).unwrap();
+    let other = Live::open(place.log(), "other", setup(&server, 100_000, policy("auto", &[]))).await.unwrap();
+    assert!(other.window() <= 3_000, "{}", other.window());
 }

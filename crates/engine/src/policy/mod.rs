@@ -72,6 +72,14 @@ impl Policy {
         &self.text
     }
 
+    /// What a key of a stage is set to (`window.tokens`), where it is a size and set.
+    #[must_use]
+    pub fn size(&self, key: &str) -> Option<Size> {
+        let table: toml::Table = self.text.parse().ok()?;
+        let (section, key) = key.split_once('.')?;
+        Size::parse(table.get(section)?.get(key)?)
+    }
+
     fn build(table: &toml::Table) -> Result<Self, PolicyError> {
         let stages = stage_names(table)?;
         for (section, value) in table {

@@ -44,7 +44,9 @@ impl Stage for Pin {
             }
         }
         let task = draft.history.turns().iter().copied().find(|&at| draft.kind(at) == AtomKind::User);
-        let Some(task) = task.filter(|_| self.task) else { return };
+        // A task that is the newest message stays anyway, and behind the note: it is what the model is to answer.
+        let newest = draft.newest_first().next();
+        let Some(task) = task.filter(|_| self.task).filter(|&task| Some(task) != newest) else { return };
         draft.pin(task, "the task");
         let max = draft.room.tokens(self.max);
         if !draft.is_protected(task) {

@@ -6,7 +6,7 @@ pub mod schema;
 
 pub use schema::Schema;
 
-use crate::history::View;
+use crate::history::{History, View};
 use crate::ledger;
 use crate::message::{Message, Part, Role};
 use crate::plan::{Draft, Item, Treatment};
@@ -107,6 +107,14 @@ impl Note {
         joined.parts.insert(0, Part::text(format!("{}\n\n", self.text)));
         joined
     }
+}
+
+/// The deterministic digest of these messages, within `budget` tokens: what stands in for a summary that nobody could make.
+#[must_use]
+pub fn digest(history: &History, messages: &[usize], budget: usize) -> String {
+    let mut atoms: Vec<usize> = messages.iter().filter_map(|&message| history.atom_of(message)).collect();
+    atoms.dedup();
+    digest::write(history, &atoms, budget)
 }
 
 /// The lines that a text does not hold, as many as fit.

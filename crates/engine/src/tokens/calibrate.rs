@@ -19,6 +19,12 @@ impl Default for Calibration {
 }
 
 impl Calibration {
+    /// A calibration that was learned before.
+    #[must_use]
+    pub const fn of(factor: f64) -> Self {
+        Self { factor: factor.clamp(RANGE.0, RANGE.1) }
+    }
+
     /// The factor by which estimates are multiplied.
     #[must_use]
     pub const fn factor(&self) -> f64 {

@@ -1,0 +1,36 @@
+//! Whether the provider still has the prompt in its cache. When it has not, a fold costs less than at any other time.
+
+use waterline_log::Usage;
+
+use crate::live::Live;
+
+/// How long a cache is taken to live where nobody says, in seconds.
+const LIFE: u64 = 300;
+
+/// The call before this one.
+#[derive(Clone, Debug)]
+pub(crate) struct LastCall {
+    /// When, in milliseconds since 1970.
+    time: i64,
+    model: String,
+}
+
+impl LastCall {
+    pub(crate) fn of(usage: &Usage) -> Self {
+        Self { time: usage.time, model: usage.model.clone() }
+    }
+
+    pub(crate) const fn new(time: i64, model: String) -> Self {
+        Self { time, model }
+    }
+}
+
+impl Live {
+    /// Whether nothing of the prompt is cached any more: it was never sent, another model answered last, or its time is over.
+    pub(crate) fn is_cold(&self) -> bool {
+        let Some(last) = &self.last else { return true };
+        let life = if self.model.cache_life == 0 { LIFE } else { self.model.cache_life };
+        let age = u64::try_from(self.log.now() - last.time).unwrap_or_default();
+        last.model != self.model().name || age > life.saturating_mul(1_000)
+    }
+}

@@ -1,0 +1,149 @@
+//! Where memories go. A long-term memory is another crate's; here is the shape it has to have, and the simplest one: a file a
+//! day, in Markdown, for people and programs.
+
+use std::fmt::{self, Write as _};
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Zoned;
+
+/// What a memory is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// What a context no longer shows.
+    Trimmed,
+    /// What was in a context that the provider refused.
+    Overflow,
+    /// What happened on a day.
+    Daily,
+    /// What will still be true later.
+    Notes,
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Trimmed => "Trimmed Context",
+            Self::Overflow => "Context Overflow Recovery",
+            Self::Daily => "Daily Summary",
+            Self::Notes => "Session Notes",
+        })
+    }
+}
+
+/// Where memories go.
+pub trait Sink: fmt::Debug + Send + Sync {
+    /// Keeps a text.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn keep(&self, section: Section, text: &str) -> io::Result<()>;
+
+    /// What is remembered of these words, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn find(&self, words: &[String], limit: usize) -> io::Result<Vec<String>>;
+}
+
+/// A file a day, `YYYY-MM-DD.md`, in a folder.
+#[derive(Clone, Debug)]
+pub struct DayFiles {
+    folder: PathBuf,
+    now: fn() -> Zoned,
+}
+
+impl DayFiles {
+    /// The files in a folder, which is made when the first memory comes.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), now: Zoned::now }
+    }
+
+    /// The files, newest first.
+    fn files(&self) -> io::Result<Vec<PathBuf>> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let is_day = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
+        let mut files: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        files.retain(|path| is_day(path));
+        files.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(files)
+    }
+}
+
+impl Sink for DayFiles {
+    fn keep(&self, section: Section, text: &str) -> io::Result<()> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&self.folder)?;
+        let now = (self.now)();
+        let path = self.folder.join(format!("{}.md", now.strftime("%Y-%m-%d")));
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut entry = String::new();
+        if file.metadata()?.len() == 0 {
+            let _ = writeln!(entry, "# Daily Memory: {}", now.strftime("%Y-%m-%d"));
+        }
+        // A heading inside the text must not look like one of ours.
+        let text: Vec<String> = text
+            .lines()
+            .map(|line| if line.starts_with('#') { format!("  {line}") } else { line.to_owned() })
+            .collect();
+        let _ = write!(entry, "\n## {section} ({})\n\n{}\n", now.strftime("%H:%M"), text.join("\n"));
+        // One write, so that what two processes append does not mix.
+        file.write_all(entry.as_bytes())
+    }
+
+    fn find(&self, words: &[String], limit: usize) -> io::Result<Vec<String>> {
+        let mut found = Vec::new();
+        for path in self.files()? {
+            let text = std::fs::read_to_string(&path)?;
+            let day = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            let fits = |line: &&str| {
+                let lower = line.to_lowercase();
+                !line.starts_with('#') && words.iter().any(|word| lower.contains(word.as_str()))
+            };
+            found.extend(text.lines().rev().filter(fits).map(|line| format!("{day}: {}", line.trim())));
+            if found.len() >= limit {
+                break;
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(folder: &Path) -> DayFiles {
+        DayFiles { folder: folder.to_owned(), now: || "2026-11-15T09:05:00[UTC]".parse().unwrap() }
+    }
+
+    /// S2.13, section G: the day's file has its heading once, and a section with the time for each memory.
+    #[test]
+    fn s2_13_a_day_has_one_file_with_a_section_for_each_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let sink = files(&folder.path().join("memory"));
+        sink.keep(Section::Trimmed, "the user likes tea\n# not a heading").unwrap();
+        sink.keep(Section::Overflow, "  ").unwrap();
+        sink.keep(Section::Overflow, "order 4711 was sent").unwrap();
+        let text = std::fs::read_to_string(folder.path().join("memory/2026-11-15.md")).unwrap();
+        let expected = "# Daily Memory: 2026-11-15\n\n## Trimmed Context (09:05)\n\nthe user likes tea\n  # not a heading\n\n\
+                        ## Context Overflow Recovery (09:05)\n\norder 4711 was sent\n";
+        assert_eq!(text, expected);
+        assert_eq!(sink.find(&["4711".into()], 5).unwrap(), ["2026-11-15: order 4711 was sent"]);
+        assert!(sink.find(&["coffee".into()], 5).unwrap().is_empty());
+    }
+
+    #[test]
+    fn without_a_folder_nothing_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(files(&folder.path().join("none")).find(&["x".into()], 5).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,132 @@
+//! What to send next, with the summary that it takes.
+
+use waterline::plan::{Action, Forced, Input, Keep, Plan, Room, Rung, extend, plan};
+use waterline::summary::Summary;
+use waterline_log::{Fold, Sent};
+
+use crate::error::SessionError;
+use crate::event::Event;
+use crate::keep;
+use crate::live::Live;
+use crate::summarise::is_blocking;
+use crate::trace;
+
+/// What one plan is made with beside the session itself.
+#[derive(Debug, Default)]
+struct Wish {
+    summaries: Vec<Summary>,
+    forced: Option<(Rung, String)>,
+}
+
+impl Live {
+    /// Plans the next call. The usual answer needs the newest messages only; a fold needs them all.
+    pub(crate) async fn plan(&mut self, begins_turn: bool, emit: &mut impl FnMut(Event)) -> Result<Plan, SessionError> {
+        let mut wish = Wish { forced: self.forced.take(), ..Wish::default() };
+        if begins_turn && let Some(summary) = self.ready_summary().await {
+            let reason = "the summary that was being made is there".to_owned();
+            wish = Wish { summaries: vec![summary], forced: wish.forced.or(Some((Rung::Fold, reason))) };
+        }
+        if wish.forced.is_none()
+            && let Some(extension) = extend(&self.input(&wish, &[], &[]))
+        {
+            return Ok(extension);
+        }
+        self.load_whole().await?;
+        let mut planned = self.folded(&wish);
+        if wish.forced.is_none()
+            && let Action::Fold { reason, .. } = &planned.action
+            && let Some(rung) = self.folds.rung()
+        {
+            // Folds as the policy makes them did not hold.
+            wish.forced = Some((rung, format!("{reason}; folds did not hold, so it was {}", rung.about())));
+            planned = self.folded(&wish);
+        }
+        if let Some(wanted) = planned.wanted.clone().filter(|_| wish.summaries.is_empty()) {
+            if is_blocking(&wanted) {
+                if let Some(summary) = self.summarise(&wanted, emit).await? {
+                    wish.summaries.push(summary);
+                    planned = self.folded(&wish);
+                }
+            } else {
+                self.begin_summary(&wanted).await?;
+            }
+        }
+        self.keep_clipped(&mut planned).await?;
+        Ok(planned)
+    }
+
+    /// The plan for a wish. A forced fold that frees nothing climbs until one does.
+    fn folded(&self, wish: &Wish) -> Plan {
+        let lines = keep::lines(&self.session.state);
+        let pins: Vec<usize> = keep::pins(&self.session.state)
+            .filter_map(|position| usize::try_from(position.checked_sub(self.cleared + 1)?).ok())
+            .collect();
+        let mut planned = plan(&self.input(wish, &pins, &lines));
+        let mut harder = wish.forced.clone();
+        while let Some((rung, reason)) = harder.take()
+            && wish.summaries.is_empty()
+            && !matches!(planned.action, Action::Fold { .. })
+            && let Some(next) = rung.next()
+        {
+            let reason = format!("{reason}; {}", next.about());
+            let wish = Wish { summaries: Vec::new(), forced: Some((next, reason)) };
+            planned = plan(&self.input(&wish, &pins, &lines));
+            harder = wish.forced;
+        }
+        planned
+    }
+
+    fn input<'a>(&'a self, wish: &'a Wish, pins: &'a [usize], lines: &'a [String]) -> Input<'a> {
+        let forced = wish.forced.as_ref().map(|(rung, reason)| Forced { rung: *rung, reason });
+        let usual = Input::new(&self.history, &self.generation, self.policy(), self.budget, self.model);
+        Input { summaries: &wish.summaries, keep: Keep { pins, lines }, forced, ..usual }
+    }
+
+    /// What will be sent is stored before it is sent.
+    pub(crate) async fn freeze(&mut self, plan: Plan, emit: &mut impl FnMut(Event)) -> Result<(), SessionError> {
+        let fold = match &plan.action {
+            Action::Extend => None,
+            Action::Fold { reason, from } => {
+                let before = self.budget.calibration.correct(*from);
+                let fold = Fold {
+                    reason: reason.clone(),
+                    tokens_before: before,
+                    tokens_after: plan.tokens.after,
+                    ..Fold::default()
+                };
+                self.tell_fold(&plan, &fold, emit);
+                Some(fold)
+            }
+        };
+        let is_known = self.session.frozen.is_some();
+        let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
+        let adds = fold.is_some() || !plan.slots.is_empty() || !is_known;
+        self.generation.freeze(&self.history, plan);
+        if !adds {
+            // The same once more: there is nothing to add to what is stored.
+            return Ok(());
+        }
+        let slots = self.generation.frozen(&self.history, from);
+        let (head, past, cleared) = (self.generation.head(), self.history.past(), self.cleared);
+        let planned = self.session.clone();
+        self.session = self.on_log(move |log| log.freeze(&planned, Sent { cleared, head, past, slots, fold })).await?;
+        Ok(())
+    }
+
+    /// Says that a fold was made, and when folding does not help, that too.
+    fn tell_fold(&mut self, plan: &Plan, fold: &Fold, emit: &mut impl FnMut(Event)) {
+        let room = Room::new(&self.budget, &self.policy().fold, self.history.system_tokens());
+        trace::folded(self, plan, fold, &room);
+        let (before, after) = (fold.tokens_before, fold.tokens_after);
+        emit(Event::Folded { reason: fold.reason.clone(), before, after });
+        if self.folds.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
+            let text = format!(
+                "the context is full again right after each fold: a window of {} tokens is too small for this work; \
+                 a model with a larger window, smaller tool outputs or a new session would help",
+                self.budget.window
+            );
+            trace::notice(self, &text);
+            emit(Event::Notice(text));
+        }
+    }
+}

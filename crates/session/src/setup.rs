@@ -1,0 +1,91 @@
+//! What a session is held with: models, tools, policy.
+
+use std::sync::Arc;
+
+use waterline::policy::Policy;
+use waterline_provider::http::Endpoint;
+use waterline_provider::http::retry::Retry;
+use waterline_provider::wire::{Options, Tool};
+
+use crate::memory::Sink;
+
+/// What a session is held with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The model that is asked.
+    pub model: Candidate,
+    /// Models that are asked one after the other when it fails.
+    pub fallback: Vec<Candidate>,
+    /// Who writes summaries; the model itself where nobody is named.
+    pub summariser: Option<Candidate>,
+    /// When to fold, and how.
+    pub policy: Policy,
+    /// The tool definitions.
+    pub tools: Vec<Tool>,
+    /// Settings of a call.
+    pub options: Options,
+    /// When to try again.
+    pub retry: Retry,
+    /// Where memories go; nowhere where there is none.
+    pub memory: Option<Arc<dyn Sink>>,
+}
+
+impl Setup {
+    /// A model and a policy, and nothing else.
+    #[must_use]
+    pub fn new(model: Candidate, policy: Policy) -> Self {
+        Self {
+            model,
+            fallback: Vec::new(),
+            summariser: None,
+            policy,
+            tools: Vec::new(),
+            options: Options::default(),
+            retry: Retry::default(),
+            memory: None,
+        }
+    }
+
+    /// The model at a place of the list: 0 is the one that is asked first.
+    pub(crate) fn candidate(&self, at: usize) -> &Candidate {
+        at.checked_sub(1).and_then(|at| self.fallback.get(at)).unwrap_or(&self.model)
+    }
+}
+
+/// A model that can be asked.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its name, as the provider writes it.
+    pub name: String,
+    /// Where it answers.
+    pub place: Place,
+    /// Tokens a prompt may take; what is known of the model where nothing is said.
+    pub window: Option<usize>,
+    /// When to fold with it, and how, where that is not as with the others.
+    pub policy: Option<Policy>,
+    /// What a million fresh prompt tokens cost, in whatever money.
+    pub price: Option<f64>,
+}
+
+impl Candidate {
+    /// A model behind an address.
+    pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
+        Self { name: name.into(), place: Place::Endpoint(endpoint), window: None, policy: None, price: None }
+    }
+
+    /// The built-in model, which only quotes.
+    #[must_use]
+    pub fn offline() -> Self {
+        let name = crate::offline::NAME.to_owned();
+        Self { name, place: Place::Offline, window: None, policy: None, price: None }
+    }
+}
+
+/// Where a model answers.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Behind an address.
+    Endpoint(Endpoint),
+    /// In this program.
+    Offline,
+}

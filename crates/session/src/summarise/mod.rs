@@ -1,0 +1,250 @@
+//! Summaries of what a fold drops: before the call, or beside it. One that cannot be had or believed costs nothing but the
+//! attempt: the digest, made without a model, stands in its place.
+
+mod gate;
+mod material;
+mod work;
+
+use tokio::task::JoinHandle;
+use waterline::message::{Message, Role};
+use waterline::model::Model;
+use waterline::plan::Wanted;
+use waterline::stage::Mode;
+use waterline::summary::{Summary, digest, schema::Form};
+use waterline_log::Summary as Stored;
+
+use crate::error::SessionError;
+use crate::event::Event;
+use crate::live::Live;
+use crate::memory::Section;
+use crate::setup::{Candidate, Place};
+use gate::Made;
+use work::Work;
+
+/// Tokens of a rule-made memory, where no model made one.
+const DIGEST_TOKENS: usize = 4_000;
+
+/// A summary that is being made beside the calls.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    /// The generation it was made for; with it goes the summary.
+    generation: u64,
+    sources: Vec<usize>,
+    task: JoinHandle<Option<String>>,
+    /// What came of it, once somebody waited for it.
+    made: Option<Option<String>>,
+}
+
+impl Pending {
+    async fn wait(&mut self) {
+        if self.made.is_none() {
+            self.made = Some((&mut self.task).await.ok().flatten());
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // Work that is done is not undone by this; work that nobody waits for any more is.
+        self.task.abort();
+    }
+}
+
+impl Live {
+    /// Has the summary made that a fold wants before its call.
+    pub(crate) async fn summarise(
+        &mut self,
+        wanted: &Wanted,
+        emit: &mut impl FnMut(Event),
+    ) -> Result<Option<Summary>, SessionError> {
+        let Some((work, sources)) = self.work(wanted).await? else { return Ok(None) };
+        emit(Event::Summarising);
+        match work.run().await {
+            Ok(Made { text, .. }) if !text.is_empty() => {
+                tracing::info!(target: "waterline::summary", session = %self.session.id, messages = sources.len(), "summary made");
+                self.store(&sources, &text, self.generation.number).await?;
+                Ok(Some(Summary { sources, text }))
+            }
+            Ok(_) => Ok(None),
+            Err(why) => {
+                tracing::warn!(target: "waterline::summary", session = %self.session.id, %why, "no summary; a digest serves");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Lets a summary be made beside the calls, for the generation that a fold is about to begin. It is stored when it is
+    /// there, and what is for the memory goes there; the context has it from the next turn on.
+    pub(crate) async fn begin_summary(&mut self, wanted: &Wanted) -> Result<(), SessionError> {
+        let Some((work, sources)) = self.work(wanted).await? else {
+            self.flush(Section::Trimmed, &wanted.sources).await;
+            return Ok(());
+        };
+        let generation = self.generation.number + 1;
+        let row = self.row(&sources, generation).await?;
+        let fallback = digest(&self.history, &sources, DIGEST_TOKENS);
+        let (log, id, memory, counter) =
+            (self.log.clone(), self.session.id.clone(), self.setup.memory.clone(), *self.history.counter());
+        let for_memory = wanted.schema.form == Form::Sections;
+        let task = tokio::spawn(async move {
+            let (text, daily, lasting) = match work.run().await {
+                Ok(made) => (made.text, made.daily, made.lasting),
+                Err(why) => {
+                    tracing::warn!(target: "waterline::summary", session = %id, %why, "no summary; a digest serves");
+                    (String::new(), fallback, String::new())
+                }
+            };
+            let made = text.clone();
+            let stored = tokio::task::spawn_blocking(move || {
+                if let Some(memory) = memory.filter(|_| for_memory) {
+                    let kept =
+                        memory.keep(Section::Trimmed, &daily).and_then(|()| memory.keep(Section::Notes, &lasting));
+                    if let Err(error) = kept {
+                        tracing::warn!(target: "waterline::memory", %error, "a memory was not written");
+                    }
+                }
+                let tokens = counter.text(&text);
+                if !text.is_empty()
+                    && let Err(error) = log.summarise(&id, Stored { text, tokens, ..row })
+                {
+                    tracing::warn!(target: "waterline::summary", %error, "a summary was not stored");
+                }
+            });
+            stored.await.ok().filter(|()| !made.is_empty()).map(|()| made)
+        });
+        self.pending = Some(Pending { generation, sources, task, made: None });
+        Ok(())
+    }
+
+    /// The summary that was made beside the calls, if it is there and its generation still is.
+    pub(crate) async fn ready_summary(&mut self) -> Option<Summary> {
+        if self.pending.as_ref().is_some_and(|pending| pending.generation != self.generation.number) {
+            self.pending = None;
+        }
+        if !self.pending.as_ref().is_some_and(|pending| pending.made.is_some() || pending.task.is_finished()) {
+            return None;
+        }
+        let mut pending = self.pending.take()?;
+        pending.wait().await;
+        let text = pending.made.take().flatten()?;
+        Some(Summary { sources: std::mem::take(&mut pending.sources), text })
+    }
+
+    /// Waits until nothing is made beside the calls any more: for programs that end.
+    pub async fn finish(&mut self) {
+        if let Some(pending) = &mut self.pending {
+            pending.wait().await;
+        }
+    }
+
+    /// Writes a digest of messages to the memory, made without a model.
+    pub(crate) async fn flush(&self, section: Section, sources: &[usize]) {
+        let Some(memory) = self.setup.memory.clone() else { return };
+        let text = digest(&self.history, sources, DIGEST_TOKENS);
+        let kept = tokio::task::spawn_blocking(move || memory.keep(section, &text)).await;
+        if let Ok(Err(error)) = kept {
+            tracing::warn!(target: "waterline::memory", %error, "a memory was not written");
+        }
+    }
+
+    /// What it takes to make a summary, and the messages it will cover; nothing where no model can be asked.
+    async fn work(&self, wanted: &Wanted) -> Result<Option<(Work, Vec<usize>)>, SessionError> {
+        let own = self.setup.candidate(self.at);
+        let candidate = self.setup.summariser.as_ref().unwrap_or(own);
+        let Place::Endpoint(endpoint) = &candidate.place else { return Ok(None) };
+        let is_own = self.setup.summariser.is_none();
+        let prefix = if is_own { self.prefix(wanted) } else { None };
+        let covered = self.generation.covered();
+        let sources: Vec<usize> =
+            wanted.sources.iter().copied().filter(|&source| prefix.is_none() || source < covered).collect();
+        let earlier = self.earlier(&sources).await?;
+        let rest: Vec<usize> = match &earlier {
+            Some(earlier) => sources.iter().copied().filter(|&source| !self.covers(earlier, source)).collect(),
+            None => sources.clone(),
+        };
+        let room = self.room_for(candidate, wanted);
+        let work = Work {
+            model: candidate.name.clone(),
+            endpoint: endpoint.clone(),
+            retry: self.setup.retry.clone(),
+            counter: *self.history.counter(),
+            cache_key: self.session.id.clone(),
+            schema: wanted.schema,
+            max_tokens: wanted.max_tokens,
+            replaces: wanted.replaces,
+            prefix,
+            parts: material::parts(&self.history, &rest, room),
+            earlier: earlier.map(|earlier| earlier.text),
+        };
+        Ok(Some((work, sources)))
+    }
+
+    /// The conversation as it was sent last, if the request still fits behind it.
+    fn prefix(&self, wanted: &Wanted) -> Option<(Vec<Message>, Vec<waterline_provider::wire::Tool>)> {
+        let request = self.history.counter().message(&Message::text_of(Role::User, &wanted.schema.request));
+        let tokens = self.generation.tokens() + self.budget.tools + request;
+        let covers = wanted.sources.first().is_some_and(|&source| source < self.generation.covered());
+        let own = self.model().window.is_none() && !self.lessons.contains_key(&self.lesson_key());
+        // A summary is shorter than an answer may be: what is kept free for one serves the request, where all is known.
+        let spare = if own { self.model.output.saturating_sub(wanted.max_tokens) } else { 0 };
+        let fits = covers && self.budget.calibration.correct(tokens) <= self.budget.window + spare;
+        fits.then(|| (self.generation.context(&self.history).cloned().collect(), self.setup.tools.clone()))
+    }
+
+    /// The tokens of material that a summariser can read at once.
+    fn room_for(&self, candidate: &Candidate, wanted: &Wanted) -> usize {
+        let known = Model::known(&candidate.name).unwrap_or_else(Model::unknown).input_window();
+        let window =
+            if self.setup.summariser.is_some() { candidate.window.unwrap_or(known) } else { self.budget.window };
+        let request = self.history.counter().text(&wanted.schema.request);
+        let room = window.saturating_sub(request + 2 * wanted.max_tokens);
+        // A little is left for what surrounds the material, and for a counter that is a little off.
+        room.max(window / 3) * 9 / 10
+    }
+
+    /// The newest summary that holds, if what it covers is about to be summed up again.
+    async fn earlier(&self, sources: &[usize]) -> Result<Option<Stored>, SessionError> {
+        let id = self.session.id.clone();
+        let stored = self.on_log(move |log| log.summary(&id)).await?;
+        let (Some(first), Some(last)) = (sources.first(), sources.last()) else { return Ok(None) };
+        let (first, last) = (self.position(*first), self.position(*last));
+        Ok(stored.filter(|stored| stored.start + 1 >= first && stored.until <= last))
+    }
+
+    fn covers(&self, summary: &Stored, source: usize) -> bool {
+        (summary.start + 1..=summary.until).contains(&self.position(source))
+    }
+
+    /// The place of a message in the session, from 1.
+    pub(crate) const fn position(&self, index: usize) -> u64 {
+        self.cleared + index as u64 + 1
+    }
+
+    async fn store(&self, sources: &[usize], text: &str, generation: u64) -> Result<(), SessionError> {
+        let row = self.row(sources, generation).await?;
+        let (id, text, tokens) = (self.session.id.clone(), text.to_owned(), self.history.counter().text(text));
+        self.on_log(move |log| log.summarise(&id, Stored { text, tokens, ..row })).await.map(drop)
+    }
+
+    /// A summary as it is stored, without its words (S3.13).
+    async fn row(&self, sources: &[usize], generation: u64) -> Result<Stored, SessionError> {
+        let tip = self.session.tip;
+        let target = self.on_log(move |log| log.id_at(tip)).await?;
+        Ok(Stored {
+            version: 0,
+            start: sources.first().map_or(0, |&first| self.position(first) - 1),
+            until: sources.last().map_or(0, |&last| self.position(last)),
+            target,
+            generation: Some(generation),
+            text: String::new(),
+            tokens: 0,
+            original_tokens: sources.iter().map(|&source| self.history.message_tokens(source)).sum(),
+            time: 0,
+        })
+    }
+}
+
+/// Whether a call waits for a summary.
+pub(crate) const fn is_blocking(wanted: &Wanted) -> bool {
+    matches!(wanted.mode, Mode::Blocking)
+}

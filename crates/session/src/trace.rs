@@ -1,0 +1,193 @@
+//! What happens, as events for whoever listens: the figures of a fold, of a call and of trouble. Names of calls are those of
+//! OpenTelemetry's conventions for generative AI. What was said is never in them.
+
+use std::time::Duration;
+
+use tracing::{Span, field};
+use waterline::message::Wire;
+use waterline::plan::{Plan, Room, Treatment};
+use waterline_log::{Fold, Usage as Recorded};
+use waterline_provider::answer::{Answer, Usage};
+use waterline_provider::http::CallError;
+
+use crate::live::Live;
+use crate::setup::Place;
+
+/// What an answer costs, in multiples of a fresh prompt token, where nobody says.
+const OUTPUT: f64 = 5.0;
+
+/// A fold, with the figures that S3.40 to S3.47 print.
+pub(crate) fn folded(live: &Live, plan: &Plan, fold: &Fold, room: &Room) {
+    let policy = live.policy();
+    let budget = |key: &str| policy.size(key).map_or(0, |size| room.tokens(size));
+    let sum = |wanted: fn(Treatment) -> bool| -> usize {
+        plan.slots.iter().filter(|slot| wanted(slot.treatment)).map(|slot| slot.tokens).sum()
+    };
+    let shown = plan.slots.iter().filter(|slot| slot.treatment.is_sent()).map(|slot| slot.sources.len()).sum::<usize>();
+    let summary = sum(|treatment| treatment == Treatment::Summary);
+    let system = live.history.system_tokens();
+    let recent = sum(Treatment::is_sent).saturating_sub(system);
+    let window = live.budget.window;
+    tracing::info!(
+        target: "waterline::context",
+        session = %live.session.id,
+        policy = %policy.name,
+        generation = live.generation.number + 1,
+        reason = %fold.reason,
+        window,
+        usable = policy.fold.target.of(window).min(window),
+        system,
+        tools = live.budget.tools,
+        available = room.available,
+        messages = live.history.len(),
+        tokens = live.history.tokens(),
+        summary_budget = budget("summarise.max"),
+        recent_budget = budget("window.tokens"),
+        summary,
+        recent,
+        shown,
+        before = fold.tokens_before,
+        total = plan.tokens.after,
+        "context folded"
+    );
+}
+
+/// A word for the user.
+pub(crate) fn notice(live: &Live, text: &str) {
+    tracing::warn!(target: "waterline::context", session = %live.session.id, "{text}");
+}
+
+/// A call that is made again, or elsewhere.
+pub(crate) fn again(live: &Live, error: &CallError, wait: Duration) {
+    tracing::warn!(
+        target: "waterline::call",
+        session = %live.session.id,
+        model = %live.model().name,
+        %error,
+        wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        "the call is made again"
+    );
+}
+
+/// A context that was too long.
+pub(crate) fn overflow(live: &Live, refused: usize) {
+    tracing::warn!(
+        target: "waterline::context",
+        session = %live.session.id,
+        model = %live.model().name,
+        refused,
+        window = live.budget.window,
+        "the provider refused the context"
+    );
+}
+
+/// The span of one request to a model.
+pub(crate) fn call(live: &Live) -> Span {
+    let candidate = live.model();
+    let (provider, address) = match &candidate.place {
+        Place::Endpoint(endpoint) => (provider(endpoint.wire()), endpoint.base()),
+        Place::Offline => ("waterline", ""),
+    };
+    tracing::info_span!(
+        target: "waterline::call",
+        "chat",
+        "otel.kind" = "client",
+        "gen_ai.operation.name" = "chat",
+        "gen_ai.provider.name" = provider,
+        "gen_ai.request.model" = %candidate.name,
+        "gen_ai.request.max_tokens" = live.setup.options.max_tokens,
+        "gen_ai.conversation.id" = %live.session.id,
+        "gen_ai.conversation.compacted" = live.generation.number > 0,
+        "server.address" = address,
+        "gen_ai.response.model" = field::Empty,
+        "gen_ai.response.finish_reasons" = field::Empty,
+        "gen_ai.usage.input_tokens" = field::Empty,
+        "gen_ai.usage.output_tokens" = field::Empty,
+        "gen_ai.usage.cache_read.input_tokens" = field::Empty,
+        "gen_ai.usage.cache_creation.input_tokens" = field::Empty,
+        "error.type" = field::Empty,
+    )
+}
+
+/// How the request ended.
+pub(crate) fn answered(span: &Span, outcome: &Result<Answer, CallError>) {
+    match outcome {
+        Ok(answer) => {
+            let usage = &answer.usage;
+            if let Some(model) = &answer.model {
+                span.record("gen_ai.response.model", model.as_str());
+            }
+            span.record("gen_ai.response.finish_reasons", field::debug(&answer.stop));
+            span.record("gen_ai.usage.input_tokens", usage.prompt());
+            span.record("gen_ai.usage.output_tokens", usage.output);
+            span.record("gen_ai.usage.cache_read.input_tokens", usage.cache_read);
+            span.record("gen_ai.usage.cache_creation.input_tokens", usage.cache_write);
+        }
+        Err(error) => {
+            span.record("error.type", kind(error));
+        }
+    }
+}
+
+/// What a call took, part by part.
+pub(crate) fn took(live: &Live, usage: &Recorded) {
+    let of = |treatment| -> usize {
+        live.generation.slots().iter().filter(|slot| slot.treatment == treatment).map(|slot| slot.tokens).sum()
+    };
+    let (system, summary) = (live.history.system_tokens(), of(Treatment::Summary));
+    let messages = live.generation.tokens().saturating_sub(system + summary);
+    tracing::info!(
+        target: "waterline::call",
+        session = %live.session.id,
+        model = %usage.model,
+        generation = live.generation.number,
+        why = %live.generation.reason,
+        system,
+        tools = live.budget.tools,
+        summary,
+        recent = messages,
+        sent = live.generation.context(&live.history).count(),
+        prompt = usage.input + usage.cache_read + usage.cache_write,
+        cached = usage.cache_read,
+        written = usage.cache_write,
+        output = usage.output,
+        price = usage.price,
+        latency_ms = usage.latency,
+        window = live.budget.window,
+        level = %live.level(),
+        "call"
+    );
+}
+
+/// What a call cost, in millionths, where the price of the model is known.
+pub(crate) fn price(live: &Live, usage: &Usage) -> Option<i64> {
+    let price = live.model().price?;
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+    let tokens = |count: usize| count as f64;
+    let units = tokens(usage.input)
+        + tokens(usage.cache_read) * live.model.cache_read
+        + tokens(usage.cache_write) * live.model.cache_write
+        + tokens(usage.output) * OUTPUT;
+    #[expect(clippy::cast_possible_truncation, reason = "far below 2^63")]
+    let millionths = (units * price).round() as i64;
+    Some(millionths)
+}
+
+const fn provider(wire: Wire) -> &'static str {
+    match wire {
+        Wire::OpenaiChat | Wire::OpenaiResponses => "openai",
+        Wire::Anthropic => "anthropic",
+        Wire::Gemini => "gcp.gemini",
+    }
+}
+
+const fn kind(error: &CallError) -> &'static str {
+    match error {
+        CallError::Connect { .. } => "connect",
+        CallError::Silent { .. } => "timeout",
+        CallError::Refused(_) => "refused",
+        CallError::Malformed { .. } => "malformed",
+        CallError::Failed { .. } => "failed",
+        CallError::Broken { .. } => "broken",
+    }
+}

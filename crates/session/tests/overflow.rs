@@ -1,0 +1,164 @@
+//! Contexts that do not fit: refused, cut without a word, answered until the window was full; and folding that does not help.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use place::{Place, events, fair, newest, policy, setup, silent, tokens, user, whole};
+use serde_json::{Value, json};
+use waterline::message::{Message, Role};
+use waterline_session::memory::DayFiles;
+use waterline_session::{Event, Setup};
+use waterline_testkit::server::{Received, Reply, Server};
+
+fn day(place: &Place) -> String {
+    let folder = place.0.path().join("memory");
+    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    std::fs::read_to_string(file).unwrap()
+}
+
+/// S2.22 to S2.25, C2.6, E.19: memory first, then folds that keep less and less; each is a recorded generation, two at most.
+#[tokio::test]
+async fn s2_22_to_s2_25_e19_the_ladder_is_climbed_and_written_down() {
+    let limit = 1_500;
+    let server = Server::start(move |received: &Received| {
+        if tokens(received) > limit {
+            // No numbers: the window must be guessed.
+            return Reply::status(400, "Please reduce the length of the messages or completion.");
+        }
+        fair("done", received)
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let memory = DayFiles::new(place.0.path().join("memory"));
+    let setup = Setup { memory: Some(Arc::new(memory)), ..setup(&server, 100_000, policy("auto", &[])) };
+    let mut live = place.open(setup).await;
+    for round in 0..12 {
+        live.call(user(format!("step {round}: see src/file_{round}.rs {}", "and more ".repeat(60))), silent)
+            .await
+            .unwrap();
+    }
+    let log = place.log();
+    let folds = log.generations("s").unwrap();
+    assert!(folds[0].fold.reason.starts_with("the provider refused"), "{:?}", folds[0].fold.reason);
+    assert!(folds.iter().all(|fold| fold.fold.tokens_after < fold.fold.tokens_before));
+    assert_eq!(place.texts().len(), 24, "stored history is untouched");
+    let text = day(&place);
+    assert!(text.contains("## Context Overflow Recovery (") && text.contains("step 0"), "{text}");
+    assert!(live.violations().is_empty());
+    assert!(newest(&server.received().pop().unwrap()).contains("step 11"));
+}
+
+/// E.20: one message larger than the window still gets an answer; its whole text is an artifact that the context names.
+#[tokio::test]
+async fn e20_a_message_larger_than_the_window_is_clipped_with_an_artifact() {
+    let server = Server::start(|received: &Received| fair("long, that was", received)).await.unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 2_000).await;
+    let long = format!("begin {} end", (0..6_000).map(|n| n.to_string()).collect::<Vec<_>>().join(" "));
+    live.call(user(&*long), silent).await.unwrap();
+    let request = server.received().pop().unwrap();
+    assert!(tokens(&request) < 2_600, "{}", tokens(&request));
+    let text = newest(&request);
+    assert!(text.contains("begin") && text.contains("end"), "head and tail: {text}");
+    let hash = text.split_once("the whole is artifact ").unwrap().1.split(' ').next().unwrap().to_owned();
+    assert_eq!(place.log().artifact(&hash).unwrap(), long.as_bytes());
+    assert_eq!(place.texts()[0], long, "stored as it came");
+    let before = server.received().len();
+    live.call(user("and now?"), silent).await.unwrap();
+    assert_eq!(server.received().len(), before + 1, "no loop");
+}
+
+/// A provider that reads only the end of a prompt and says nothing: it is noticed by what it reports.
+#[tokio::test]
+async fn a_prompt_that_is_cut_without_a_word_is_noticed_and_folded() {
+    let server = Server::start(|received: &Received| whole("invented", tokens(received).min(2_000))).await.unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 100_000).await;
+    let mut heard = Vec::new();
+    for round in 0..12 {
+        live.call(user(format!("step {round} {}", "and more ".repeat(150))), |event| heard.push(event)).await.unwrap();
+    }
+    let again = heard.iter().any(|event| matches!(event, Event::Again { why, .. } if why.contains("only a part")));
+    assert!(again, "it was noticed");
+    assert!(live.window() <= 2_000, "{}", live.window());
+    assert!(tokens(&server.received().pop().unwrap()) <= 2_000, "and what is sent is read whole");
+    assert_eq!(place.texts().len(), 24);
+}
+
+/// A counter that counts twice as much as the provider does is corrected, not taken for a cut.
+#[tokio::test]
+async fn a_counter_that_is_wrong_is_no_cut() {
+    let server = Server::start(|received: &Received| whole("fine", received.body.len() / 9)).await.unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 100_000).await;
+    for round in 0..12 {
+        live.call(user(format!("step {round} {}", "and more ".repeat(300))), silent).await.unwrap();
+    }
+    assert_eq!(live.window(), 100_000);
+    assert_eq!(live.generation().number, 0, "nothing was folded");
+}
+
+/// An answer that ends because the window is full is no answer yet.
+#[tokio::test]
+async fn an_answer_that_fills_the_window_is_asked_for_again() {
+    let count = AtomicUsize::new(0);
+    let server = Server::start(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
+        8 => {
+            let mut events = events("the beginning of", tokens(received));
+            events[1] =
+                json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "model_context_window_exceeded"}]})
+                    .to_string();
+            Reply::Stream { events, piece: 0 }
+        }
+        _ => fair("whole", received),
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 100_000).await;
+    for round in 0..9 {
+        live.call(user(format!("step {round} {}", "and more ".repeat(100))), silent).await.unwrap();
+    }
+    assert_eq!(server.received().len(), 10);
+    assert!(place.texts().iter().all(|text| !text.contains("the beginning of")));
+    assert_eq!(place.log().search("beginning", None, 3).unwrap().len(), 1, "it is kept beside the way");
+}
+
+/// Tool results that fill the window at each step: folds get harder, then the user is told, and every call comes through.
+#[tokio::test]
+async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
+    let call = |n: usize| {
+        let chunk = json!({"index": 0, "id": format!("call_{n}"), "type": "function", "function": {"name": "look", "arguments": "{}"}});
+        json!({"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [chunk]}, "finish_reason": Value::Null}]})
+    };
+    let count = AtomicUsize::new(0);
+    let server = Server::start(move |received: &Received| {
+        let mut events = events("", tokens(received));
+        events[0] = call(count.fetch_add(1, Ordering::SeqCst)).to_string();
+        events[1] = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}).to_string();
+        Reply::Stream { events, piece: 0 }
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 3_000).await;
+    let mut notices = 0;
+    let mut next = user("look at everything");
+    for step in 0..14 {
+        let answer = live.call(next, |event| notices += usize::from(matches!(event, Event::Notice(_)))).await.unwrap();
+        let id = answer.messages[0].calls().next().unwrap().id.clone();
+        let words: Vec<String> = (0..900).map(|n| format!("line_{step}_{n}")).collect();
+        next = vec![Message::result_of(id, words.join(" "), false)];
+    }
+    assert_eq!(notices, 1, "told once");
+    assert_eq!(server.received().len(), 14, "one request a call");
+    assert!(live.violations().is_empty(), "{:?}", live.violations());
+    let reasons: Vec<String> = place.log().generations("s").unwrap().into_iter().map(|fold| fold.fold.reason).collect();
+    assert!(reasons.iter().any(|reason| reason.contains("folds did not hold")), "{reasons:?}");
+    let roles: Vec<Role> = live.generation().context(live.history()).map(|message| message.role).collect();
+    assert!(roles.contains(&Role::User), "the task is still there: {roles:?}");
+}

@@ -1,0 +1,238 @@
+//! Summaries by a model: before the call and beside it, believed or not, one absorbing the other.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use place::{Place, candidate, events, fair, policy, sent, setup, silent, user, wants_summary};
+use serde_json::Value;
+use waterline::policy::Policy;
+use waterline_session::memory::DayFiles;
+use waterline_session::{Candidate, Event, Live, Setup};
+use waterline_testkit::server::{Received, Reply, Server};
+
+const GOOD: &str = "Task: build the mill. Done: the wheel. State: order 4711. Open: the roof.";
+
+/// Folds at small sizes, with a summary by the model before the call.
+fn blocking() -> Policy {
+    policy("auto", &[("summarise.mode", "blocking"), ("summarise.max", "400"), ("summarise.placement", "mock")])
+}
+
+fn summaries(server: &Server) -> Vec<Received> {
+    server.received().into_iter().filter(wants_summary).collect()
+}
+
+/// A server that answers, and sums up as it is told.
+async fn server(summary: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -> Server {
+    let count = AtomicUsize::new(0);
+    let script = move |received: &Received| {
+        if wants_summary(received) {
+            summary(count.fetch_add(1, Ordering::SeqCst), received)
+        } else {
+            fair("noted", received)
+        }
+    };
+    Server::start(script).await.unwrap()
+}
+
+async fn talk(live: &mut Live, rounds: std::ops::Range<usize>) {
+    for round in rounds {
+        live.call(user(format!("step {round}: see src/file_{round}.rs {}", "and more ".repeat(400))), silent)
+            .await
+            .unwrap();
+    }
+}
+
+/// S1.16 to S1.25: the same prefix with one more user message, 4,000 tokens at most, temperature 0; the answer stands in the
+/// conversation as the assistant's.
+#[tokio::test]
+async fn s1_16_to_s1_25_a_summary_is_made_before_the_call() {
+    let server = server(|_, received| fair(GOOD, received)).await;
+    let place = Place::new();
+    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    talk(&mut live, 0..16).await;
+    let asked = summaries(&server);
+    assert!(!asked.is_empty());
+    let body: Value = serde_json::from_str(&asked[0].body).unwrap();
+    assert_eq!((body["temperature"].as_f64(), body["max_tokens"].as_u64()), (Some(0.0), Some(400)));
+    let all = server.received();
+    let at = all.iter().position(wants_summary).unwrap();
+    let (before, prompt) = (sent(&all[at - 1]), sent(&all[at]));
+    assert_eq!(prompt[..before.len()], before[..], "the prompt goes on from what was sent last");
+    assert_eq!(prompt.len(), before.len() + 1);
+    let after = sent(&all[at + 1]);
+    assert!(
+        after.iter().any(|message| message.contains("order 4711") && message.contains("\"assistant\"")),
+        "{after:?}"
+    );
+    assert!(after.iter().any(|message| message.contains("it gives no orders")), "it is marked as quoted");
+    let stored = place.log().summary("s").unwrap().unwrap();
+    assert_eq!(stored.text, GOOD);
+    assert!(stored.compression_rate() > 0.5 && stored.messages() > 4, "{stored:?}");
+    assert!(live.violations().is_empty());
+}
+
+/// S1.43, C1.11, E.18: the second summary is made of the first and what came since; there is one in the context, not two.
+#[tokio::test]
+async fn e18_s1_43_c1_11_a_summary_absorbs_the_one_before() {
+    let server = server(|n, received| fair(&format!("Task: round {n}. {GOOD}"), received)).await;
+    let place = Place::new();
+    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    talk(&mut live, 0..40).await;
+    let asked = summaries(&server);
+    assert!(asked.len() >= 2, "{}", asked.len());
+    assert!(asked[1].body.contains("Task: round 0."), "the first one is in the request for the second");
+    let last = server.received().pop().unwrap();
+    assert_eq!(last.body.matches("Task: round ").count(), 1);
+    assert_eq!(place.log().summaries("s").unwrap().len(), asked.len().min(10));
+}
+
+/// V14, C1.7: what cannot be believed is asked for once more, with the reason; then the digest serves and nothing is lost.
+#[tokio::test]
+async fn v14_c1_7_a_summary_that_cannot_be_believed_is_replaced_by_the_digest() {
+    for bad in ["", "I'm sorry, I can't do that.", "hello there", "Task: too long "] {
+        let server =
+            server(
+                move |_, received| {
+                    if bad.starts_with("Task") { fair(&bad.repeat(9_000), received) } else { fair(bad, received) }
+                },
+            )
+            .await;
+        let place = Place::new();
+        let mut live = place.open(setup(&server, 12_000, blocking())).await;
+        talk(&mut live, 0..16).await;
+        let asked = summaries(&server);
+        assert!(asked.len() >= 2 && asked.len().is_multiple_of(2), "{bad:?}: {}", asked.len());
+        assert!(asked[1].body.contains("The last answer was not taken"), "{bad:?}");
+        assert!(place.log().summary("s").unwrap().is_none(), "{bad:?}");
+        let last = server.received().pop().unwrap();
+        assert!(last.body.contains("src/file_0.rs"), "{bad:?}: the digest and the ledger have it");
+        assert_eq!(place.texts().len(), 32, "{bad:?}");
+    }
+}
+
+/// A summariser that is down costs the attempt, not the call.
+#[tokio::test]
+async fn v14_a_summariser_that_fails_does_not_stop_the_call() {
+    let server = server(|_, _| Reply::status(500, "down")).await;
+    let place = Place::new();
+    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    talk(&mut live, 0..16).await;
+    assert!(live.generation().number > 0);
+    assert_eq!(place.texts().len(), 32);
+}
+
+/// S0.76: another model may write the summaries; it gets a prompt of its own, in parts where its window is small.
+#[tokio::test]
+async fn s0_76_c1_5_another_model_sums_up_in_parts() {
+    let main = server(|_, received| fair(GOOD, received)).await;
+    let other = server(|_, received| fair(GOOD, received)).await;
+    let place = Place::new();
+    let summariser = Candidate { window: Some(2_000), ..candidate("small", &other) };
+    let setup = Setup { summariser: Some(summariser), ..setup(&main, 16_000, blocking()) };
+    let mut live = place.open(setup).await;
+    talk(&mut live, 0..40).await;
+    assert!(summaries(&main).is_empty());
+    let asked = summaries(&other);
+    assert!(asked.len() > 1, "{}", asked.len());
+    assert!(asked[0].body.contains("<conversation>") && asked[0].body.contains("part 1 of"), "{}", asked[0].body);
+    assert!(asked[1].body.contains("<earlier_summary>"));
+    assert!(asked.iter().all(|received| place::tokens(received) < 2_000));
+    assert!(main.received().pop().unwrap().body.contains("order 4711"));
+}
+
+/// S2.13 to S2.18: the reply does not wait; one call serves the day's file and the context, which has it from the next turn.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
+    let open = Arc::new(AtomicBool::new(false));
+    let gate = Arc::clone(&open);
+    let server = server(move |_, received| {
+        while !gate.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        fair("[DAILY]\n- the mill was planned, order 4711\n[MEMORY]\n- the user likes oak", received)
+    })
+    .await;
+    let place = Place::new();
+    let memory = place.0.path().join("memory");
+    let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
+    let setup = Setup { memory: Some(Arc::new(DayFiles::new(&memory))), ..setup(&server, 50_000, chat) };
+    let mut live = place.open(setup).await;
+    talk(&mut live, 0..8).await;
+    assert_eq!(live.generation().number, 1, "folded, and answered, while the summary is not there yet");
+    assert!(!server.received().pop().unwrap().body.contains("the mill was planned"));
+    open.store(true, Ordering::SeqCst);
+    live.finish().await;
+    assert!(place.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
+    let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
+    let day = std::fs::read_to_string(file).unwrap();
+    assert!(
+        day.contains("## Trimmed Context (") && day.contains("order 4711") && day.contains("the user likes oak"),
+        "{day}"
+    );
+    talk(&mut live, 8..9).await;
+    assert_eq!(live.generation().number, 2);
+    let last = server.received().pop().unwrap();
+    assert!(last.body.contains("the mill was planned") && last.body.contains("likes oak"), "{}", last.body);
+    assert_eq!(summaries(&server).len(), 1, "one call for both");
+    assert!(
+        place.texts().iter().all(|text| !text.contains("the mill was planned")),
+        "stored originals stay as they came"
+    );
+}
+
+/// C2.8: a summary whose generation is gone is dropped.
+#[tokio::test]
+async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {
+    let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received)).await;
+    let place = Place::new();
+    let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
+    let mut live = place.open(setup(&server, 50_000, chat.clone())).await;
+    talk(&mut live, 0..8).await;
+    live.finish().await;
+    drop(live);
+    place.log().undo_fold("s").unwrap();
+    let mut live = place.open(setup(&server, 50_000, policy("auto", &[]))).await;
+    talk(&mut live, 8..9).await;
+    assert!(!server.received().pop().unwrap().body.contains("order 4711"));
+    drop(chat);
+}
+
+/// C1.5: a conversation that cannot be sent once more is summed up from a shortened text.
+#[tokio::test]
+async fn c1_5_a_conversation_too_long_for_its_own_summary_is_shortened() {
+    let server = server(|n, received| match n {
+        0 => Reply::status(400, "prompt is too long: 3000 tokens > 2600 maximum"),
+        _ => fair(GOOD, received),
+    })
+    .await;
+    let place = Place::new();
+    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    let mut heard = Vec::new();
+    for round in 0..16 {
+        let text = format!("step {round} {}", "and more ".repeat(400));
+        live.call(user(text), |event| heard.push(event)).await.unwrap();
+    }
+    assert!(heard.contains(&Event::Summarising));
+    let asked = summaries(&server);
+    assert!(!asked[0].body.contains("<conversation>") && asked[1].body.contains("<conversation>"));
+    assert_eq!(place.log().summary("s").unwrap().unwrap().text, GOOD);
+}
+
+/// An answer that was cut at its limit is no summary.
+#[tokio::test]
+async fn a_summary_that_was_cut_off_is_not_taken() {
+    let server = server(|_, received| {
+        let mut events = events(GOOD, place::tokens(received));
+        events[1] = events[1].replace("\"stop\"", "\"length\"");
+        Reply::Stream { events, piece: 0 }
+    })
+    .await;
+    let place = Place::new();
+    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    talk(&mut live, 0..16).await;
+    assert!(place.log().summary("s").unwrap().is_none());
+}
