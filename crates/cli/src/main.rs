@@ -1,9 +1,12 @@
 //! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one file a command.
 
 mod command;
+mod config;
 mod db;
 mod files;
 mod input;
+mod logging;
+mod models;
 mod sessions;
 mod settings;
 mod show;
@@ -24,6 +27,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Say something to a model and print its answer
+    Run(Box<command::run::Arguments>),
     /// Show what would be sent for a conversation's next call, and why
     Plan(command::plan::Arguments),
     /// List, show and check policies
@@ -43,6 +48,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
+        Command::Run(arguments) => command::run::run(arguments),
         Command::Plan(arguments) => command::plan::run(arguments),
         Command::Policy(arguments) => command::policy::run(arguments),
         Command::Convert(arguments) => command::convert::run(arguments),

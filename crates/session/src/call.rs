@@ -66,6 +66,7 @@ impl Live {
 
     async fn ask(&mut self, context: &Rendered, emit: &mut impl FnMut(Event)) -> Result<Answer, CallError> {
         self.heard.clear();
+        trace::sending(self);
         let span = trace::call(self);
         let Self { setup, session, heard, at, .. } = self;
         let candidate = setup.candidate(*at);

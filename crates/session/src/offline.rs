@@ -23,6 +23,15 @@ const ABOUT: &str = "I am the offline model: no language model is connected, so 
 out a few plain requests (list files, read FILE, remember …). Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a \
 local server, or name a model with --model and --base-url.";
 
+/// The same for somebody who has read it.
+const BRIEF: &str = "(I am the offline model: I can only quote.)";
+
+/// Words that are in most questions.
+const COMMON: [&str; 24] = [
+    "the", "and", "are", "was", "for", "you", "how", "who", "why", "can", "did", "has", "not", "what", "when", "where",
+    "which", "with", "that", "this", "have", "does", "about", "there",
+];
+
 /// A request that is plain enough.
 #[derive(Debug, PartialEq, Eq)]
 enum Plain<'a> {
@@ -95,7 +104,9 @@ async fn quote(live: &Live, question: &str) -> String {
     for hit in found.await.unwrap_or_default().into_iter().flatten().filter(|hit| hit.entry.position < own) {
         let message = hit.entry.message(|text, wire, role| waterline_provider::wire::kept(&text, wire, role));
         // What this model said before is only what it quoted.
-        if message.role == Role::Assistant && message.text().contains(ABOUT) || !message.has_text() {
+        let is_own =
+            message.role == Role::Assistant && [ABOUT, BRIEF].iter().any(|about| message.text().contains(about));
+        if is_own || !message.has_text() {
             continue;
         }
         let line =
@@ -107,10 +118,12 @@ async fn quote(live: &Live, question: &str) -> String {
     let said = said.into_iter().map(|(_, (_, line))| line);
     let mut quotes: Vec<String> = said.take(QUOTES).collect();
     quotes.extend(remembered(live, question).await.into_iter().map(|line| format!("- memory, {line}")));
+    let is_known = live.generation.context(&live.history).any(|message| message.text().contains(ABOUT));
+    let about = if is_known { BRIEF } else { ABOUT };
     if quotes.is_empty() {
-        return format!("Nothing in this session or the memory is about that.\n\n{ABOUT}");
+        return format!("Nothing in this session or the memory is about that.\n\n{about}");
     }
-    format!("What was said about that:\n{}\n\n{ABOUT}", quotes.join("\n"))
+    format!("What was said about that:\n{}\n\n{about}", quotes.join("\n"))
 }
 
 async fn remembered(live: &Live, question: &str) -> Vec<String> {
@@ -120,10 +133,11 @@ async fn remembered(live: &Live, question: &str) -> Vec<String> {
     found.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// The words of a question that say something: short ones say little.
+/// The words of a question that say something.
 fn words(question: &str) -> Vec<String> {
     let words = question.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-    words.filter(|word| word.chars().count() > 3 || !word.is_ascii()).collect()
+    let says = |word: &String| word.len() > 2 && !COMMON.contains(&word.as_str());
+    words.filter(says).collect()
 }
 
 /// A request that is plain enough to be carried out.

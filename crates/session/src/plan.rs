@@ -1,6 +1,6 @@
 //! What to send next, with the summary that it takes.
 
-use waterline::plan::{Action, Forced, Input, Keep, Plan, Room, Rung, extend, plan};
+use waterline::plan::{Action, Budget, Forced, Input, Keep, Plan, Room, Rung, extend, plan};
 use waterline::summary::Summary;
 use waterline_log::{Fold, Sent};
 
@@ -10,6 +10,9 @@ use crate::keep;
 use crate::live::Live;
 use crate::summarise::is_blocking;
 use crate::trace;
+
+/// A counter that learns is still a little off, and the provider's window is not: so much of it stays free, in percent.
+const MARGIN: usize = 3;
 
 /// What one plan is made with beside the session itself.
 #[derive(Debug, Default)]
@@ -78,7 +81,9 @@ impl Live {
 
     fn input<'a>(&'a self, wish: &'a Wish, pins: &'a [usize], lines: &'a [String]) -> Input<'a> {
         let forced = wish.forced.as_ref().map(|(rung, reason)| Forced { rung: *rung, reason });
-        let usual = Input::new(&self.history, &self.generation, self.policy(), self.budget, self.model);
+        let window = self.budget.window - self.budget.window * MARGIN / 100;
+        let budget = Budget { window, ..self.budget };
+        let usual = Input::new(&self.history, &self.generation, self.policy(), budget, self.model);
         Input { summaries: &wish.summaries, keep: Keep { pins, lines }, forced, ..usual }
     }
 

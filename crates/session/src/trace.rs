@@ -81,6 +81,17 @@ pub(crate) fn overflow(live: &Live, refused: usize) {
     );
 }
 
+/// A context on its way.
+pub(crate) fn sending(live: &Live) {
+    tracing::info!(
+        target: "waterline::context",
+        session = %live.session.id,
+        sent = live.generation.context(&live.history).count(),
+        total = live.prompt_tokens(),
+        "context sent"
+    );
+}
+
 /// The span of one request to a model.
 pub(crate) fn call(live: &Live) -> Span {
     let candidate = live.model();
@@ -146,7 +157,6 @@ pub(crate) fn took(live: &Live, usage: &Recorded) {
         tools = live.budget.tools,
         summary,
         recent = messages,
-        sent = live.generation.context(&live.history).count(),
         prompt = usage.input + usage.cache_read + usage.cache_write,
         cached = usage.cache_read,
         written = usage.cache_write,

@@ -2,9 +2,11 @@
 //! model server that does what it is told, faults included.
 //! A dev-dependency only.
 
+pub mod dice;
 pub mod generate;
 pub mod notation;
 pub mod server;
+pub mod spoken;
 pub mod write;
 
 pub use generate::{Event, conversation};

@@ -5,5 +5,6 @@ pub mod convert;
 pub mod plan;
 pub mod policy;
 pub mod replay;
+pub mod run;
 pub mod sessions;
 pub mod tokens;

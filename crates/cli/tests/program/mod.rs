@@ -1,4 +1,5 @@
 //! The program as a user starts it, for every file of tests.
+#![allow(dead_code, reason = "each file of tests uses a part of it")]
 
 use std::path::PathBuf;
 

@@ -71,10 +71,7 @@ impl Endpoint {
     /// # Errors
     /// When the system's certificates cannot be read.
     pub fn new(wire: Wire, base: Option<&str>, key: Option<Key>, timeouts: Timeouts) -> Result<Self, CallError> {
-        static PROVIDER: Once = Once::new();
-        // Who else uses TLS in this process may have chosen already.
-        PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-        let client = reqwest::Client::builder().connect_timeout(timeouts.connect).build();
+        let client = client().connect_timeout(timeouts.connect).build();
         let client = client.map_err(|error| CallError::Connect { url: String::new(), text: chain(&error) })?;
         let base = base.unwrap_or_else(|| wire::default_base(wire)).trim_end_matches('/').to_owned();
         Ok(Self { wire, base, key, timeouts, client })
@@ -149,6 +146,14 @@ impl Endpoint {
         let headers = response.headers().iter().map(header).collect();
         Err(CallError::Refused(Refused { status, headers, body: body(response).await }))
     }
+}
+
+/// A client to be.
+pub(crate) fn client() -> reqwest::ClientBuilder {
+    static PROVIDER: Once = Once::new();
+    // Who else uses TLS in this process may have chosen already.
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    reqwest::Client::builder()
 }
 
 /// What a response says, up to a limit.

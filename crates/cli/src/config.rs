@@ -1,0 +1,120 @@
+//! Settings from files: the user's, then the project's, each key by itself. The environment and flags come after them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use waterline::message::Wire;
+
+/// The project's file, in the folder where the program runs.
+const PROJECT: &str = "waterline.toml";
+
+/// What may be set in a file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The model that is asked.
+    pub model: Option<String>,
+    /// Where it answers.
+    pub base_url: Option<String>,
+    /// Models that are asked when it fails, in this order.
+    pub fallback: Option<Vec<String>>,
+    /// The model that writes summaries.
+    pub summariser: Option<String>,
+    /// The policy.
+    pub policy: Option<String>,
+    /// The folder of the day's memory files.
+    pub memory: Option<PathBuf>,
+    /// What is particular about models.
+    #[serde(default)]
+    pub models: BTreeMap<String, ModelConfig>,
+}
+
+/// What is particular about one model.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// Where it answers.
+    pub base_url: Option<String>,
+    /// The wire it speaks.
+    #[serde(default, deserialize_with = "wire")]
+    pub wire: Option<Wire>,
+    /// The variable that holds its key.
+    pub key_env: Option<String>,
+    /// The file that holds its key.
+    pub key_file: Option<PathBuf>,
+    /// Tokens a prompt may take.
+    pub window: Option<usize>,
+    /// What a million fresh prompt tokens cost.
+    pub price: Option<f64>,
+    /// Its policy.
+    pub policy: Option<String>,
+    /// Keys of the policy that are set otherwise for it: `"fold.high" = 90000`.
+    #[serde(default)]
+    pub set: BTreeMap<String, toml::Value>,
+}
+
+fn wire<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+impl Config {
+    /// What the files say.
+    pub fn load() -> Result<Self> {
+        let mut config = Self::default();
+        for path in files() {
+            let text = match std::fs::read_to_string(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                text => text.with_context(|| format!("cannot read {}", path.display()))?,
+            };
+            let newer: Self = toml::from_str(&text).with_context(|| format!("{} cannot be used", path.display()))?;
+            config = config.under(newer);
+        }
+        Ok(config)
+    }
+
+    /// These settings, as far as the newer ones do not say otherwise.
+    fn under(self, newer: Self) -> Self {
+        let mut models = self.models;
+        models.extend(newer.models);
+        Self {
+            model: newer.model.or(self.model),
+            base_url: newer.base_url.or(self.base_url),
+            fallback: newer.fallback.or(self.fallback),
+            summariser: newer.summariser.or(self.summariser),
+            policy: newer.policy.or(self.policy),
+            memory: newer.memory.or(self.memory),
+            models,
+        }
+    }
+}
+
+fn files() -> Vec<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = from("XDG_CONFIG_HOME").or_else(|| from("HOME").map(|home| home.join(".config")));
+    let user = folder.map(|folder| folder.join("waterline").join("config.toml"));
+    user.into_iter().chain([PathBuf::from(PROJECT)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_project_wins_key_by_key() {
+        let user: Config = toml::from_str("model = \"a\"\npolicy = \"chat\"\n[models.a]\nwindow = 1000").unwrap();
+        let project: Config = toml::from_str("model = \"b\"\n[models.b]\nwire = \"anthropic\"").unwrap();
+        let both = user.under(project);
+        assert_eq!((both.model.as_deref(), both.policy.as_deref()), (Some("b"), Some("chat")));
+        assert_eq!((both.models["a"].window, both.models["b"].wire), (Some(1_000), Some(Wire::Anthropic)));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_by_its_name() {
+        let error = toml::from_str::<Config>("modle = \"a\"").unwrap_err().to_string();
+        assert!(error.contains("modle"), "{error}");
+        assert!(toml::from_str::<Config>("[models.a]\nwire = \"telegraph\"").is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! Which model is asked: the one that is named, else the one whose key is there, else one on this machine, else the built-in
+//! one. Keys come from the environment or from files; they are handed on and never shown.
+
+use anyhow::{Context, Result, anyhow, bail};
+use waterline::message::Wire;
+use waterline_provider::http::{Endpoint, Key, Timeouts};
+use waterline_provider::local;
+use waterline_session::{Candidate, OFFLINE};
+
+use crate::config::{Config, ModelConfig};
+use crate::settings;
+
+/// The variables that tell which provider somebody uses, and the model that is asked there if none is named.
+const PROVIDERS: [(&str, Wire, &str); 3] = [
+    ("ANTHROPIC_API_KEY", Wire::Anthropic, "claude-sonnet-5"),
+    ("OPENAI_API_KEY", Wire::OpenaiChat, "gpt-5.6"),
+    ("GEMINI_API_KEY", Wire::Gemini, "gemini-2.5-pro"),
+];
+
+/// The key for an address of one's own.
+const OWN_KEY: &str = "WATERLINE_API_KEY";
+
+/// Which model, as flags say it.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ModelArguments {
+    /// The model; `offline` for the built-in one (default: from the config, else the first of ANTHROPIC_API_KEY,
+    /// OPENAI_API_KEY, GEMINI_API_KEY that is set, else a server on this machine, else offline)
+    #[arg(long, env = "WATERLINE_MODEL")]
+    pub model: Option<String>,
+    /// The address of its server, such as http://127.0.0.1:8080; the key for it is taken from $WATERLINE_API_KEY or --key-file
+    #[arg(long, value_name = "URL", env = "WATERLINE_BASE_URL")]
+    pub base_url: Option<String>,
+    /// The wire it speaks: openai-chat, openai-responses, anthropic, gemini (default: told from the model's name)
+    #[arg(long)]
+    pub wire: Option<Wire>,
+    /// A file that holds its key
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<std::path::PathBuf>,
+    /// Tokens a prompt may take, such as 4000 or 128k
+    #[arg(long, value_parser = settings::size)]
+    pub window: Option<usize>,
+}
+
+impl ModelArguments {
+    /// The model that is asked.
+    pub async fn candidate(&self, config: &Config) -> Result<Candidate> {
+        let name = self.model.clone().or_else(|| config.model.clone());
+        let base = self.base_url.clone().or_else(|| config.base_url.clone().filter(|_| self.model.is_none()));
+        let mut found = match (name, base) {
+            (Some(name), base) => self.named(&name, base, config)?,
+            (None, Some(base)) => {
+                let servers = [("the server", base.trim_end_matches('/').trim_end_matches("/v1"))];
+                let found = local::find(&servers).await;
+                let found =
+                    found.ok_or_else(|| anyhow!("{base} does not say which models it has; name one with --model"))?;
+                self.named(&found.model, Some(base), config)?
+            }
+            (None, None) => self.without_setup(config).await?,
+        };
+        found.window = self.window.or(found.window);
+        Ok(found)
+    }
+
+    /// A model that is named, with what the config says about it.
+    fn named(&self, name: &str, base: Option<String>, config: &Config) -> Result<Candidate> {
+        let own = config.models.get(name).cloned().unwrap_or_default();
+        let own = ModelConfig {
+            base_url: base.or(own.base_url),
+            wire: self.wire.or(own.wire),
+            key_file: self.key_file.clone().or(own.key_file),
+            ..own
+        };
+        candidate(name, &own)
+    }
+
+    /// What is there without any set-up.
+    async fn without_setup(&self, config: &Config) -> Result<Candidate> {
+        for (variable, _, model) in PROVIDERS {
+            if variable_of(variable).is_some() {
+                return self.named(model, None, config);
+            }
+        }
+        let Some(found) = local::find(&local::USUAL).await else { return Ok(Candidate::offline()) };
+        let mut candidate = self.named(&found.model, Some(found.base), config)?;
+        // A quarter is kept for the answer.
+        candidate.window = candidate.window.or(Some(found.window * 3 / 4));
+        Ok(candidate)
+    }
+}
+
+/// The other models of a config: those that are asked when the first fails, and the one that writes summaries.
+pub fn others(config: &Config) -> Result<(Vec<Candidate>, Option<Candidate>)> {
+    let of = |name: &String| candidate(name, &config.models.get(name).cloned().unwrap_or_default());
+    let fallback = config.fallback.iter().flatten().map(of).collect::<Result<_>>()?;
+    Ok((fallback, config.summariser.as_ref().map(of).transpose()?))
+}
+
+fn candidate(name: &str, own: &ModelConfig) -> Result<Candidate> {
+    if name == OFFLINE {
+        return Ok(Candidate::offline());
+    }
+    let wire = own.wire.unwrap_or_else(|| wire_of(name));
+    let key = key(name, wire, own)?;
+    let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
+    let sets: Vec<(String, String)> = own.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+    let policy = match (&own.policy, sets.is_empty()) {
+        (None, true) => None,
+        (policy, _) => Some(settings::policy(policy.as_deref().unwrap_or("auto"), &sets)?),
+    };
+    Ok(Candidate { window: own.window, price: own.price, policy, ..Candidate::new(name, endpoint) })
+}
+
+/// The wire that models of such a name are reached by.
+fn wire_of(name: &str) -> Wire {
+    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    match () {
+        () if name.starts_with("claude") => Wire::Anthropic,
+        () if name.starts_with("gemini") => Wire::Gemini,
+        () => Wire::OpenaiChat,
+    }
+}
+
+/// The key of a model. A provider's key is not sent to another address unless somebody says so.
+fn key(name: &str, wire: Wire, own: &ModelConfig) -> Result<Option<Key>> {
+    if let Some(path) = &own.key_file {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read the key file {}", path.display()))?;
+        return Ok(Some(Key::new(text)));
+    }
+    if let Some(variable) = &own.key_env {
+        let key = variable_of(variable)
+            .ok_or_else(|| anyhow!("the key of {name} should be in ${variable}, which is not set"))?;
+        return Ok(Some(Key::new(key)));
+    }
+    if own.base_url.is_some() {
+        return Ok(variable_of(OWN_KEY).map(Key::new));
+    }
+    let usual = PROVIDERS
+        .iter()
+        .find(|(_, known, _)| *known == wire || *known == Wire::OpenaiChat && wire == Wire::OpenaiResponses);
+    let Some((variable, ..)) = usual else { return Ok(None) };
+    match variable_of(variable) {
+        Some(key) => Ok(Some(Key::new(key))),
+        None => bail!("{name} needs a key in ${variable}; for a server of your own, give its address with --base-url"),
+    }
+}
+
+fn variable_of(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}

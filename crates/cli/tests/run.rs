@@ -1,0 +1,177 @@
+//! `waterline run` against a model server, as a user starts it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod program;
+
+use program::Ended;
+use serde_json::Value;
+use waterline::message::Wire;
+use waterline_testkit::server::{Received, Reply, Server};
+use waterline_testkit::spoken::Spoken;
+
+/// A server, the runtime it lives in, and a folder that is home to the program.
+struct World {
+    server: Server,
+    _runtime: tokio::runtime::Runtime,
+    home: tempfile::TempDir,
+}
+
+impl World {
+    fn new(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let server = runtime.block_on(Server::start(script)).unwrap();
+        Self { server, _runtime: runtime, home: tempfile::tempdir().unwrap() }
+    }
+
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Ended {
+        let mut command = program::waterline();
+        command.current_dir(self.home.path()).env_clear().env("HOME", self.home.path()).env("PATH", "/usr/bin:/bin");
+        command.args(["run", "--db", "log.db"]).args(arguments).envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ended { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+fn says(text: &'static str) -> impl Fn(&Received) -> Reply + Send + Sync {
+    move |received| {
+        let wire = match received.path.as_str() {
+            "/v1/messages" => Wire::Anthropic,
+            "/v1/responses" => Wire::OpenaiResponses,
+            path if path.contains("generateContent") || path.contains("GenerateContent") => Wire::Gemini,
+            _ => Wire::OpenaiChat,
+        };
+        Reply::Stream { events: Spoken::text(text, 20).events(wire), piece: 0 }
+    }
+}
+
+#[test]
+fn an_answer_is_printed_and_the_session_goes_on_in_the_next_process() {
+    let world = World::new(says("hello there"));
+    let base = ["--session", "s", "--model", "m", "--base-url", &world.server.url];
+    let first = world.run(&[&["say hello"], &base[..]].concat(), &[]);
+    assert_eq!((first.code, first.out.as_str()), (0, "hello there\n"), "{}", first.err);
+    assert!(first.err.contains("session s, model m"), "{}", first.err);
+    let second = world.run(&[&["and again"], &base[..]].concat(), &[]);
+    assert_eq!((second.out.as_str(), second.err.as_str()), ("hello there\n", ""));
+    let body: Value = serde_json::from_str(&world.server.received()[1].body).unwrap();
+    let said: Vec<&str> = body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
+    assert_eq!(said, ["say hello", "hello there", "and again"]);
+}
+
+#[test]
+fn every_wire_can_be_named() {
+    let world = World::new(says("hello"));
+    for wire in Wire::ALL {
+        let ended = world.run(&["hi", "--model", "m", "--wire", wire.name(), "--base-url", &world.server.url], &[]);
+        assert_eq!((ended.code, ended.out.as_str()), (0, "hello\n"), "{wire}: {}", ended.err);
+    }
+}
+
+/// Keys come from the environment or a file, and are neither printed nor stored nor sent where they do not belong.
+#[test]
+fn keys_are_sent_where_they_belong_and_shown_nowhere() {
+    let world = World::new(|received| match received.header("authorization") {
+        Some("Bearer sk-own-secret") => says("welcome")(received),
+        _ => Reply::status(401, r#"{"error":{"message":"no such key"}}"#),
+    });
+    std::fs::write(world.home.path().join("key"), "sk-own-secret\n").unwrap();
+    let base = ["hi", "--model", "m", "--base-url", &world.server.url, "--log-format", "json", "--log", "trace"];
+    let by_file = world.run(&[&base[..], &["--key-file", "key"]].concat(), &[]);
+    assert_eq!((by_file.code, by_file.out.as_str()), (0, "welcome\n"), "{}", by_file.err);
+    let by_variable = world.run(&base, &[("WATERLINE_API_KEY", "sk-own-secret")]);
+    assert_eq!(by_variable.code, 0);
+    let other = world.run(&base, &[("OPENAI_API_KEY", "sk-openai-secret")]);
+    assert_eq!(other.code, 2);
+    assert!(other.err.contains("no such key"), "{}", other.err);
+    for received in world.server.received() {
+        assert!(!format!("{received:?}").contains("sk-openai-secret"), "a provider's key went elsewhere");
+    }
+    let stored = std::fs::read(world.home.path().join("log.db")).unwrap();
+    let stored = String::from_utf8_lossy(&stored);
+    for shown in [&by_file.err, &by_variable.err, &other.err, &stored.into_owned()] {
+        assert!(!shown.contains("secret"), "a key was shown or stored");
+    }
+}
+
+#[test]
+fn without_any_set_up_the_offline_model_answers() {
+    let world = World::new(says("nobody asks"));
+    let told = world.run(&["The door code is 4711", "--session", "s", "--model", "offline"], &[]);
+    assert!(told.out.contains("no language model is connected"), "{}", told.out);
+    let asked = world.run(&["what is the door code?", "--session", "s", "--model", "offline"], &[]);
+    assert!(asked.out.contains("message 1, user: The door code is 4711"), "{}", asked.out);
+    assert!(world.server.received().is_empty());
+}
+
+#[test]
+fn a_config_names_models_and_what_takes_over() {
+    let world = World::new(|received: &Received| {
+        let body: Value = serde_json::from_str(&received.body).unwrap();
+        match body["model"].as_str() {
+            Some("second") => says("from the second")(received),
+            _ => Reply::status(401, "no"),
+        }
+    });
+    let url = &world.server.url;
+    let config = format!(
+        "model = \"first\"\nfallback = [\"second\"]\npolicy = \"chat\"\n[models.first]\nbase_url = \"{url}\"\n\
+         [models.second]\nbase_url = \"{url}\"\nwindow = 9000\nset = {{ \"fold.high\" = 5000 }}\n"
+    );
+    std::fs::write(world.home.path().join("waterline.toml"), config).unwrap();
+    let ended = world.run(&["hi", "--json"], &[]);
+    let last: Value = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (last["text"].as_str(), last["model"].as_str()),
+        (Some("from the second"), Some("second")),
+        "{}",
+        ended.err
+    );
+    assert_eq!(last["window"], 9_000);
+    assert!(ended.out.contains(r#"{"event":"model","model":"second"}"#), "{}", ended.out);
+    std::fs::write(world.home.path().join("waterline.toml"), "modle = 1").unwrap();
+    let wrong = world.run(&["hi"], &[]);
+    assert!(wrong.code == 2 && wrong.err.contains("waterline.toml") && wrong.err.contains("modle"), "{}", wrong.err);
+}
+
+/// S3.40 to S3.47: the lines of Agent Service, at a real fold.
+#[test]
+fn s3_40_to_s3_47_a_fold_is_told_in_the_lines_of_the_seed() {
+    let world = World::new(says("noted"));
+    let long = "and so on ".repeat(120);
+    let base =
+        ["--session", "s", "--model", "m", "--window", "3000", "--policy", "budget", "--base-url", &world.server.url];
+    let mut told = String::new();
+    for round in 0..12 {
+        let text = format!("{round} {long}");
+        let ended = world.run(&[&[text.as_str(), "--log-format", "agent"], &base[..]].concat(), &[]);
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        told.push_str(&ended.err);
+    }
+    for line in [
+        "[Agent] 上下文优化触发:",
+        "目标使用率: 60.0%",
+        "[上下文] 构建完成: System=",
+        "削减率: ",
+        "发送给 LLM 的消息: ",
+    ] {
+        assert!(told.contains(line), "{line} is missing in {told}");
+    }
+}
+
+#[test]
+fn bad_input_is_told_in_a_sentence() {
+    let world = World::new(says("?"));
+    for (arguments, words) in [
+        (&["  "][..], "nothing to say"),
+        (&["hi", "--model", "claude-opus-5"][..], "ANTHROPIC_API_KEY"),
+        (&["hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--key-file", "none"][..], "key file none"),
+        (&["hi", "--base-url", "http://127.0.0.1:9"][..], "name one with --model"),
+        (&["hi", "--model", "offline", "--policy", "nosuch"][..], "nosuch"),
+        (&["hi", "--model", "offline", "--set", "fold.high=abc"][..], "fold.high"),
+    ] {
+        let ended = world.run(arguments, &[]);
+        assert_eq!(ended.code, 2, "{arguments:?}");
+        assert!(ended.err.contains(words) && !ended.err.contains("panicked"), "{arguments:?}: {}", ended.err);
+    }
+}

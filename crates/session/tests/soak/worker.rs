@@ -1,0 +1,134 @@
+//! A process that holds the session, until it is done or killed. What it got is written down before it goes on.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use waterline::message::{Message, Role, Wire};
+use waterline::policy::Policy;
+use waterline_log::Log;
+use waterline_provider::answer::Answer;
+use waterline_provider::http::retry::Retry;
+use waterline_provider::http::{Endpoint, Timeouts};
+use waterline_session::{Candidate, Live, Setup};
+use waterline_testkit::dice::Dice;
+
+/// Where a worker finds what it is to do.
+pub(crate) const ORDERS: &str = "WATERLINE_SOAK_WORKER";
+
+pub(crate) fn orders(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal: &Path) -> String {
+    [url, model, wire.name(), &turns.to_string(), &seed.to_string(), &journal.display().to_string()].join("\n")
+}
+
+pub(crate) fn parse(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
+    waterline_provider::wire::kept(&text, wire, role)
+}
+
+pub(crate) fn run(orders: &str) {
+    let words: Vec<&str> = orders.lines().collect();
+    let wire = Wire::ALL.into_iter().find(|wire| wire.name() == words[2]).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(work(words[0], words[1], wire, words[3].parse().unwrap(), words[4].parse().unwrap(), words[5]));
+}
+
+async fn work(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal: &str) {
+    let mut journal = std::fs::OpenOptions::new().create(true).append(true).open(journal).unwrap();
+    let log = Log::open(url).unwrap();
+    let mut live = Live::open(log.clone(), "soak", setup(model, wire)).await.unwrap();
+    let mut dice = Dice::new(seed);
+    let entries = log.entries("soak").unwrap();
+    let said: Vec<Message> = entries.iter().map(|entry| entry.message(parse)).collect();
+    let mut turn = said.iter().filter(|message| message.text().contains("<turn ")).count() as u64;
+    // A process that was killed left the session anywhere: a question without an answer, calls without results.
+    let mut new = match said.iter().rposition(|message| message.role != Role::Assistant) {
+        _ if said.is_empty() => begin(&mut turn, &mut dice),
+        at => {
+            let answer = &said[at.map_or(0, |at| at + 1)..];
+            let open: Vec<Message> = answer.iter().flat_map(|message| results(message, &mut dice)).collect();
+            match (answer.is_empty(), open.is_empty()) {
+                (true, _) => Vec::new(),
+                (false, false) => open,
+                (false, true) if turn < turns => begin(&mut turn, &mut dice),
+                (false, true) => return,
+            }
+        }
+    };
+    loop {
+        let answer = live.call(new, |_| ()).await.unwrap_or_else(|error| {
+            eprintln!("a call failed: {error}");
+            std::process::exit(3)
+        });
+        assert!(live.violations().is_empty(), "{:?}", live.violations());
+        note(&mut journal, &answer);
+        let open: Vec<Message> = answer.messages.iter().flat_map(|message| results(message, &mut dice)).collect();
+        new = if !open.is_empty() {
+            open
+        } else if turn < turns {
+            begin(&mut turn, &mut dice)
+        } else {
+            return;
+        };
+    }
+}
+
+fn setup(model: &str, wire: Wire) -> Setup {
+    let timeouts = Timeouts {
+        connect: Duration::from_secs(5),
+        first_byte: Duration::from_millis(400),
+        silence: Duration::from_millis(400),
+    };
+    let endpoint = Endpoint::new(wire, Some(model), None, timeouts).unwrap();
+    let candidate = Candidate { window: Some(super::WINDOW), ..Candidate::new("m", endpoint) };
+    let soon = vec![Duration::from_millis(1); 8];
+    let retry = Retry { rate_limit: soon.clone(), transient: soon, longest: Duration::from_secs(1) };
+    Setup { retry, ..Setup::new(candidate, Policy::preset("auto").unwrap()) }
+}
+
+/// The answers that came, by the number that the model gave them.
+fn note(journal: &mut std::fs::File, answer: &Answer) {
+    for text in answer.messages.iter().map(Message::text) {
+        if let Some(number) = text.split_once('<').and_then(|(_, rest)| rest.split_once('>')) {
+            writeln!(journal, "{}", number.0).unwrap();
+        }
+    }
+}
+
+fn begin(turn: &mut u64, dice: &mut Dice) -> Vec<Message> {
+    let text = format!("<turn {turn}> please look at src/part_{turn}.rs {}", words(dice, 40));
+    *turn += 1;
+    vec![Message::text_of(Role::User, text)]
+}
+
+/// The results of a message's calls. Most are small, some are larger than the window.
+fn results(message: &Message, dice: &mut Dice) -> Vec<Message> {
+    let calls: Vec<_> = message.calls().cloned().collect();
+    let one = |call: waterline::message::Call| {
+        let length = match dice.throw(200) {
+            0 => 12_000,
+            1..4 => 2_000,
+            4..20 => 300,
+            _ => 30,
+        };
+        let mut result = Message::result_of(call.id, words(dice, length), dice.percent(5));
+        for part in &mut result.parts {
+            if let waterline::message::Body::Result(result) = &mut part.body {
+                result.name = Some(call.name.clone());
+            }
+        }
+        result
+    };
+    calls.into_iter().map(one).collect()
+}
+
+fn words(dice: &mut Dice, most: u64) -> String {
+    let word = |dice: &mut Dice| match dice.throw(8) {
+        0 => format!("src/dir_{}/file_{}.rs", dice.throw(9), dice.throw(99)),
+        1 => format!("{}", dice.throw(100_000)),
+        2 => "数据库".to_owned(),
+        3 => "\"quoted\"\n".to_owned(),
+        n => ["lorem", "ipsum", "dolor", "sit"][usize::try_from(n - 4).unwrap_or(0)].to_owned(),
+    };
+    let count = most / 2 + dice.throw(most / 2 + 1);
+    (0..count).map(|_| word(dice)).collect::<Vec<_>>().join(" ")
+}
