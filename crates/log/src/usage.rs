@@ -70,6 +70,17 @@ impl Log {
         })
     }
 
+    /// The newest call of a session.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn last_usage(&self, session: &str) -> Result<Option<Usage>> {
+        self.read(|connection| {
+            let sql = format!("SELECT {COLUMNS} FROM usage WHERE session = $1 ORDER BY number DESC LIMIT 1");
+            Ok(connection.row(&sql, values![session])?.map(of))
+        })
+    }
+
     /// The calls of a session, oldest first.
     ///
     /// # Errors

@@ -19,13 +19,24 @@ const WORTH: f64 = 0.03;
 pub(crate) struct Lesson {
     /// The largest prompt that the provider takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) window: Option<usize>,
+    window: Option<usize>,
+    /// When that was said, in milliseconds since 1970.
+    #[serde(default)]
+    time: i64,
     /// Real tokens for each counted one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) factor: Option<f64>,
+    factor: Option<f64>,
 }
 
+/// How long a window that was learned is taken for granted, in milliseconds: a server may be started with another one.
+const HOLDS: i64 = 24 * 60 * 60 * 1_000;
+
 impl Lesson {
+    /// The window, if the lesson is not too old.
+    pub(crate) fn window(&self, now: i64) -> Option<usize> {
+        self.window.filter(|_| now - self.time < HOLDS)
+    }
+
     /// The calibration to begin with.
     pub(crate) fn calibration(&self) -> Calibration {
         self.factor.map_or_else(Calibration::default, Calibration::of)
@@ -67,7 +78,8 @@ impl Live {
         if window.is_none() && !moved {
             return Ok(());
         }
-        let lesson = Lesson { window: window.or(known.window), factor: Some(factor) };
+        let time = if window.is_some() { self.log.now() } else { known.time };
+        let lesson = Lesson { window: window.or(known.window), time, factor: Some(factor) };
         let text = serde_json::to_string(&lesson).unwrap_or_default();
         self.lessons.insert(key.clone(), lesson);
         self.on_log(move |log| log.set_preference(EVERYBODY, &format!("learned/{key}"), Some(&text))).await

@@ -47,6 +47,8 @@ pub struct Live {
     /// A fold that the next plan must make, and why.
     pub(crate) forced: Option<(Rung, String)>,
     pub(crate) pending: Option<Pending>,
+    /// The log may hold a summary that an earlier process had made for what is sent.
+    pub(crate) may_have_summary: bool,
     pub(crate) folds: Folds,
     /// The call before this one.
     pub(crate) last: Option<LastCall>,
@@ -77,7 +79,7 @@ impl Live {
         let reader = log.clone();
         let read = tokio::task::spawn_blocking(move || {
             let resumed = reader.resume(&id, &counter, parse)?;
-            let last = reader.usage(&id)?.pop();
+            let last = reader.last_usage(&id)?;
             Ok::<_, SessionError>((resumed, last))
         });
         let (Resumed { session, generation, history, cleared }, usage) =
@@ -98,6 +100,7 @@ impl Live {
             sheet: Sheet::default(),
             forced: None,
             pending: None,
+            may_have_summary: true,
             folds: Folds::default(),
             last: usage.map(|usage| LastCall::of(&usage)),
             reported: None,
@@ -170,7 +173,7 @@ impl Live {
         self.model = known(self.setup.candidate(at));
         let lesson = self.lessons.get(&self.lesson_key()).copied().unwrap_or_default();
         let window = self.model().window.unwrap_or_else(|| self.model.input_window());
-        self.budget.window = lesson.window.map_or(window, |learned| learned.min(window)).max(1);
+        self.budget.window = lesson.window(self.log.now()).map_or(window, |learned| learned.min(window)).max(1);
         self.budget.calibration = lesson.calibration();
     }
 

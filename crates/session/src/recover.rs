@@ -123,8 +123,9 @@ impl Live {
         trouble.overflows += 1;
         if trouble.overflows == 1 {
             self.load_whole().await?;
-            let all: Vec<usize> = (0..self.history.len()).collect();
-            self.flush(Section::Overflow, &all).await;
+            let slots = self.generation.slots().iter().filter(|slot| slot.treatment.is_sent());
+            let shown: Vec<usize> = slots.flat_map(|slot| slot.sources.iter().copied()).collect();
+            self.flush(Section::Overflow, &shown).await;
         }
         self.learn(overflow, trouble.cut).await?;
         let rung = if trouble.overflows == 1 { Rung::Fold } else { Rung::Minimal };

@@ -184,6 +184,23 @@ async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
     );
 }
 
+/// A process may end before the summary takes effect: the next one finds it in the log.
+#[tokio::test]
+async fn a_summary_that_was_made_before_a_restart_takes_effect_after_it() {
+    let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received)).await;
+    let place = Place::new();
+    let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
+    let mut live = place.open(setup(&server, 50_000, chat.clone())).await;
+    talk(&mut live, 0..7).await;
+    assert_eq!(live.generation().number, 1);
+    live.finish().await;
+    drop(live);
+    let mut live = place.open(setup(&server, 50_000, chat)).await;
+    talk(&mut live, 7..9).await;
+    assert_eq!(live.generation().number, 2, "once");
+    assert!(server.received().pop().unwrap().body.contains("order 4711"));
+}
+
 /// C2.8: a summary whose generation is gone is dropped.
 #[tokio::test]
 async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {

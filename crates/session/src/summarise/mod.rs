@@ -8,7 +8,7 @@ mod work;
 use tokio::task::JoinHandle;
 use waterline::message::{Message, Role};
 use waterline::model::Model;
-use waterline::plan::Wanted;
+use waterline::plan::{Treatment, Wanted};
 use waterline::stage::Mode;
 use waterline::summary::{Summary, digest, schema::Form};
 use waterline_log::Summary as Stored;
@@ -118,6 +118,9 @@ impl Live {
 
     /// The summary that was made beside the calls, if it is there and its generation still is.
     pub(crate) async fn ready_summary(&mut self) -> Option<Summary> {
+        if let Some(summary) = self.stored_summary().await {
+            return Some(summary);
+        }
         if self.pending.as_ref().is_some_and(|pending| pending.generation != self.generation.number) {
             self.pending = None;
         }
@@ -128,6 +131,20 @@ impl Live {
         pending.wait().await;
         let text = pending.made.take().flatten()?;
         Some(Summary { sources: std::mem::take(&mut pending.sources), text })
+    }
+
+    /// A summary that an earlier process had made for what is sent, and did not come to use.
+    async fn stored_summary(&mut self) -> Option<Summary> {
+        if !std::mem::take(&mut self.may_have_summary) {
+            return None;
+        }
+        let id = self.session.id.clone();
+        let stored = self.on_log(move |log| log.summary(&id)).await.ok().flatten()?;
+        let number = self.generation.number;
+        let slot = self.generation.slots().iter().find(|slot| slot.treatment == Treatment::Summary)?;
+        let covered = slot.sources.iter().copied().filter(|&source| self.covers(&stored, source));
+        let sources: Vec<usize> = covered.collect();
+        (stored.generation == Some(number) && !sources.is_empty()).then_some(Summary { sources, text: stored.text })
     }
 
     /// Waits until nothing is made beside the calls any more: for programs that end.
