@@ -53,7 +53,9 @@ impl ModelArguments {
                 let found = local::find(&servers).await;
                 let found =
                     found.ok_or_else(|| anyhow!("{base} does not say which models it has; name one with --model"))?;
-                self.named(&found.model, Some(base), config)?
+                let mut candidate = self.named(&found.model, Some(base), config)?;
+                candidate.window = candidate.window.or(Some(prompt_window(found.window)));
+                candidate
             }
             (None, None) => self.without_setup(config).await?,
         };
@@ -82,10 +84,14 @@ impl ModelArguments {
         }
         let Some(found) = local::find(&local::USUAL).await else { return Ok(Candidate::offline()) };
         let mut candidate = self.named(&found.model, Some(found.base), config)?;
-        // A quarter is kept for the answer.
-        candidate.window = candidate.window.or(Some(found.window * 3 / 4));
+        candidate.window = candidate.window.or(Some(prompt_window(found.window)));
         Ok(candidate)
     }
+}
+
+/// What a prompt may take of a window: a quarter is kept for the answer.
+const fn prompt_window(window: usize) -> usize {
+    window * 3 / 4
 }
 
 /// The other models of a config: those that are asked when the first fails, and the one that writes summaries.

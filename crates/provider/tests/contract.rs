@@ -63,6 +63,19 @@ async fn an_answer_arrives_however_it_is_cut_into_pieces() {
     }
 }
 
+/// An answer may take longer than the silence that is allowed, as long as something comes.
+#[tokio::test]
+async fn an_answer_that_comes_slowly_arrives() {
+    each(
+        |wire| Reply::Slow { events: owned(events(wire)), pause: Duration::from_millis(60) },
+        |wire, _, deltas, outcome| {
+            assert_eq!(outcome.unwrap().stop, Stop::Calls, "{wire}");
+            assert!(deltas.len() > 5, "{wire}");
+        },
+    )
+    .await;
+}
+
 #[tokio::test]
 async fn a_request_is_what_the_provider_expects() {
     each(

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use place::{Place, candidate, events, fair, policy, sent, setup, silent, user, wants_summary};
 use serde_json::Value;
+use waterline::message::Message;
 use waterline::policy::Policy;
 use waterline_session::memory::DayFiles;
 use waterline_session::{Candidate, Event, Live, Setup};
@@ -182,6 +183,31 @@ async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
         place.texts().iter().all(|text| !text.contains("the mill was planned")),
         "stored originals stay as they came"
     );
+}
+
+/// C2.7: with few turns only the work between request and answer goes; it is remembered too.
+#[tokio::test]
+async fn c2_7_what_is_stripped_of_few_turns_goes_to_the_memory_too() {
+    let server = server(|_, received| fair("[DAILY]\n- order 4711\n[MEMORY]\nnone", received)).await;
+    let place = Place::new();
+    let memory = place.0.path().join("memory");
+    let chat = policy("chat", &[("fold.high", "4000"), ("halve.tokens", "4000"), ("summarise.max", "300")]);
+    let setup = Setup { memory: Some(Arc::new(DayFiles::new(&memory))), ..setup(&server, 50_000, chat) };
+    let mut live = place.open(setup).await;
+    for turn in 0..3 {
+        live.call(user(format!("turn {turn}")), silent).await.unwrap();
+        for step in 0..2 {
+            let id = format!("call_{turn}_{step}");
+            let calls = Message::call_of(&*id, "look", "{}");
+            let result = Message::result_of(&*id, "and more ".repeat(500), false);
+            live.call(vec![calls, result], silent).await.unwrap();
+        }
+    }
+    live.call(user("and now?"), silent).await.unwrap();
+    live.finish().await;
+    assert!(live.generation().number > 0);
+    let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
+    assert!(std::fs::read_to_string(file).unwrap().contains("## Trimmed Context ("));
 }
 
 /// A process may end before the summary takes effect: the next one finds it in the log.

@@ -4,6 +4,7 @@
 
 pub mod dice;
 pub mod generate;
+pub mod model;
 pub mod notation;
 pub mod server;
 pub mod spoken;

@@ -37,6 +37,13 @@ pub enum Reply {
         /// Bytes a piece.
         piece: usize,
     },
+    /// Streams events slowly, with a pause before each.
+    Slow {
+        /// The data of each event.
+        events: Vec<String>,
+        /// The pause.
+        pause: Duration,
+    },
     /// Streams events and breaks off after so many bytes of them.
     Cut {
         /// The data of each event.
@@ -140,6 +147,14 @@ async fn serve(
         Reply::Stream { events, piece } => {
             stream.write_all(head.as_bytes()).await?;
             write_pieces(&mut stream, &bytes(&events), piece).await?;
+        }
+        Reply::Slow { events, pause } => {
+            stream.write_all(head.as_bytes()).await?;
+            for event in &events {
+                tokio::time::sleep(pause).await;
+                stream.write_all(&bytes(std::slice::from_ref(event))).await?;
+                stream.flush().await?;
+            }
         }
         Reply::Cut { events, at } => {
             // A length that is never reached tells the client that something is missing.

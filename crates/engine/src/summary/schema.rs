@@ -82,6 +82,19 @@ mod tests {
         }
     }
 
+    /// S1.42, S1.47: a summary right at the start carries the initial context; the basis of the next decision is in it.
+    #[test]
+    fn s1_42_s1_47_the_roles_are_asked_for_what_later_steps_rest_on() {
+        for name in ["init", "execute"] {
+            let request = &Schema::named(name).unwrap().request;
+            assert!(request.contains("nothing but the initial context was received"), "{name}");
+        }
+        assert!(
+            Schema::named("execute").unwrap().request.contains("what the decision to stop, go back or go on rests on")
+        );
+        assert!(Schema::named("init").unwrap().request.contains("awaits a human's approval"));
+    }
+
     /// S1.31–S1.37: the keys of the two roles.
     #[test]
     fn s1_31_to_s1_37_the_roles_have_their_keys() {

@@ -1,5 +1,7 @@
 //! Whether a summary can be believed. One that cannot is worse than the digest: it would take the place of what was said.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 use waterline::summary::Schema;
 use waterline::summary::schema::Form;
@@ -37,6 +39,9 @@ const EXCUSES: [&str; 14] = [
 /// An excuse is short; a summary may well begin with the word "error".
 const EXCUSE_CHARS: usize = 400;
 
+/// So many words in a row do not stand in the request by chance.
+const RUN: usize = 5;
+
 /// The words for "there is nothing worth keeping".
 const NOTHING: [&str; 4] = ["none", "nothing", "无", "n/a"];
 
@@ -60,6 +65,9 @@ pub(crate) fn check(answer: &Answer, schema: &Schema, replaces: usize, tokens: u
     if is_nothing(&text) {
         return Ok(Made::default());
     }
+    if echoes(&text, &schema.request) {
+        return Err("it repeated the request instead of summing up".to_owned());
+    }
     if tokens >= replaces {
         return Err("it was longer than what it sums up".to_owned());
     }
@@ -68,6 +76,23 @@ pub(crate) fn check(answer: &Answer, schema: &Schema, replaces: usize, tokens: u
         Form::Sections => sections(&text),
         Form::Text => plain(text, schema),
     }
+}
+
+/// Whether most of an answer is what was asked, as small models like to answer: told from runs of words, whatever their case.
+fn echoes(text: &str, request: &str) -> bool {
+    let asked: HashSet<Vec<String>> = runs(request).collect();
+    let (mut all, mut same) = (0, 0);
+    for run in runs(text) {
+        all += 1;
+        same += usize::from(asked.contains(&run));
+    }
+    same * 2 > all
+}
+
+fn runs(text: &str) -> impl Iterator<Item = Vec<String>> {
+    let words: Vec<String> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    (0..(words.len() + 1).saturating_sub(RUN)).map(move |at| words.iter().skip(at).take(RUN).cloned().collect())
 }
 
 fn is_nothing(text: &str) -> bool {
@@ -138,6 +163,10 @@ mod tests {
             ("We talked about this and that.", "headings"),
         ] {
             assert!(checked("general", text).unwrap_err().contains(reason), "{text:?}");
+        }
+        let echo = Schema::general().request.lines().skip(3).take(4).collect::<Vec<_>>().join("\n");
+        for echo in [echo.clone(), echo.to_uppercase(), format!("Here is the summary.\n\n{echo}")] {
+            assert!(checked("general", &echo).unwrap_err().contains("repeated"), "{echo}");
         }
         let long = check(&answer("Task: x"), Schema::general(), 10, 10).unwrap_err();
         assert!(long.contains("longer"), "{long}");

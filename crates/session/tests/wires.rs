@@ -1,0 +1,83 @@
+//! The same on every wire: windows that are smaller than was said, tools, and answers that come through.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use place::{Place, policy, setup, silent, user};
+use serde_json::json;
+use waterline::message::{Message, Wire};
+use waterline_provider::http::{Endpoint, Timeouts};
+use waterline_session::{Candidate, Live, Setup};
+use waterline_testkit::model::Model;
+use waterline_testkit::server::{Received, Server};
+use waterline_testkit::spoken::Spoken;
+
+/// A model that calls a tool every other time.
+async fn server(model: Model) -> Server {
+    let count = AtomicUsize::new(0);
+    let script = move |received: &Received| {
+        let number = count.fetch_add(1, Ordering::SeqCst);
+        let call = (format!("call_{number}"), "look".to_owned(), json!({"path": format!("src/part_{number}.rs")}));
+        let calls = if number % 2 == 0 { vec![call] } else { Vec::new() };
+        model.reply(received, Spoken { text: format!("answer {number}"), calls, ..Spoken::default() })
+    };
+    Server::start(script).await.unwrap()
+}
+
+async fn live(place: &Place, server: &Server, wire: Wire) -> Live {
+    let endpoint = Endpoint::new(wire, Some(&server.url), None, Timeouts::default()).unwrap();
+    let usual = setup(server, 100_000, policy("auto", &[]));
+    let model = Candidate { window: Some(100_000), ..Candidate::new("m", endpoint) };
+    place.open(Setup { model, ..usual }).await
+}
+
+/// Forty steps of a conversation that is many times as long as the window.
+async fn converse(live: &mut Live) {
+    let mut next = user("begin");
+    for step in 0..40 {
+        let answer = live.call(next, silent).await.unwrap();
+        let calls: Vec<_> = answer.messages.iter().flat_map(Message::calls).cloned().collect();
+        let text = format!("step {step}: {}", "some lines of output ".repeat(40));
+        next = match calls.first() {
+            Some(call) => {
+                let mut result = Message::result_of(&*call.id, text, false);
+                if let waterline::message::Body::Result(result) = &mut result.parts[0].body {
+                    result.name = Some(call.name.clone());
+                }
+                vec![result]
+            }
+            None => user(text),
+        };
+    }
+}
+
+#[tokio::test]
+async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_every_wire() {
+    for wire in Wire::ALL {
+        let server = server(Model { wire, window: 3_000, refuses: true }).await;
+        let place = Place::new();
+        let mut live = live(&place, &server, wire).await;
+        converse(&mut live).await;
+        assert!(live.violations().is_empty(), "{wire}: {:?}", live.violations());
+        assert!(live.window() <= 3_000, "{wire}: {}", live.window());
+        let refused = server.received().iter().filter(|received| Model::tokens(received) > 3_000).count();
+        assert!((1..=3).contains(&refused), "{wire}: {refused} requests were too long");
+        assert!(live.generation().number > 2, "{wire}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_cut_without_a_word_is_noticed_on_every_wire() {
+    for wire in Wire::ALL {
+        let server = server(Model { wire, window: 3_000, refuses: false }).await;
+        let place = Place::new();
+        let mut live = live(&place, &server, wire).await;
+        converse(&mut live).await;
+        assert!(live.window() <= 3_000, "{wire}: {}", live.window());
+        let cut = server.received().iter().filter(|received| Model::tokens(received) > 3_000).count();
+        assert!((1..=4).contains(&cut), "{wire}: {cut} requests were cut");
+        assert!(live.violations().is_empty(), "{wire}");
+    }
+}

@@ -1,0 +1,62 @@
+//! A model behind one of the four protocols, with a window of its own: it refuses what is too long, in its provider's words, or
+//! reads only the end of it and says nothing.
+
+use serde_json::json;
+use waterline::message::Wire;
+
+use crate::server::{Received, Reply};
+use crate::spoken::Spoken;
+
+/// A model with a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Model {
+    /// What it speaks.
+    pub wire: Wire,
+    /// Tokens it takes.
+    pub window: usize,
+    /// Whether it says so.
+    pub refuses: bool,
+}
+
+impl Model {
+    /// The tokens of a request, as the model counts them.
+    #[must_use]
+    pub fn tokens(received: &Received) -> usize {
+        received.body.len() / 4
+    }
+
+    /// Answers a request, or refuses it.
+    #[must_use]
+    pub fn reply(&self, received: &Received, spoken: Spoken) -> Reply {
+        let prompt = Self::tokens(received);
+        if prompt > self.window && self.refuses {
+            return Reply::status(400, self.refusal(prompt));
+        }
+        let spoken = Spoken { prompt: prompt.min(self.window), ..spoken };
+        Reply::Stream { events: spoken.events(self.wire), piece: 0 }
+    }
+
+    fn refusal(&self, prompt: usize) -> String {
+        let window = self.window;
+        let body = match self.wire {
+            Wire::Anthropic => {
+                let message = format!("prompt is too long: {prompt} tokens > {window} maximum");
+                json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}})
+            }
+            Wire::OpenaiChat | Wire::OpenaiResponses => {
+                let message = format!(
+                    "This model's maximum context length is {window} tokens. However, your messages resulted in {prompt} tokens. \
+                     Please reduce the length of the messages."
+                );
+                json!({"error": {"message": message, "code": "context_length_exceeded"}})
+            }
+            Wire::Gemini => {
+                let message = format!(
+                    "The input token count ({prompt}) exceeds the maximum number of tokens allowed ({window})."
+                );
+                json!({"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+            }
+        };
+        body.to_string()
+    }
+}
