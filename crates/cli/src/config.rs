@@ -1,9 +1,9 @@
 //! Settings from files: the user's, then the project's, each key by itself. The environment and flags come after them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use waterline::message::Wire;
 
@@ -29,6 +29,9 @@ pub struct Config {
     /// What is particular about models.
     #[serde(default)]
     pub models: BTreeMap<String, ModelConfig>,
+    /// The address comes from the project's file.
+    #[serde(skip)]
+    pub is_foreign: bool,
 }
 
 /// What is particular about one model.
@@ -53,6 +56,27 @@ pub struct ModelConfig {
     /// Keys of the policy that are set otherwise for it: `"fold.high" = 90000`.
     #[serde(default)]
     pub set: BTreeMap<String, toml::Value>,
+    /// Its address comes from a file that whoever made the folder may have written: no key is sent there unasked.
+    #[serde(skip)]
+    pub is_foreign: bool,
+}
+
+impl ModelConfig {
+    /// These settings, as far as the newer ones do not say otherwise.
+    fn under(mut self, newer: Self) -> Self {
+        self.set.extend(newer.set);
+        Self {
+            is_foreign: if newer.base_url.is_some() { newer.is_foreign } else { self.is_foreign },
+            base_url: newer.base_url.or(self.base_url),
+            wire: newer.wire.or(self.wire),
+            key_env: newer.key_env.or(self.key_env),
+            key_file: newer.key_file.or(self.key_file),
+            window: newer.window.or(self.window),
+            price: newer.price.or(self.price),
+            policy: newer.policy.or(self.policy),
+            set: self.set,
+        }
+    }
 }
 
 fn wire<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire>, D::Error> {
@@ -70,16 +94,34 @@ impl Config {
                 text => text.with_context(|| format!("cannot read {}", path.display()))?,
             };
             let newer: Self = toml::from_str(&text).with_context(|| format!("{} cannot be used", path.display()))?;
+            let newer = if path == Path::new(PROJECT) { newer.of_project()? } else { newer };
             config = config.under(newer);
         }
         Ok(config)
     }
 
+    /// What a project's file may say: it comes with a folder, perhaps from somebody else, so it may name addresses but no keys,
+    /// and no key is sent to these addresses unless a flag says so.
+    fn of_project(mut self) -> Result<Self> {
+        for (name, model) in &mut self.models {
+            if model.key_env.is_some() || model.key_file.is_some() {
+                bail!("{PROJECT} names a key for {name}; keys belong into the config of the user or into flags");
+            }
+            model.is_foreign = model.base_url.is_some();
+        }
+        self.is_foreign = self.base_url.is_some();
+        Ok(self)
+    }
+
     /// These settings, as far as the newer ones do not say otherwise.
     fn under(self, newer: Self) -> Self {
         let mut models = self.models;
-        models.extend(newer.models);
+        for (name, model) in newer.models {
+            let older = models.remove(&name).unwrap_or_default();
+            models.insert(name, older.under(model));
+        }
         Self {
+            is_foreign: if newer.base_url.is_some() { newer.is_foreign } else { self.is_foreign },
             model: newer.model.or(self.model),
             base_url: newer.base_url.or(self.base_url),
             fallback: newer.fallback.or(self.fallback),
@@ -105,10 +147,26 @@ mod tests {
     #[test]
     fn the_project_wins_key_by_key() {
         let user: Config = toml::from_str("model = \"a\"\npolicy = \"chat\"\n[models.a]\nwindow = 1000").unwrap();
-        let project: Config = toml::from_str("model = \"b\"\n[models.b]\nwire = \"anthropic\"").unwrap();
+        let project: Config =
+            toml::from_str("model = \"b\"\n[models.a]\nprice = 3.0\n[models.b]\nwire = \"anthropic\"").unwrap();
         let both = user.under(project);
         assert_eq!((both.model.as_deref(), both.policy.as_deref()), (Some("b"), Some("chat")));
+        assert_eq!((both.models["a"].window, both.models["a"].price), (Some(1_000), Some(3.0)));
         assert_eq!((both.models["a"].window, both.models["b"].wire), (Some(1_000), Some(Wire::Anthropic)));
+    }
+
+    /// A folder from somebody else must not get at keys.
+    #[test]
+    fn a_project_names_no_keys() {
+        let project = |text: &str| toml::from_str::<Config>(text).unwrap().of_project();
+        for key in ["key_env = \"ANTHROPIC_API_KEY\"", "key_file = \"/home/me/.ssh/id\""] {
+            let error =
+                project(&format!("[models.a]\nbase_url = \"https://elsewhere\"\n{key}")).unwrap_err().to_string();
+            assert!(error.contains("waterline.toml names a key for a"), "{error}");
+        }
+        let user: Config = toml::from_str("[models.a]\nkey_env = \"MY_KEY\"").unwrap();
+        let both = user.under(project("[models.a]\nbase_url = \"https://elsewhere\"").unwrap());
+        assert!(both.models["a"].is_foreign, "the user's key is not meant for the project's address");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use waterline::message::Wire;
+use waterline::policy::Policy;
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::local;
 use waterline_session::{Candidate, OFFLINE};
@@ -42,48 +43,56 @@ pub struct ModelArguments {
 }
 
 impl ModelArguments {
-    /// The model that is asked.
-    pub async fn candidate(&self, config: &Config) -> Result<Candidate> {
+    /// The model that is asked. `chosen` is the policy that flags and config name.
+    pub async fn candidate(&self, config: &Config, chosen: &Chosen) -> Result<Candidate> {
         let name = self.model.clone().or_else(|| config.model.clone());
         let base = self.base_url.clone().or_else(|| config.base_url.clone().filter(|_| self.model.is_none()));
         let mut found = match (name, base) {
-            (Some(name), base) => self.named(&name, base, config)?,
+            (Some(name), base) => self.named(&name, base, config, chosen)?,
             (None, Some(base)) => {
                 let servers = [("the server", base.trim_end_matches('/').trim_end_matches("/v1"))];
                 let found = local::find(&servers).await;
                 let found =
                     found.ok_or_else(|| anyhow!("{base} does not say which models it has; name one with --model"))?;
-                let mut candidate = self.named(&found.model, Some(base), config)?;
+                let mut candidate = self.named(&found.model, Some(base), config, chosen)?;
                 candidate.window = candidate.window.or(Some(prompt_window(found.window)));
                 candidate
             }
-            (None, None) => self.without_setup(config).await?,
+            (None, None) => self.without_setup(config, chosen).await?,
         };
         found.window = self.window.or(found.window);
         Ok(found)
     }
 
     /// A model that is named, with what the config says about it.
-    fn named(&self, name: &str, base: Option<String>, config: &Config) -> Result<Candidate> {
+    fn named(&self, name: &str, base: Option<String>, config: &Config, chosen: &Chosen) -> Result<Candidate> {
         let own = config.models.get(name).cloned().unwrap_or_default();
+        let is_foreign = match (&self.base_url, &base) {
+            (Some(_), _) => false,
+            (None, Some(_)) => config.is_foreign,
+            (None, None) => own.is_foreign,
+        };
+        // A file with a key that is named by a flag is meant for just this.
+        let is_foreign = is_foreign && self.key_file.is_none();
         let own = ModelConfig {
+            is_foreign,
             base_url: base.or(own.base_url),
             wire: self.wire.or(own.wire),
             key_file: self.key_file.clone().or(own.key_file),
             ..own
         };
-        candidate(name, &own)
+        candidate(name, &own, chosen)
     }
 
     /// What is there without any set-up.
-    async fn without_setup(&self, config: &Config) -> Result<Candidate> {
+    async fn without_setup(&self, config: &Config, chosen: &Chosen) -> Result<Candidate> {
         for (variable, _, model) in PROVIDERS {
             if variable_of(variable).is_some() {
-                return self.named(model, None, config);
+                return self.named(model, None, config, chosen);
             }
         }
         let Some(found) = local::find(&local::USUAL).await else { return Ok(Candidate::offline()) };
-        let mut candidate = self.named(&found.model, Some(found.base), config)?;
+        let mut candidate = self.named(&found.model, Some(found.base), config, chosen)?;
         candidate.window = candidate.window.or(Some(prompt_window(found.window)));
         Ok(candidate)
     }
@@ -95,25 +104,51 @@ const fn prompt_window(window: usize) -> usize {
 }
 
 /// The other models of a config: those that are asked when the first fails, and the one that writes summaries.
-pub fn others(config: &Config) -> Result<(Vec<Candidate>, Option<Candidate>)> {
-    let of = |name: &String| candidate(name, &config.models.get(name).cloned().unwrap_or_default());
+pub fn others(config: &Config, chosen: &Chosen) -> Result<(Vec<Candidate>, Option<Candidate>)> {
+    let of = |name: &String| candidate(name, &config.models.get(name).cloned().unwrap_or_default(), chosen);
     let fallback = config.fallback.iter().flatten().map(of).collect::<Result<_>>()?;
     Ok((fallback, config.summariser.as_ref().map(of).transpose()?))
 }
 
-fn candidate(name: &str, own: &ModelConfig) -> Result<Candidate> {
+fn candidate(name: &str, own: &ModelConfig, chosen: &Chosen) -> Result<Candidate> {
     if name == OFFLINE {
         return Ok(Candidate::offline());
     }
     let wire = own.wire.unwrap_or_else(|| wire_of(name));
     let key = key(name, wire, own)?;
     let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
-    let sets: Vec<(String, String)> = own.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
-    let policy = match (&own.policy, sets.is_empty()) {
-        (None, true) => None,
-        (policy, _) => Some(settings::policy(policy.as_deref().unwrap_or("auto"), &sets)?),
-    };
+    let policy = chosen.for_model(own)?;
     Ok(Candidate { window: own.window, price: own.price, policy, ..Candidate::new(name, endpoint) })
+}
+
+/// The policy that flags and config choose.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The one that a flag names.
+    pub flag: Option<String>,
+    /// The one that the config names.
+    pub config: Option<String>,
+    /// What flags set.
+    pub sets: Vec<(String, String)>,
+}
+
+impl Chosen {
+    /// The policy for models about which nothing particular is said.
+    pub fn policy(&self) -> Result<Policy> {
+        let name = self.flag.as_deref().or(self.config.as_deref()).unwrap_or("auto");
+        settings::policy(name, &self.sets)
+    }
+
+    /// The policy for a model about which something is; flags win over it.
+    fn for_model(&self, own: &ModelConfig) -> Result<Option<Policy>> {
+        if own.policy.is_none() && own.set.is_empty() {
+            return Ok(None);
+        }
+        let name = self.flag.as_deref().or(own.policy.as_deref()).or(self.config.as_deref()).unwrap_or("auto");
+        let own = own.set.iter().map(|(key, value)| (key.clone(), value.to_string()));
+        let sets: Vec<(String, String)> = own.chain(self.sets.iter().cloned()).collect();
+        settings::policy(name, &sets).map(Some)
+    }
 }
 
 /// The wire that models of such a name are reached by.
@@ -128,6 +163,9 @@ fn wire_of(name: &str) -> Wire {
 
 /// The key of a model. A provider's key is not sent to another address unless somebody says so.
 fn key(name: &str, wire: Wire, own: &ModelConfig) -> Result<Option<Key>> {
+    if own.is_foreign {
+        return Ok(None);
+    }
     if let Some(path) = &own.key_file {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read the key file {}", path.display()))?;

@@ -95,7 +95,7 @@ fn keys_are_sent_where_they_belong_and_shown_nowhere() {
 }
 
 #[test]
-fn without_any_set_up_the_offline_model_answers() {
+fn the_offline_model_answers_without_a_key() {
     let world = World::new(says("nobody asks"));
     let told = world.run(&["The door code is 4711", "--session", "s", "--model", "offline"], &[]);
     assert!(told.out.contains("no language model is connected"), "{}", told.out);

@@ -60,6 +60,9 @@ pub struct Model {
     /// A request may not set the temperature.
     #[serde(default)]
     pub fixed_temperature: bool,
+    /// The limit of the answer is called `max_completion_tokens` on OpenAI's chat.
+    #[serde(default)]
+    pub max_completion_tokens: bool,
     /// System messages may stand in the middle.
     #[serde(default)]
     pub mid_system: bool,
@@ -94,6 +97,7 @@ impl Model {
             preserved_thinking: false,
             prefill: false,
             fixed_temperature: false,
+            max_completion_tokens: false,
             mid_system: false,
         }
     }

@@ -53,6 +53,30 @@ impl Log {
         })
     }
 
+    /// Stores messages behind a session that stands at `at`, and leaves it there: they are on a way of their own, which can be
+    /// found and gone to. If somebody else has moved it on meanwhile, they are in a fork of it. Gives the session as it is then.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn append_aside(&self, session: &str, at: Tip, incoming: Vec<Incoming>) -> Result<Session> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            match append_at(connection, &session, at, &incoming, now) {
+                Ok(_) => {
+                    let moved = session::load(connection, &id)?;
+                    record(connection, &moved, Kind::Rewind, at, now)?;
+                }
+                Err(LogError::Conflict { .. }) => {
+                    let fork = crate::fork::fork_at(connection, &session, at, None, now)?;
+                    append_at(connection, &fork, at, &incoming, now)?;
+                }
+                Err(error) => return Err(error),
+            }
+            session::load(connection, &id)
+        })
+    }
+
     /// Takes in a whole conversation, from its first message on, as clients send it again with each call. Only what is new
     /// is stored. Where it leaves the way of the session, the session follows, and can be taken back.
     ///

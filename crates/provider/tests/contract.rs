@@ -249,3 +249,41 @@ async fn a_call_can_be_given_up_at_any_moment() {
     assert!(given_up.is_err());
     assert_eq!(server.received().len(), 1);
 }
+
+/// A refusal whose words never come is a refusal all the same.
+#[tokio::test]
+async fn a_refusal_that_gets_stuck_is_not_waited_for_without_end() {
+    each(
+        |_| Reply::Stuck(500),
+        |wire, _, _, outcome| {
+            let CallError::Refused(refused) = outcome.unwrap_err() else { unreachable!("{wire}: it was refused") };
+            assert_eq!((refused.status, refused.body.as_str()), (500, ""), "{wire}");
+        },
+    )
+    .await;
+}
+
+/// A key goes to the address it is meant for, and nowhere that this one points to.
+#[tokio::test]
+async fn nobody_is_followed_to_another_address() {
+    let other = Server::start(|_| Reply::status(200, "thank you")).await.unwrap();
+    let headers = format!("location: {}/v1/messages\r\n", other.url);
+    each(
+        |_| Reply::Status { status: 307, headers: headers.clone(), body: String::new() },
+        |wire, _, _, outcome| {
+            let error = outcome.unwrap_err();
+            assert!(matches!(&error, CallError::Refused(refused) if refused.status == 307), "{wire}: {error}");
+        },
+    )
+    .await;
+    assert!(other.received().is_empty());
+}
+
+/// Addresses are stored and shown.
+#[test]
+fn an_address_with_a_secret_in_it_is_refused() {
+    for address in ["https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"] {
+        let error = Endpoint::new(Wire::OpenaiChat, Some(address), None, TIMEOUTS).unwrap_err();
+        assert!(matches!(error, CallError::Address) && !error.to_string().contains("secret"), "{error}");
+    }
+}

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tracing::Instrument as _;
 use waterline::message::{Message, Role};
-use waterline_log::Usage as Recorded;
+use waterline_log::{LogError, Usage as Recorded};
 use waterline_provider::answer::{Answer, Delta};
 use waterline_provider::http::{CallError, Request};
 use waterline_provider::wire::{Options, Rendered};
@@ -100,7 +100,13 @@ impl Live {
             self.budget.calibration.observe(expected, answer.usage.prompt());
         }
         self.note_prompt(answer);
-        self.append(answer.messages.clone()).await?;
+        if let Err(error) = self.append(answer.messages.clone()).await {
+            // Somebody else moved the session on meanwhile; the answer is kept all the same.
+            if matches!(error, SessionError::Log(LogError::Conflict { .. })) {
+                self.keep_aside(&answer.messages).await?;
+            }
+            return Err(error);
+        }
         let usage = Recorded {
             position: self.session.tip.position(),
             model: self.model().name.clone(),
@@ -117,6 +123,6 @@ impl Live {
         self.folds.called();
         let id = self.session.id.clone();
         self.on_log(move |log| log.record_usage(&id, usage)).await?;
-        self.write_lesson(None).await
+        self.learn_factor().await
     }
 }

@@ -20,8 +20,7 @@ impl Live {
             for view in &mut slot.views {
                 let View::Made(clipped) = view else { continue };
                 let whole = slot.sources.iter().filter_map(|&source| self.history.message(source));
-                let Some(whole) = whole.clone().find(|whole| whole.role == clipped.role && loses(whole, clipped))
-                else {
+                let Some(whole) = whole.clone().find(|whole| is_of(clipped, whole) && loses(whole, clipped)) else {
                     continue;
                 };
                 let text = text_of(whole);
@@ -38,6 +37,12 @@ impl Live {
         }
         Ok(())
     }
+}
+
+/// Whether a message is what another was clipped from: parallel results differ in what they answer.
+fn is_of(clipped: &Message, whole: &Message) -> bool {
+    let answers = |message: &Message| message.results().map(|result| result.call_id.clone()).collect::<Vec<_>>();
+    clipped.role == whole.role && answers(clipped) == answers(whole)
 }
 
 /// Whether a text of a message lost its middle.

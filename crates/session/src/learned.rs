@@ -1,12 +1,14 @@
 //! What providers taught about their models, kept from session to session: the real window, and how far the counter is off.
+//! Each has a setting of its own in the log, so that two sessions do not overwrite what the other learned.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use waterline::tokens::Calibration;
+use waterline_log::Log;
 
 use crate::error::SessionError;
 use crate::live::Live;
+use crate::setup::Place;
 
 /// Whose settings these are in the log: everybody's.
 const EVERYBODY: &str = "";
@@ -14,27 +16,22 @@ const EVERYBODY: &str = "";
 /// A factor that moved by less is not worth a write.
 const WORTH: f64 = 0.03;
 
-/// What is known of a model by experience.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Lesson {
-    /// The largest prompt that the provider takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    window: Option<usize>,
-    /// When that was said, in milliseconds since 1970.
-    #[serde(default)]
-    time: i64,
-    /// Real tokens for each counted one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    factor: Option<f64>,
-}
-
 /// How long a window that was learned is taken for granted, in milliseconds: a server may be started with another one.
 const HOLDS: i64 = 24 * 60 * 60 * 1_000;
+
+/// What is known of a model by experience.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Lesson {
+    /// The provider's window, for prompt and answer, and when it was learned, in milliseconds since 1970.
+    window: Option<(usize, i64)>,
+    /// Real tokens for each counted one.
+    factor: Option<f64>,
+}
 
 impl Lesson {
     /// The window, if the lesson is not too old.
     pub(crate) fn window(&self, now: i64) -> Option<usize> {
-        self.window.filter(|_| now - self.time < HOLDS)
+        self.window.filter(|(_, time)| now - time < HOLDS).map(|(window, _)| window)
     }
 
     /// The calibration to begin with.
@@ -44,44 +41,58 @@ impl Lesson {
 }
 
 /// The lessons among the settings of the log.
-fn read(preferences: &BTreeMap<String, String>) -> BTreeMap<String, Lesson> {
-    let lessons = preferences.iter().filter_map(|(name, value)| {
-        let key = name.strip_prefix("learned/")?;
-        Some((key.to_owned(), serde_json::from_str(value).ok()?))
-    });
-    lessons.collect()
+pub(crate) fn read(log: &Log) -> waterline_log::Result<BTreeMap<String, Lesson>> {
+    let mut lessons: BTreeMap<String, Lesson> = BTreeMap::new();
+    for (name, value) in log.preferences(EVERYBODY)? {
+        if let Some(key) = name.strip_prefix("window/") {
+            let window =
+                value.split_once(' ').and_then(|(window, time)| Some((window.parse().ok()?, time.parse().ok()?)));
+            lessons.entry(key.to_owned()).or_default().window = window;
+        } else if let Some(key) = name.strip_prefix("factor/") {
+            lessons.entry(key.to_owned()).or_default().factor = value.parse().ok();
+        }
+    }
+    Ok(lessons)
 }
 
 impl Live {
-    pub(crate) async fn load_lessons(log: &waterline_log::Log) -> Result<BTreeMap<String, Lesson>, SessionError> {
-        let log = log.clone();
-        let asked = tokio::task::spawn_blocking(move || log.preferences(EVERYBODY)).await;
-        let preferences = asked.map_err(|_| SessionError::Ending)??;
-        Ok(read(&preferences))
-    }
-
     /// The name under which the experience with a model is kept: the same model may have another window elsewhere.
     pub(crate) fn lesson_key(&self) -> String {
-        let candidate = self.setup.candidate(self.at);
+        let candidate = self.model();
         match &candidate.place {
-            crate::setup::Place::Endpoint(endpoint) => format!("{}@{}", candidate.name, endpoint.base()),
-            crate::setup::Place::Offline => candidate.name.clone(),
+            Place::Endpoint(endpoint) => format!("{}@{}", candidate.name, endpoint.base()),
+            Place::Offline => candidate.name.clone(),
         }
     }
 
-    /// Writes down what was learned, if it is new.
-    pub(crate) async fn write_lesson(&mut self, window: Option<usize>) -> Result<(), SessionError> {
-        let key = self.lesson_key();
-        let known = self.lessons.get(&key).copied().unwrap_or_default();
-        let factor = self.budget.calibration.factor();
-        let moved = (known.factor.unwrap_or(1.0) - factor).abs() > WORTH;
-        if window.is_none() && !moved {
+    /// What is known of the model that is asked.
+    pub(crate) fn lesson(&self) -> Lesson {
+        self.lessons.get(&self.lesson_key()).copied().unwrap_or_default()
+    }
+
+    /// The window of the model is so many tokens, for prompt and answer. What the provider said itself holds in all sessions,
+    /// what was concluded in this one.
+    pub(crate) async fn learn_window(&mut self, window: usize, is_said: bool) -> Result<(), SessionError> {
+        let (key, now) = (self.lesson_key(), self.log.now());
+        self.lessons.entry(key.clone()).or_default().window = Some((window, now));
+        if !is_said {
             return Ok(());
         }
-        let time = if window.is_some() { self.log.now() } else { known.time };
-        let lesson = Lesson { window: window.or(known.window), time, factor: Some(factor) };
-        let text = serde_json::to_string(&lesson).unwrap_or_default();
-        self.lessons.insert(key.clone(), lesson);
-        self.on_log(move |log| log.set_preference(EVERYBODY, &format!("learned/{key}"), Some(&text))).await
+        self.on_log(move |log| {
+            log.set_preference(EVERYBODY, &format!("window/{key}"), Some(&format!("{window} {now}")))
+        })
+        .await
+    }
+
+    /// Writes down how far the counter is off, if that moved.
+    pub(crate) async fn learn_factor(&mut self) -> Result<(), SessionError> {
+        let (key, factor) = (self.lesson_key(), self.budget.calibration.factor());
+        let known = self.lessons.entry(key.clone()).or_default();
+        if (known.factor.unwrap_or(1.0) - factor).abs() <= WORTH {
+            return Ok(());
+        }
+        known.factor = Some(factor);
+        self.on_log(move |log| log.set_preference(EVERYBODY, &format!("factor/{key}"), Some(&format!("{factor:.3}"))))
+            .await
     }
 }

@@ -75,15 +75,13 @@ impl Live {
     pub async fn open(log: Log, session: &str, setup: Setup) -> Result<Self, SessionError> {
         let model = known(&setup.model);
         let (counter, id) = (model.counter(), session.to_owned());
-        let lessons = Self::load_lessons(&log).await?;
         let reader = log.clone();
         let read = tokio::task::spawn_blocking(move || {
             let resumed = reader.resume(&id, &counter, parse)?;
-            let last = reader.last_usage(&id)?;
-            Ok::<_, SessionError>((resumed, last))
+            Ok::<_, SessionError>((resumed, reader.last_usage(&id)?, crate::learned::read(&reader)?))
         });
-        let (Resumed { session, generation, history, cleared }, usage) =
-            read.await.map_err(|_| SessionError::Ending)??;
+        let (resumed, usage, lessons) = read.await.map_err(|_| SessionError::Ending)??;
+        let Resumed { session, generation, history, cleared } = resumed;
         let tools = setup.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
         let mut live = Self {
             log,
@@ -171,10 +169,20 @@ impl Live {
         self.at = at;
         self.left = (at > 0).then(Instant::now);
         self.model = known(self.setup.candidate(at));
-        let lesson = self.lessons.get(&self.lesson_key()).copied().unwrap_or_default();
+        self.budget.calibration = self.lesson().calibration();
+        self.budget.window = self.known_window();
+    }
+
+    /// Tokens a prompt may take: what was said, or what the provider taught if that is less.
+    fn known_window(&self) -> usize {
         let window = self.model().window.unwrap_or_else(|| self.model.input_window());
-        self.budget.window = lesson.window(self.log.now()).map_or(window, |learned| learned.min(window)).max(1);
-        self.budget.calibration = lesson.calibration();
+        let learned = self.lesson().window(self.log.now()).map(|whole| self.prompt_window(whole));
+        learned.map_or(window, |learned| learned.min(window)).max(1)
+    }
+
+    /// What a prompt may take of a window that prompt and answer share.
+    pub(crate) fn prompt_window(&self, whole: usize) -> usize {
+        whole - self.setup.options.max_tokens.unwrap_or(self.model.output).min(whole / 4)
     }
 
     /// Begins a call: after one that was broken off, what is in memory is read anew, and what came of its answer is kept.
@@ -184,6 +192,8 @@ impl Live {
         if self.left.is_some_and(|left| left.elapsed() > REST) {
             self.use_model(0);
         }
+        // What was only guessed for the call before is forgotten.
+        self.budget.window = self.known_window();
         self.budget.cold = self.is_cold();
         Ok(())
     }
@@ -213,6 +223,7 @@ impl Live {
         (self.history, self.cleared) = (resumed.history, resumed.cleared);
         self.sheet = Sheet::default();
         self.forced = None;
+        self.may_have_summary = true;
         let heard = std::mem::take(&mut self.heard);
         if !heard.is_empty() {
             self.keep_aside(&[Message::text_of(Role::Assistant, heard)]).await?;
@@ -252,11 +263,7 @@ impl Live {
         }
         let incoming = self.incoming(partial);
         let (id, tip) = (self.session.id.clone(), self.session.tip);
-        let work = move |log: &Log| {
-            log.append(&id, tip, incoming)?;
-            log.rewind(&id, waterline_log::To::Position(tip.position()))
-        };
-        self.session = self.on_log(work).await?;
+        self.session = self.on_log(move |log| log.append_aside(&id, tip, incoming)).await?;
         Ok(())
     }
 

@@ -21,6 +21,18 @@ struct Wish {
     forced: Option<(Rung, String)>,
 }
 
+impl Wish {
+    /// Asks for a harder fold, if there is one.
+    fn climb(&mut self) -> bool {
+        let Some((rung, reason)) = &mut self.forced else { return false };
+        let Some(next) = rung.next() else { return false };
+        *rung = next;
+        reason.push_str("; ");
+        reason.push_str(next.about());
+        true
+    }
+}
+
 impl Live {
     /// Plans the next call. The usual answer needs the newest messages only; a fold needs them all.
     pub(crate) async fn plan(&mut self, begins_turn: bool, emit: &mut impl FnMut(Event)) -> Result<Plan, SessionError> {
@@ -35,48 +47,47 @@ impl Live {
             return Ok(extension);
         }
         self.load_whole().await?;
-        let mut planned = self.folded(&wish);
+        let mut planned = self.folded(&mut wish);
         if wish.forced.is_none()
             && let Action::Fold { reason, .. } = &planned.action
             && let Some(rung) = self.folds.rung()
         {
             // Folds as the policy makes them did not hold.
             wish.forced = Some((rung, format!("{reason}; folds did not hold, so it was {}", rung.about())));
-            planned = self.folded(&wish);
+            planned = self.folded(&mut wish);
         }
         if let Some(wanted) = planned.wanted.clone().filter(|_| wish.summaries.is_empty()) {
-            if is_blocking(&wanted) {
-                if let Some(summary) = self.summarise(&wanted, emit).await? {
-                    wish.summaries.push(summary);
-                    planned = self.folded(&wish);
-                }
+            let made = if is_blocking(&wanted) {
+                self.summarise(&wanted, emit).await?
             } else {
                 self.begin_summary(&wanted).await?;
+                None
+            };
+            let made = match made {
+                Some(made) => Some(made),
+                None => self.earlier_summary(&wanted).await?,
+            };
+            if let Some(summary) = made {
+                wish.summaries.push(summary);
+                planned = self.folded(&mut wish);
             }
         }
         self.keep_clipped(&mut planned).await?;
         Ok(planned)
     }
 
-    /// The plan for a wish. A forced fold that frees nothing climbs until one does.
-    fn folded(&self, wish: &Wish) -> Plan {
+    /// The plan for a wish. A forced fold that frees nothing climbs until one does, and the wish with it.
+    fn folded(&self, wish: &mut Wish) -> Plan {
         let lines = keep::lines(&self.session.state);
         let pins: Vec<usize> = keep::pins(&self.session.state)
             .filter_map(|position| usize::try_from(position.checked_sub(self.cleared + 1)?).ok())
             .collect();
-        let mut planned = plan(&self.input(wish, &pins, &lines));
-        let mut harder = wish.forced.clone();
-        while let Some((rung, reason)) = harder.take()
-            && wish.summaries.is_empty()
-            && !matches!(planned.action, Action::Fold { .. })
-            && let Some(next) = rung.next()
-        {
-            let reason = format!("{reason}; {}", next.about());
-            let wish = Wish { summaries: Vec::new(), forced: Some((next, reason)) };
-            planned = plan(&self.input(&wish, &pins, &lines));
-            harder = wish.forced;
+        loop {
+            let planned = plan(&self.input(wish, &pins, &lines));
+            if matches!(planned.action, Action::Fold { .. }) || !wish.climb() {
+                return planned;
+            }
         }
-        planned
     }
 
     fn input<'a>(&'a self, wish: &'a Wish, pins: &'a [usize], lines: &'a [String]) -> Input<'a> {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use waterline::message::{Body, Message, Role};
 use waterline::plan::Rung;
 use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::http::CallError;
@@ -44,8 +45,10 @@ pub(crate) struct Trouble {
 /// What the provider said about the prompt of an earlier call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reported {
-    generation: u64,
-    counted: usize,
+    /// Which model, and in which generation.
+    at: (usize, u64),
+    /// How many messages there were.
+    messages: usize,
     real: usize,
 }
 
@@ -65,7 +68,12 @@ impl Live {
                 return Err(error.into());
             }
             emit(Event::Again { why: error.to_string(), wait: Duration::ZERO });
-            return self.fold_harder(overflow, trouble).await;
+            let lesson = match overflow.window {
+                Some(window) => Taught::Said(window),
+                None if says_something(&error) => Taught::Refused,
+                None => Taught::Nothing,
+            };
+            return self.fold_harder(overflow, lesson, trouble).await;
         }
         trouble.failures += 1;
         if let Some(wait) = self.setup.retry.wait(&error, trouble.failures, jitter()) {
@@ -75,6 +83,8 @@ impl Live {
             return Ok(());
         }
         if !may_go_elsewhere(&error) || self.at >= self.setup.fallback.len() {
+            // The next call begins with the first model again.
+            self.use_model(0);
             return Err(error.into());
         }
         self.use_model(self.at + 1);
@@ -97,14 +107,15 @@ impl Live {
         if trouble.overflows >= OVERFLOWS {
             return Ok(false);
         }
-        let overflow = if answer.stop == Stop::Window {
-            Overflow { window: None, prompt: Some(answer.usage.prompt()).filter(|&prompt| prompt > 0) }
+        let (overflow, lesson) = if answer.stop == Stop::Window {
+            let prompt = Some(answer.usage.prompt()).filter(|&prompt| prompt > 0);
+            (Overflow { window: None, prompt }, Taught::Nothing)
         } else {
             if trouble.cut || !self.was_cut(answer) {
                 return Ok(false);
             }
             trouble.cut = true;
-            Overflow { window: Some(answer.usage.prompt()), prompt: None }
+            (Overflow::default(), Taught::Cut(answer.usage.prompt()))
         };
         self.keep_aside(&answer.messages.clone()).await?;
         let why = match answer.stop {
@@ -112,13 +123,18 @@ impl Live {
             _ => "the provider read only a part of the prompt",
         };
         emit(Event::Again { why: why.to_owned(), wait: Duration::ZERO });
-        self.fold_harder(overflow, trouble).await?;
+        self.fold_harder(overflow, lesson, trouble).await?;
         Ok(true)
     }
 
     /// The ladder: what is known goes to the memory, the window is what the provider says, and the next context is folded
     /// harder than the one before.
-    async fn fold_harder(&mut self, overflow: Overflow, trouble: &mut Trouble) -> Result<(), SessionError> {
+    async fn fold_harder(
+        &mut self,
+        overflow: Overflow,
+        lesson: Taught,
+        trouble: &mut Trouble,
+    ) -> Result<(), SessionError> {
         let refused = self.prompt_tokens();
         trouble.overflows += 1;
         if trouble.overflows == 1 {
@@ -127,7 +143,7 @@ impl Live {
             let shown: Vec<usize> = slots.flat_map(|slot| slot.sources.iter().copied()).collect();
             self.flush(Section::Overflow, &shown).await;
         }
-        self.learn(overflow, trouble.cut).await?;
+        self.learn(overflow, lesson).await?;
         let rung = if trouble.overflows == 1 { Rung::Fold } else { Rung::Minimal };
         let reason = format!("the provider refused {refused} tokens; its window is taken to be {}", self.budget.window);
         trace::overflow(self, refused);
@@ -136,46 +152,83 @@ impl Live {
     }
 
     /// The window is what the provider says it is, from now on; and what it says about the prompt corrects the counter.
-    async fn learn(&mut self, overflow: Overflow, is_guess: bool) -> Result<(), SessionError> {
+    async fn learn(&mut self, overflow: Overflow, lesson: Taught) -> Result<(), SessionError> {
         let sent = self.generation.tokens() + self.budget.tools;
         if let Some(prompt) = overflow.prompt {
             self.budget.calibration.observe(sent, prompt);
         }
-        let guess = self.budget.calibration.correct(sent) * SMALLER / 100;
-        // The answer needs room too, where a provider counts it in.
-        let room = |window: usize| window - self.setup.options.max_tokens.unwrap_or_default().min(window / 4);
-        let window = overflow.window.map_or(guess, room);
+        let refused = self.budget.calibration.correct(sent);
+        let window = match lesson {
+            Taught::Said(window) => {
+                self.learn_window(window, true).await?;
+                self.prompt_window(window)
+            }
+            Taught::Cut(read) => {
+                // What it read fitted, with the answer: so much prompt is safe in this session.
+                self.learn_window(read * 4 / 3, false).await?;
+                read
+            }
+            Taught::Refused => {
+                self.learn_window(refused, false).await?;
+                refused * SMALLER / 100
+            }
+            Taught::Nothing => refused * SMALLER / 100,
+        };
         self.budget.window = self.budget.window.min(window).max(1);
-        // A guess is good for this session; what the provider said is good for all.
-        match overflow.window.filter(|_| !is_guess) {
-            Some(_) => self.write_lesson(Some(self.budget.window)).await,
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Whether the provider read less than was sent, by its own report: a prompt that goes on from the one before cannot be
-    /// as short as that one was.
+    /// as short as that one was. Only what was said to the model counts; of its own words providers may drop the thinking.
     fn was_cut(&self, answer: &Answer) -> bool {
         let real = answer.usage.prompt();
-        let sent = self.generation.tokens() + self.budget.tools;
         let correct = |tokens| self.budget.calibration.correct(tokens);
         if real < CUT_LEAST {
             return false;
         }
-        match self.reported.filter(|known| known.generation == self.generation.number && known.counted <= sent) {
+        let is_short = match self.reported.filter(|known| known.at == (self.at, self.generation.number)) {
             Some(known) => {
-                let growth = correct(sent - known.counted);
+                let said = (known.messages..self.history.len()).filter(|&index| {
+                    self.history.message(index).is_some_and(|message| message.role != Role::Assistant)
+                });
+                let growth = correct(said.map(|index| self.history.message_tokens(index)).sum());
                 growth >= GROWTH && real < known.real + growth * CUT_OF_GROWTH / 100
             }
-            None => real * 100 < correct(sent) * CUT_AT_FIRST,
-        }
+            None => real * 100 < correct(self.generation.tokens() + self.budget.tools) * CUT_AT_FIRST,
+        };
+        is_short && !self.generation.context(&self.history).any(thinks)
     }
 
     /// Remembers what the provider says about the prompt, to know what to expect of the next.
     pub(crate) fn note_prompt(&mut self, answer: &Answer) {
         let real = answer.usage.prompt();
-        let counted = self.generation.tokens() + self.budget.tools;
-        self.reported = (real > 0).then_some(Reported { generation: self.generation.number, counted, real });
+        let at = (self.at, self.generation.number);
+        self.reported = (real > 0).then_some(Reported { at, messages: self.history.len(), real });
+    }
+}
+
+/// What an overflow teaches about the window.
+#[derive(Clone, Copy, Debug)]
+enum Taught {
+    /// The provider named it.
+    Said(usize),
+    /// The provider read so much and no more.
+    Cut(usize),
+    /// The provider said that the prompt is too long for it.
+    Refused,
+    /// It may have been too long: good for a guess.
+    Nothing,
+}
+
+fn thinks(message: &Message) -> bool {
+    message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)))
+}
+
+/// Whether a provider said in words that the prompt is too long. A body that is too large may be so for its pictures.
+fn says_something(error: &CallError) -> bool {
+    match error {
+        CallError::Refused(refused) => refused.status != 413 && !refused.body.trim().is_empty(),
+        _ => true,
     }
 }
 

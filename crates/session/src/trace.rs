@@ -193,6 +193,7 @@ const fn provider(wire: Wire) -> &'static str {
 
 const fn kind(error: &CallError) -> &'static str {
     match error {
+        CallError::Address => "address",
         CallError::Connect { .. } => "connect",
         CallError::Silent { .. } => "timeout",
         CallError::Refused(_) => "refused",

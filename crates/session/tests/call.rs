@@ -271,3 +271,47 @@ async fn a_window_that_was_learned_is_known_to_the_next_session() {
     let other = Live::open(place.log(), "other", setup(&server, 100_000, policy("auto", &[]))).await.unwrap();
     assert!(other.window() <= 3_000, "{}", other.window());
 }
+
+/// When nobody answers, the next call begins with the first model again.
+#[tokio::test]
+async fn after_all_models_failed_the_first_is_asked_again() {
+    let is_up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let switch = std::sync::Arc::clone(&is_up);
+    let first =
+        Server::start(move |_| if switch.load(Ordering::SeqCst) { whole("back", 9) } else { Reply::status(401, "no") })
+            .await
+            .unwrap();
+    let second = Server::start(|_| Reply::status(401, "no")).await.unwrap();
+    let place = Place::new();
+    let setup = Setup { fallback: vec![candidate("other", &second)], ..setup(&first, 10_000, policy("auto", &[])) };
+    let mut live = place.open(setup).await;
+    live.call(user("hi"), silent).await.unwrap_err();
+    is_up.store(true, Ordering::SeqCst);
+    live.call(Vec::new(), silent).await.unwrap();
+    assert_eq!(place.texts(), ["hi", "back"]);
+}
+
+/// Two processes in one session: the one that comes too late is told, and its answer is kept.
+#[tokio::test]
+async fn an_answer_that_comes_too_late_is_kept_in_a_fork() {
+    let place = Place::new();
+    let log = place.log();
+    let server = Server::start(move |received: &Received| {
+        if newest(received) == "mine" {
+            let tip = log.session("s").unwrap().tip;
+            let counter = waterline::tokens::Counter::default();
+            let other = waterline_log::Incoming::of(&Message::text_of(Role::User, "somebody else"), &counter);
+            log.append("s", tip, vec![other]).unwrap();
+        }
+        whole("the answer", 9)
+    })
+    .await
+    .unwrap();
+    let mut live = place.live(&server, 10_000).await;
+    let error = live.call(user("mine"), silent).await.unwrap_err();
+    assert!(matches!(error, SessionError::Log(waterline_log::LogError::Conflict { .. })), "{error}");
+    assert_eq!(place.texts(), ["mine", "somebody else"]);
+    assert_eq!(place.log().search("answer", None, 3).unwrap().len(), 1, "nothing is lost");
+    live.call(user("again"), silent).await.unwrap();
+    assert_eq!(place.texts(), ["mine", "somebody else", "again", "the answer"]);
+}

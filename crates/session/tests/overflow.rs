@@ -162,3 +162,66 @@ async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
     let roles: Vec<Role> = live.generation().context(live.history()).map(|message| message.role).collect();
     assert!(roles.contains(&Role::User), "the task is still there: {roles:?}");
 }
+
+/// Providers leave old thinking out of the next prompt: that is no cut.
+#[tokio::test]
+async fn thinking_that_is_not_sent_back_is_no_cut() {
+    let server = Server::start(|received: &Received| {
+        // Thinking does not count in what the server reports.
+        let body: Value = serde_json::from_str(&received.body).unwrap();
+        let said: usize =
+            body["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().map_or(0, str::len)).sum();
+        let mut events = events("yes", 2_000 + said / 4);
+        let thought = json!({"choices": [{"index": 0, "delta": {"reasoning_content": "let me think ".repeat(400)}}]});
+        events.insert(0, thought.to_string());
+        Reply::Stream { events, piece: 0 }
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 100_000).await;
+    for round in 0..8 {
+        live.call(user(format!("step {round} {}", "and more ".repeat(60))), silent).await.unwrap();
+    }
+    assert_eq!(server.received().len(), 8, "no call was made again");
+    assert_eq!((live.window(), live.generation().number), (100_000, 0));
+}
+
+/// A refusal without words may have had another reason: what was guessed from it is forgotten after the call.
+#[tokio::test]
+async fn a_guess_is_good_for_one_call() {
+    let count = AtomicUsize::new(0);
+    let server = Server::start(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
+        5 => Reply::status(413, ""),
+        _ => fair("fine", received),
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 100_000).await;
+    for round in 0..6 {
+        live.call(user(format!("step {round} {}", "and more ".repeat(200))), silent).await.unwrap();
+    }
+    assert!(live.window() < 100_000, "a guess, for this call: {}", live.window());
+    live.call(user("and now?"), silent).await.unwrap();
+    assert_eq!(live.window(), 100_000);
+}
+
+/// Of parallel results the one that was cut is the one that can be read whole.
+#[tokio::test]
+async fn each_result_that_is_clipped_has_its_own_artifact() {
+    let server = Server::start(|received: &Received| fair("fine", received)).await.unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 2_000).await;
+    let call = |id: &str| Message::call_of(id, "look", "{}").parts.remove(0);
+    let calls = Message::new(Role::Assistant, vec![call("a"), call("b")]);
+    let long: Vec<String> = (0..4_000).map(|n| format!("b_{n}")).collect();
+    let results = [Message::result_of("a", "short", false), Message::result_of("b", long.join(" "), false)];
+    let mut new = user("look at both");
+    new.push(calls);
+    new.extend(results);
+    live.call(new, silent).await.unwrap();
+    let body = server.received().pop().unwrap().body;
+    let hash = body.split_once("the whole is artifact ").unwrap().1.split(' ').next().unwrap().to_owned();
+    assert_eq!(place.log().artifact(&hash).unwrap(), long.join(" ").as_bytes());
+}

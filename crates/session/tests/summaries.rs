@@ -132,7 +132,7 @@ async fn s0_76_c1_5_another_model_sums_up_in_parts() {
     let main = server(|_, received| fair(GOOD, received)).await;
     let other = server(|_, received| fair(GOOD, received)).await;
     let place = Place::new();
-    let summariser = Candidate { window: Some(2_000), ..candidate("small", &other) };
+    let summariser = Candidate { window: Some(1_400), ..candidate("small", &other) };
     let setup = Setup { summariser: Some(summariser), ..setup(&main, 16_000, blocking()) };
     let mut live = place.open(setup).await;
     talk(&mut live, 0..40).await;
@@ -227,21 +227,38 @@ async fn a_summary_that_was_made_before_a_restart_takes_effect_after_it() {
     assert!(server.received().pop().unwrap().body.contains("order 4711"));
 }
 
-/// C2.8: a summary whose generation is gone is dropped.
+/// C2.8: a summary whose generation is gone is dropped; and a fold that was taken back stays taken back.
 #[tokio::test]
 async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {
     let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received)).await;
     let place = Place::new();
-    let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
-    let mut live = place.open(setup(&server, 50_000, chat.clone())).await;
-    talk(&mut live, 0..8).await;
+    let chat = || policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
+    let mut live = place.open(setup(&server, 50_000, chat())).await;
+    talk(&mut live, 0..7).await;
     live.finish().await;
+    talk(&mut live, 7..8).await;
+    assert_eq!(live.generation().number, 2, "the summary took effect");
     drop(live);
     place.log().undo_fold("s").unwrap();
-    let mut live = place.open(setup(&server, 50_000, policy("auto", &[]))).await;
+    let mut live = place.open(setup(&server, 50_000, chat())).await;
+    assert_eq!(live.generation().number, 1);
     talk(&mut live, 8..9).await;
-    assert!(!server.received().pop().unwrap().body.contains("order 4711"));
-    drop(chat);
+    assert!(
+        !server.received().pop().unwrap().body.contains("order 4711"),
+        "what was taken back does not come by itself"
+    );
+}
+
+/// When a new summary cannot be had, the one before still says what it said.
+#[tokio::test]
+async fn v14_a_failed_summary_leaves_the_earlier_one_in_place() {
+    let server = server(|n, received| if n == 0 { fair(GOOD, received) } else { Reply::status(500, "down") }).await;
+    let place = Place::new();
+    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    talk(&mut live, 0..40).await;
+    assert!(summaries(&server).len() > 1 && live.generation().number > 1);
+    let last = server.received().pop().unwrap();
+    assert!(last.body.contains("order 4711"), "{}", last.body);
 }
 
 /// C1.5: a conversation that cannot be sent once more is summed up from a shortened text.

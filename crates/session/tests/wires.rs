@@ -20,7 +20,7 @@ async fn server(model: Model) -> Server {
     let script = move |received: &Received| {
         let number = count.fetch_add(1, Ordering::SeqCst);
         let call = (format!("call_{number}"), "look".to_owned(), json!({"path": format!("src/part_{number}.rs")}));
-        let calls = if number % 2 == 0 { vec![call] } else { Vec::new() };
+        let calls = if number.is_multiple_of(2) { vec![call] } else { Vec::new() };
         model.reply(received, Spoken { text: format!("answer {number}"), calls, ..Spoken::default() })
     };
     Server::start(script).await.unwrap()

@@ -67,6 +67,8 @@ pub enum Reply {
         /// The body.
         body: String,
     },
+    /// Answers with a status, promises a body and never sends it.
+    Stuck(u16),
     /// Takes the request and never answers.
     Hang,
 }
@@ -175,6 +177,11 @@ async fn serve(
             let text =
                 format!("HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}");
             stream.write_all(text.as_bytes()).await?;
+        }
+        Reply::Stuck(status) => {
+            stream.write_all(format!("HTTP/1.1 {status} X\r\ncontent-length: 100\r\n\r\n").as_bytes()).await?;
+            stream.flush().await?;
+            tokio::time::sleep(Duration::from_secs(3_600)).await;
         }
         Reply::Hang => tokio::time::sleep(Duration::from_secs(3_600)).await,
     }

@@ -15,7 +15,7 @@ use waterline_session::{Event, Live, Setup};
 use crate::config::Config;
 use crate::db::Database;
 use crate::logging::LogArguments;
-use crate::models::{self, ModelArguments};
+use crate::models::{self, Chosen, ModelArguments};
 use crate::settings;
 use crate::show::{cut, lines, number};
 
@@ -107,15 +107,19 @@ async fn say(arguments: &Arguments, prompt: String) -> Result<ExitCode> {
         }
     };
     printer.end(&live, &answer)?;
-    live.finish().await;
+    tokio::select! {
+        () = live.finish() => {}
+        // The answer is there; whoever does not want to wait for a summary need not.
+        _ = tokio::signal::ctrl_c() => {}
+    }
     Ok(if answer.stop == Stop::Refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 async fn setup(arguments: &Arguments, config: &Config) -> Result<Setup> {
-    let policy = arguments.policy.as_deref().or(config.policy.as_deref()).unwrap_or("auto");
-    let policy = settings::policy(policy, &arguments.sets)?;
-    let model = arguments.model.candidate(config).await?;
-    let (fallback, summariser) = models::others(config)?;
+    let chosen = Chosen { flag: arguments.policy.clone(), config: config.policy.clone(), sets: arguments.sets.clone() };
+    let policy = chosen.policy()?;
+    let model = arguments.model.candidate(config, &chosen).await?;
+    let (fallback, summariser) = models::others(config, &chosen)?;
     let mut setup = Setup { fallback, summariser, ..Setup::new(model, policy) };
     setup.options.max_tokens = arguments.max_tokens;
     if let Some(folder) = arguments.memory.as_ref().or(config.memory.as_ref()) {

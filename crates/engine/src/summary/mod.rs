@@ -165,7 +165,7 @@ fn best<'a>(supplied: &'a [Summary], sources: &[usize]) -> Option<&'a Summary> {
 /// A made summary, within its room, and a digest of what was folded since it was made.
 fn text_of(draft: &Draft<'_>, summary: &Summary, atoms: &[usize], room: usize) -> String {
     let history = draft.history;
-    let message = Message::text_of(Role::User, summary.text.trim());
+    let message = Message::text_of(Role::User, quoted(&summary.text));
     let message = reduce::clip(&message, history.counter(), room).unwrap_or(message);
     let spent = history.counter().message(&message);
     let covered =
@@ -173,6 +173,12 @@ fn text_of(draft: &Draft<'_>, summary: &Summary, atoms: &[usize], room: usize) -
     let rest: Vec<usize> = atoms.iter().copied().filter(|at| !covered(at)).collect();
     let digest = digest::write(history, &rest, room.saturating_sub(spent));
     if digest.is_empty() { message.text() } else { format!("{}\n{digest}", message.text()) }
+}
+
+/// A made text, without lines that would look like the end of the note.
+fn quoted(text: &str) -> String {
+    let lines = text.trim().lines().map(|line| if line.trim() == "---" { "- - -" } else { line });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn header(settings: &Summarise, sources: &[usize]) -> String {

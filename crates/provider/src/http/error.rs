@@ -35,6 +35,11 @@ pub enum CallError {
         /// What went wrong.
         text: String,
     },
+    /// The address holds more than an address.
+    #[error(
+        "the address must not hold a password, a key or a question mark; give a key with --key-file or in the environment"
+    )]
+    Address,
     /// The server says nothing.
     #[error("{url} has said nothing for {after:?}")]
     Silent {

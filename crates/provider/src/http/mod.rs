@@ -13,7 +13,9 @@ pub use key::Key;
 use std::sync::Once;
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use bytes::Bytes;
+use futures_util::stream::unfold;
+use futures_util::{Stream, StreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use sse_stream::SseStream;
 use waterline::message::Wire;
@@ -71,9 +73,11 @@ impl Endpoint {
     /// # Errors
     /// When the system's certificates cannot be read.
     pub fn new(wire: Wire, base: Option<&str>, key: Option<Key>, timeouts: Timeouts) -> Result<Self, CallError> {
-        let client = client().connect_timeout(timeouts.connect).build();
-        let client = client.map_err(|error| CallError::Connect { url: String::new(), text: chain(&error) })?;
         let base = base.unwrap_or_else(|| wire::default_base(wire)).trim_end_matches('/').to_owned();
+        check_address(&base)?;
+        // A key goes to the address it is meant for, and nowhere that this one points to.
+        let client = client().connect_timeout(timeouts.connect).redirect(reqwest::redirect::Policy::none()).build();
+        let client = client.map_err(|error| CallError::Connect { url: String::new(), text: chain(&error) })?;
         Ok(Self { wire, base, key, timeouts, client })
     }
 
@@ -98,20 +102,17 @@ impl Endpoint {
         let is_stream =
             response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if !is_stream {
-            let body = body(response).await;
+            let body = self.body(response).await;
             return Err(CallError::Malformed { url: self.base.clone(), body });
         }
         let mut decoder = decoder(self.wire);
-        let mut events = SseStream::from_bytes_stream(response.bytes_stream());
-        loop {
-            let broken = |text: String, answer: Answer| CallError::Broken { text, answer: Box::new(answer) };
-            let event = match tokio::time::timeout(self.timeouts.silence, events.next()).await {
-                Err(_) => {
-                    return Err(broken(format!("nothing came for {:?}", self.timeouts.silence), decoder.finish()));
+        let mut events = SseStream::from_bytes_stream(patient(response, self.timeouts));
+        while let Some(event) = events.next().await {
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => {
+                    return Err(CallError::Broken { text: chain(&error), answer: Box::new(decoder.finish()) });
                 }
-                Ok(None) => break,
-                Ok(Some(Err(error))) => return Err(broken(chain(&error), decoder.finish())),
-                Ok(Some(Ok(event))) => event,
             };
             let outcome = decoder.event(event.data.as_deref().unwrap_or_default(), &mut emit);
             if let Err(failure) = outcome {
@@ -144,7 +145,21 @@ impl Endpoint {
             (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
         let headers = response.headers().iter().map(header).collect();
-        Err(CallError::Refused(Refused { status, headers, body: body(response).await }))
+        Err(CallError::Refused(Refused { status, headers, body: self.body(response).await }))
+    }
+
+    /// What a response says, up to a limit and as long as it says something.
+    async fn body(&self, response: reqwest::Response) -> String {
+        let mut bytes = Vec::new();
+        let mut chunks = Box::pin(patient(response, self.timeouts));
+        while let Some(Ok(chunk)) = chunks.next().await {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > MOST {
+                bytes.truncate(MOST);
+                break;
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
@@ -156,18 +171,44 @@ pub(crate) fn client() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
 }
 
-/// What a response says, up to a limit.
-async fn body(response: reqwest::Response) -> String {
-    let mut bytes = Vec::new();
-    let mut chunks = response.bytes_stream();
-    while let Some(Ok(chunk)) = chunks.next().await {
-        bytes.extend_from_slice(&chunk);
-        if bytes.len() > MOST {
-            bytes.truncate(MOST);
-            break;
+/// Why the bytes of an answer end.
+#[derive(Debug, thiserror::Error)]
+enum BytesError {
+    #[error("the connection broke")]
+    Connection(#[source] reqwest::Error),
+    #[error("it is silent")]
+    Silent(#[source] Silence),
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("nothing came for {0:?}")]
+struct Silence(Duration);
+
+/// The bytes of an answer, as long as they come: the first may take its time, the others less. Any byte counts, also those
+/// by which a server only says that it is still there.
+fn patient(
+    response: reqwest::Response,
+    timeouts: Timeouts,
+) -> impl Stream<Item = Result<Bytes, BytesError>> + Send + Unpin {
+    let chunks = Box::pin(response.bytes_stream());
+    Box::pin(unfold((Some(chunks), timeouts.first_byte), move |(chunks, wait)| async move {
+        let mut chunks = chunks?;
+        match tokio::time::timeout(wait, chunks.next()).await {
+            Ok(None) => None,
+            Ok(Some(Ok(chunk))) => Some((Ok(chunk), (Some(chunks), timeouts.silence))),
+            Ok(Some(Err(error))) => Some((Err(BytesError::Connection(error)), (None, wait))),
+            Err(_) => Some((Err(BytesError::Silent(Silence(wait))), (None, wait))),
         }
+    }))
+}
+
+/// An address is stored and shown, so it must not hold a secret.
+fn check_address(base: &str) -> Result<(), CallError> {
+    let authority = base.split_once("://").map_or(base, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    if authority.contains('@') || base.contains(['?', '#']) {
+        return Err(CallError::Address);
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    Ok(())
 }
 
 /// An error with what caused it, innermost last. The address is left out: it may hold a key.

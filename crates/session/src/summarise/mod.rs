@@ -139,8 +139,13 @@ impl Live {
             return None;
         }
         let id = self.session.id.clone();
-        let stored = self.on_log(move |log| log.summary(&id)).await.ok().flatten()?;
+        let read = self.on_log(move |log| Ok((log.summary(&id)?, log.generations(&id)?))).await.ok()?;
+        let (Some(stored), generations) = read else { return None };
         let number = self.generation.number;
+        // A later fold may have been taken back, and with it this summary.
+        if generations.iter().any(|fold| fold.number > number) {
+            return None;
+        }
         let slot = self.generation.slots().iter().find(|slot| slot.treatment == Treatment::Summary)?;
         let covered = slot.sources.iter().copied().filter(|&source| self.covers(&stored, source));
         let sources: Vec<usize> = covered.collect();
@@ -201,7 +206,7 @@ impl Live {
         let request = self.history.counter().message(&Message::text_of(Role::User, &wanted.schema.request));
         let tokens = self.generation.tokens() + self.budget.tools + request;
         let covers = wanted.sources.first().is_some_and(|&source| source < self.generation.covered());
-        let own = self.model().window.is_none() && !self.lessons.contains_key(&self.lesson_key());
+        let own = self.model().window.is_none() && self.lesson().window(self.log.now()).is_none();
         // A summary is shorter than an answer may be: what is kept free for one serves the request, where all is known.
         let spare = if own { self.model.output.saturating_sub(wanted.max_tokens) } else { 0 };
         let fits = covers && self.budget.calibration.correct(tokens) <= self.budget.window + spare;
@@ -214,9 +219,19 @@ impl Live {
         let window =
             if self.setup.summariser.is_some() { candidate.window.unwrap_or(known) } else { self.budget.window };
         let request = self.history.counter().text(&wanted.schema.request);
+        let window = self.budget.calibration.uncorrect(window);
         let room = window.saturating_sub(request + 2 * wanted.max_tokens);
         // A little is left for what surrounds the material, and for a counter that is a little off.
         room.max(window / 3) * 9 / 10
+    }
+
+    /// The summary there was before, as far as it covers what is folded now: better than a digest while there is no newer one.
+    pub(crate) async fn earlier_summary(&self, wanted: &Wanted) -> Result<Option<Summary>, SessionError> {
+        let earlier = self.earlier(&wanted.sources).await?;
+        Ok(earlier.map(|earlier| {
+            let sources = wanted.sources.iter().copied().filter(|&source| self.covers(&earlier, source)).collect();
+            Summary { sources, text: earlier.text }
+        }))
     }
 
     /// The newest summary that holds, if what it covers is about to be summed up again.

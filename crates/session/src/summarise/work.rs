@@ -14,6 +14,9 @@ use super::gate::{self, Made};
 /// A summary shorter than this says nothing, whatever the policy allows.
 const LEAST_TOKENS: usize = 256;
 
+/// What a model that reasons may take on top.
+const REASONING_TOKENS: usize = 4_000;
+
 /// How often a summary is asked for before the digest serves.
 const TRIES: usize = 2;
 
@@ -63,7 +66,11 @@ impl Work {
     async fn in_parts(&self) -> Result<Made, String> {
         let count = self.parts.len();
         let mut earlier = self.earlier.clone().unwrap_or_default();
-        let mut made = Err("there is nothing to sum up".to_owned());
+        // What was summed up before stays, if nothing worth while comes to it.
+        let mut made = match &self.earlier {
+            Some(text) => Ok(Made { text: text.clone(), ..Made::default() }),
+            None => Err("there is nothing to sum up".to_owned()),
+        };
         for (at, part) in self.parts.iter().enumerate() {
             let before = if earlier.is_empty() {
                 String::new()
@@ -77,6 +84,7 @@ impl Work {
             );
             let replaces = if at + 1 == count { self.replaces } else { self.counter.text(&text) };
             match self.attempt(&[], &[], &text, replaces).await {
+                Ok(one) if one.text.is_empty() => made = made.or(Ok(one)),
                 Ok(one) => {
                     earlier.clone_from(&one.text);
                     made = Ok(one);
@@ -125,9 +133,11 @@ impl Work {
     async fn ask(&self, before: &[Message], tools: &[Tool], question: &Message) -> Result<Answer, CallError> {
         let messages: Vec<&Message> = before.iter().chain([question]).collect();
         let context = wire::render(self.endpoint.wire(), &messages);
+        // A model whose temperature is fixed reasons before it answers, and what it reasons counts.
         let fixed = Model::known(&self.model).is_some_and(|model| model.fixed_temperature);
+        let reasoning = if fixed { REASONING_TOKENS } else { 0 };
         let options = Options {
-            max_tokens: Some(self.max_tokens.max(LEAST_TOKENS)),
+            max_tokens: Some(self.max_tokens.max(LEAST_TOKENS) + reasoning),
             temperature: (!fixed).then_some(0.0),
             cache_key: Some(self.cache_key.clone()),
         };

@@ -16,6 +16,7 @@ struct Seen {
     requests: usize,
     faults: usize,
     answers: usize,
+    summaries: usize,
     /// Requests that broke a rule.
     invalid: Vec<String>,
     /// Requests that were too long.
@@ -52,10 +53,11 @@ impl Model {
         let seen = self.seen.lock().unwrap();
         let share = 100.0 * seen.cached as f64 / seen.tokens.max(1) as f64;
         format!(
-            "{} requests, {} faults, {} answers, {} invalid, {} too long, {} breaks, {share:.1}% cached between them",
+            "{} requests, {} faults, {} answers, {} summaries, {} invalid, {} too long, {} breaks, {share:.1}% cached between them",
             seen.requests,
             seen.faults,
             seen.answers,
+            seen.summaries,
             seen.invalid.len(),
             seen.too_long.len(),
             seen.breaks,
@@ -97,6 +99,10 @@ impl Seen {
             let text = format!("prompt is too long: {prompt} tokens > {} maximum", super::WINDOW);
             return Reply::status(400, json!({"error": {"message": text}}).to_string());
         }
+        if messages.last().is_some_and(|message| message.contains("it gives you no orders")) {
+            self.summaries += 1;
+            return self.sum_up(prompt, wire, dice);
+        }
         let same = messages.iter().zip(&self.last).take_while(|(new, old)| new == old).count();
         let cached = tokens(&messages[..same]);
         if same == self.last.len() {
@@ -114,6 +120,16 @@ impl Seen {
             events: self.answer(prompt, cached, dice).events(wire),
             piece: if dice.percent(5) { 7 } else { 0 },
         }
+    }
+
+    /// Most summaries are good, some are none.
+    fn sum_up(&self, prompt: usize, wire: Wire, dice: &mut Dice) -> Reply {
+        let text = match dice.throw(6) {
+            0 => return Reply::status(500, "down"),
+            1 => "I'm sorry, I cannot do that.",
+            _ => "Task: look at the parts. Done: some of them. State: src/part_1.rs was seen. Open: the rest.",
+        };
+        Reply::Stream { events: Spoken::text(text, prompt).events(wire), piece: 0 }
     }
 
     fn answer(&mut self, prompt: usize, cached: usize, dice: &mut Dice) -> Spoken {

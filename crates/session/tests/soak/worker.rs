@@ -11,7 +11,8 @@ use waterline_log::Log;
 use waterline_provider::answer::Answer;
 use waterline_provider::http::retry::Retry;
 use waterline_provider::http::{Endpoint, Timeouts};
-use waterline_session::{Candidate, Live, Setup};
+use waterline_provider::wire::Tool;
+use waterline_session::{Candidate, Live, SessionError, Setup};
 use waterline_testkit::dice::Dice;
 
 /// Where a worker finds what it is to do.
@@ -55,10 +56,18 @@ async fn work(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal
         }
     };
     loop {
-        let answer = live.call(new, |_| ()).await.unwrap_or_else(|error| {
-            eprintln!("a call failed: {error}");
-            std::process::exit(3)
-        });
+        let answer = match live.call(new, |_| ()).await {
+            Ok(answer) => answer,
+            // Three tries in vain: said clearly, and tried again by whoever asked.
+            Err(SessionError::Call(_)) => {
+                new = Vec::new();
+                continue;
+            }
+            Err(error) => {
+                eprintln!("a call failed: {error}");
+                std::process::exit(3)
+            }
+        };
         assert!(live.violations().is_empty(), "{:?}", live.violations());
         note(&mut journal, &answer);
         let open: Vec<Message> = answer.messages.iter().flat_map(|message| results(message, &mut dice)).collect();
@@ -80,9 +89,20 @@ fn setup(model: &str, wire: Wire) -> Setup {
     };
     let endpoint = Endpoint::new(wire, Some(model), None, timeouts).unwrap();
     let candidate = Candidate { window: Some(super::WINDOW), ..Candidate::new("m", endpoint) };
-    let soon = vec![Duration::from_millis(1); 8];
+    let soon = vec![Duration::from_millis(1); 3];
     let retry = Retry { rate_limit: soon.clone(), transient: soon, longest: Duration::from_secs(1) };
-    Setup { retry, ..Setup::new(candidate, Policy::preset("auto").unwrap()) }
+    // On one wire a model writes the summaries, on the others there are none but the digest.
+    let mode = if wire == Wire::Anthropic { "blocking" } else { "digest" };
+    let policy = Policy::preset_with("auto", &[("summarise.mode".to_owned(), mode.to_owned())]).unwrap();
+    let json = r#"{"type":"function","function":{"name":"look","description":"looks at a file","parameters":{"type":"object"}}}"#;
+    let schema = Some(r#"{"type":"object"}"#.to_owned());
+    let tool = Tool {
+        name: "look".to_owned(),
+        description: Some("looks at a file".to_owned()),
+        schema,
+        json: json.to_owned(),
+    };
+    Setup { retry, tools: vec![tool], ..Setup::new(candidate, policy) }
 }
 
 /// The answers that came, by the number that the model gave them.
@@ -97,7 +117,8 @@ fn note(journal: &mut std::fs::File, answer: &Answer) {
 fn begin(turn: &mut u64, dice: &mut Dice) -> Vec<Message> {
     let text = format!("<turn {turn}> please look at src/part_{turn}.rs {}", words(dice, 40));
     *turn += 1;
-    vec![Message::text_of(Role::User, text)]
+    let system = (*turn == 1).then(|| Message::text_of(Role::System, "You look at files. ".repeat(20)));
+    system.into_iter().chain([Message::text_of(Role::User, text)]).collect()
 }
 
 /// The results of a message's calls. Most are small, some are larger than the window.

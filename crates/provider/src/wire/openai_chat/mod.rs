@@ -7,6 +7,7 @@ mod stream;
 
 use waterline::json::{self, Fields};
 use waterline::message::{Message, Role};
+use waterline::model::Model;
 use waterline::validity::Violation;
 
 use super::Format;
@@ -74,7 +75,7 @@ impl Format for OpenaiChat {
             Some(("model", json::quote(model))),
             Some(("stream", "true".to_owned())),
             Some(("stream_options", r#"{"include_usage":true}"#.to_owned())),
-            options.max_tokens.map(|limit| ("max_tokens", limit.to_string())),
+            options.max_tokens.map(|limit| (limit_field(model), limit.to_string())),
             options.temperature.map(|value| ("temperature", value.to_string())),
             options.cache_key.as_ref().map(|key| ("prompt_cache_key", json::quote(key))),
         ];
@@ -103,4 +104,10 @@ fn role(name: &str) -> Option<Role> {
         "tool" | "function" => Some(Role::Tool),
         _ => None,
     }
+}
+
+/// OpenAI's newer models refuse the older name; everybody else knows only that.
+fn limit_field(model: &str) -> &'static str {
+    let is_newer = Model::known(model).is_some_and(|model| model.max_completion_tokens);
+    if is_newer { "max_completion_tokens" } else { "max_tokens" }
 }
