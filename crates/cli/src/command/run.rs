@@ -62,8 +62,16 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.logging.begin()?;
     let prompt = prompt(arguments)?;
+    let config = Config::load()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(say(arguments, prompt))
+    let setup = runtime.block_on(setup(arguments, &config))?;
+    // The log blocks: what is asked of it at once is asked here.
+    let log = arguments.database.open()?;
+    let (session, is_new) = session(&log, arguments, &setup, &prompt)?;
+    runtime.block_on(async {
+        let live = Live::open(log, &session.id, setup).await?;
+        say(arguments, live, prompt, is_new).await
+    })
 }
 
 fn prompt(arguments: &Arguments) -> Result<String> {
@@ -84,12 +92,8 @@ fn prompt(arguments: &Arguments) -> Result<String> {
     Ok(text)
 }
 
-async fn say(arguments: &Arguments, prompt: String) -> Result<ExitCode> {
-    let config = Config::load()?;
-    let setup = setup(arguments, &config).await?;
-    let log = arguments.database.open()?;
-    let (session, is_new) = session(&log, arguments, &setup, &prompt)?;
-    let mut live = Live::open(log, &session.id, setup).await?;
+async fn say(arguments: &Arguments, mut live: Live, prompt: String, is_new: bool) -> Result<ExitCode> {
+    let id = live.session().id.clone();
     let mut new = Vec::new();
     if let Some(system) = arguments.system.as_ref().filter(|_| is_new) {
         new.push(Message::text_of(Role::System, system));
@@ -97,13 +101,13 @@ async fn say(arguments: &Arguments, prompt: String) -> Result<ExitCode> {
     new.push(Message::text_of(Role::User, prompt.trim_end()));
     let mut printer = Printer::new(arguments.json);
     if is_new && !arguments.json {
-        anstream::eprintln!("session {}, model {}", session.id, lines(&live.model().name));
+        anstream::eprintln!("session {id}, model {}", lines(&live.model().name));
     }
     let answer = tokio::select! {
         answer = live.call(new, |event| printer.event(&event)) => answer?,
         _ = tokio::signal::ctrl_c() => {
             live.settle().await?;
-            bail!("stopped; what was said is in session {}", session.id);
+            bail!("stopped; what was said is in session {id}");
         }
     };
     printer.end(&live, &answer)?;

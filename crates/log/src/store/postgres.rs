@@ -1,6 +1,7 @@
 //! PostgreSQL, for programs on many machines. Tables live in a schema of their own (`?schema=NAME`, else `waterline`).
 //!
-//! The client blocks: called from async code it belongs on a thread for blocking work, as SQLite does.
+//! The client blocks, and refuses to on a thread that drives async work: from there it belongs on a thread for blocking work,
+//! as SQLite does. Only opening and letting go, which happen anywhere, see to that themselves.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,16 @@ const ERASING: i32 = 0x7761_7465;
 pub(super) struct Postgres {
     name: String,
     schema: String,
-    pool: r2d2::Pool<Server>,
+    /// There until it is let go of.
+    pool: Option<r2d2::Pool<Server>>,
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let pool = self.pool.take();
+        // A thread that panics took the connections with it all the same.
+        drop(std::thread::spawn(move || drop(pool)).join());
+    }
 }
 
 /// How to connect.
@@ -69,16 +79,21 @@ impl Postgres {
         let tls = super::tls::connector(own.roots.as_deref())?;
         let server = Server { name: name.clone(), config, tls, schema: own.schema.clone(), wait };
         // The first connection by hand: its error says more than the pool's.
-        let mut first = server.connect_without_schema()?;
-        first.migrate(&own.schema)?;
+        let first = std::thread::scope(|scope| {
+            let first = scope.spawn(|| server.connect_without_schema()?.migrate(&own.schema));
+            first.join()
+        });
+        first.map_err(|_| LogError::Open { name: name.clone(), text: "its thread ended early".to_owned() })??;
         let builder = r2d2::Pool::builder().max_size(CONNECTIONS).min_idle(Some(0)).connection_timeout(wait);
         let pool =
             builder.test_on_check_out(true).error_handler(Box::new(r2d2::NopErrorHandler)).build_unchecked(server);
-        Ok(Self { name, schema: own.schema, pool })
+        Ok(Self { name, schema: own.schema, pool: Some(pool) })
     }
 
     fn handle(&self) -> Result<r2d2::PooledConnection<Server>> {
-        self.pool.get().map_err(|error| LogError::Connection { name: self.name.clone(), text: error.to_string() })
+        let failed = |text: String| LogError::Connection { name: self.name.clone(), text };
+        let pool = self.pool.as_ref().ok_or_else(|| failed("it was let go of".to_owned()))?;
+        pool.get().map_err(|error| failed(error.to_string()))
     }
 }
 

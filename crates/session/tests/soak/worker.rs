@@ -38,7 +38,7 @@ async fn work(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal
     let log = Log::open(url).unwrap();
     let mut live = Live::open(log.clone(), "soak", setup(model, wire)).await.unwrap();
     let mut dice = Dice::new(seed);
-    let entries = log.entries("soak").unwrap();
+    let entries = tokio::task::spawn_blocking(move || log.entries("soak").unwrap()).await.unwrap();
     let said: Vec<Message> = entries.iter().map(|entry| entry.message(parse)).collect();
     let mut turn = said.iter().filter(|message| message.text().contains("<turn ")).count() as u64;
     // A process that was killed left the session anywhere: a question without an answer, calls without results.
