@@ -8,6 +8,7 @@ use waterline::model::Model;
 use waterline::plan::{Budget, FrozenSlot, Generation, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
+use waterline::validity;
 
 fn counter() -> Counter {
     Counter::new(Method::Chars4, 1_000)
@@ -35,6 +36,11 @@ fn message(kind: u8, at: usize, length: usize) -> Vec<Message> {
         1 => vec![Message::text_of(Role::Assistant, words)],
         2 => vec![Message::call_of(&id, "read", format!("{{\"n\":{at}}}")), Message::result_of(&id, words, false)],
         3 => vec![Message::call_of(&id, "read", "{}")],
+        // A step larger than the window, in its arguments and in its result.
+        5 => vec![
+            Message::call_of(&id, "write", format!("{{\"text\":\"{}\"}}", words.repeat(4_000 / words.len() + 1))),
+            Message::result_of(&id, words.repeat(12_000 / words.len() + 1), false),
+        ],
         _ => vec![Message::text_of(Role::System, words)],
     }
 }
@@ -42,7 +48,7 @@ fn message(kind: u8, at: usize, length: usize) -> Vec<Message> {
 proptest! {
     #[test]
     fn a_session_taken_up_again_sends_what_it_would_have_sent(
-        steps in proptest::collection::vec((0_u8..5, 1_usize..60), 1..60),
+        steps in proptest::collection::vec((0_u8..6, 1_usize..60), 1..60),
         more in proptest::collection::vec((0_u8..3, 1_usize..20), 1..4),
     ) {
         let policy = Policy::preset("auto").unwrap();
@@ -74,6 +80,7 @@ proptest! {
             prop_assert!(resumed.warnings.is_empty(), "{:?}", resumed.warnings);
             generation.freeze(&history, whole);
             thawed.freeze(&tail, resumed);
+            prop_assert_eq!(validity::check(thawed.context(&tail)), Vec::new());
             let ids = |messages: Vec<String>| messages.into_iter().map(|m| unnamed(&m)).collect::<Vec<_>>();
             prop_assert_eq!(ids(sent(&thawed, &tail)), ids(sent(&generation, &history)));
         }

@@ -81,3 +81,49 @@ async fn a_prompt_that_is_cut_without_a_word_is_noticed_on_every_wire() {
         assert!(live.violations().is_empty(), "{wire}");
     }
 }
+
+/// Each call is refused once and made again by another process, with outputs larger than the window among parallel results.
+#[tokio::test]
+async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
+    for wire in Wire::ALL {
+        let count = AtomicUsize::new(0);
+        let model = Model { wire, window: 100_000, refuses: true };
+        let script = move |received: &Received| {
+            let number = count.fetch_add(1, Ordering::SeqCst);
+            if number.is_multiple_of(2) {
+                return waterline_testkit::server::Reply::status(401, "not now");
+            }
+            let call = |at: usize| (format!("call_{number}_{at}"), "look".to_owned(), json!({"path": "src/part.rs"}));
+            let spoken =
+                Spoken { text: format!("answer {number}"), calls: (0..3).map(call).collect(), ..Spoken::default() };
+            model.reply(received, spoken)
+        };
+        let server = Server::start(script).await.unwrap();
+        let place = Place::new();
+        let mut next = user("begin");
+        for step in 0..30 {
+            let answer = loop {
+                let endpoint = Endpoint::new(wire, Some(&server.url), None, Timeouts::default()).unwrap();
+                let model = Candidate { window: Some(3_000), ..Candidate::new("m", endpoint) };
+                let mut live = place.open(Setup { model, ..setup(&server, 3_000, policy("auto", &[])) }).await;
+                let outcome = live.call(std::mem::take(&mut next), silent).await;
+                assert!(live.violations().is_empty(), "{wire}, step {step}: {:?}", live.violations());
+                if let Ok(answer) = outcome {
+                    break answer;
+                }
+            };
+            let calls = answer.messages.iter().flat_map(Message::calls);
+            next = calls
+                .enumerate()
+                .map(|(at, call)| {
+                    let length = if (step + at).is_multiple_of(4) { 4_000 } else { 20 };
+                    let mut result = Message::result_of(&*call.id, format!("line {step} ").repeat(length), false);
+                    if let waterline::message::Body::Result(result) = &mut result.parts[0].body {
+                        result.name = Some(call.name.clone());
+                    }
+                    result
+                })
+                .collect();
+        }
+    }
+}

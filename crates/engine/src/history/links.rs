@@ -13,12 +13,17 @@ pub(super) struct Links {
     answered: FxHashSet<String>,
     /// Results that came before any call of their id.
     early: FxHashMap<String, usize>,
+    /// Ids under which calls were sent that are still to be loaded: they keep them.
+    granted: Vec<String>,
 }
 
 impl Links {
     /// The id under which a call is sent: its own where that is free, else a new one.
     pub(super) fn claim(&mut self, given: &str, message: usize, part: usize) -> String {
         let wished = if given.is_empty() { format!("call_{message}_{part}") } else { given.to_owned() };
+        if let Some(at) = self.granted.iter().position(|id| is_made_of(id, &wished)) {
+            return self.granted.remove(at);
+        }
         let Some(mut round) = self.used.get(&wished).copied() else {
             self.used.insert(wished.clone(), 2);
             return wished;
@@ -31,6 +36,17 @@ impl Links {
         self.used.insert(wished, round + 1);
         self.used.insert(id.clone(), 2);
         id
+    }
+
+    /// An id is taken by what was sent.
+    pub(super) fn hold(&mut self, id: &str) {
+        self.used.entry(id.to_owned()).or_insert(2);
+    }
+
+    /// An id is taken by a call that was sent and is still to be loaded.
+    pub(super) fn grant(&mut self, id: &str) {
+        self.hold(id);
+        self.granted.push(id.to_owned());
     }
 
     /// An atom begins to wait for a result; hands over a result that came too early.
@@ -65,5 +81,16 @@ impl Links {
         if !given.is_empty() {
             self.early.insert(given.to_owned(), message);
         }
+    }
+}
+
+/// Whether an id is the one that was wished for, or a new one made of it.
+fn is_made_of(id: &str, wished: &str) -> bool {
+    match id.strip_prefix(wished) {
+        Some("") => true,
+        Some(rest) => rest
+            .strip_prefix('_')
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())),
+        None => false,
     }
 }

@@ -33,9 +33,9 @@ impl History {
         history.tokens = past.tokens;
         history.system_tokens = past.system_tokens;
         history.calls = past.calls;
-        for message in generation.made() {
-            for (at, call) in message.calls().enumerate() {
-                history.links.claim(&call.id, 0, at);
+        for (is_past, message) in generation.made(past.messages) {
+            for call in message.calls() {
+                if is_past { history.links.hold(&call.id) } else { history.links.grant(&call.id) }
             }
         }
         history

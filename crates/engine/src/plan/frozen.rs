@@ -93,11 +93,14 @@ impl Generation {
         Self { number, reason, slots, covered, tokens, messages, turns, settled, refused }
     }
 
-    /// The messages that it holds itself.
-    pub(crate) fn made(&self) -> impl Iterator<Item = &Message> {
-        self.slots.iter().flat_map(|slot| &slot.views).filter_map(|view| match view {
-            View::Made(message) => Some(&**message),
-            View::Source(_) => None,
+    /// The messages that it holds itself, and whether all they stand for lies before a place.
+    pub(crate) fn made(&self, end: usize) -> impl Iterator<Item = (bool, &Message)> {
+        self.slots.iter().flat_map(move |slot| {
+            let is_past = slot.sources.iter().all(|&source| source < end);
+            slot.views.iter().filter_map(move |view| match view {
+                View::Made(message) => Some((is_past, &**message)),
+                View::Source(_) => None,
+            })
         })
     }
 }
