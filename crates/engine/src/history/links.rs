@@ -15,13 +15,17 @@ pub(super) struct Links {
     early: FxHashMap<String, usize>,
     /// Ids under which calls were sent that are still to be loaded: they keep them.
     granted: Vec<String>,
+    /// Messages whose calls were sent as they came.
+    plain: FxHashSet<usize>,
 }
 
 impl Links {
     /// The id under which a call is sent: its own where that is free, else a new one.
     pub(super) fn claim(&mut self, given: &str, message: usize, part: usize) -> String {
         let wished = if given.is_empty() { format!("call_{message}_{part}") } else { given.to_owned() };
-        if let Some(at) = self.granted.iter().position(|id| is_made_of(id, &wished)) {
+        if !self.plain.contains(&message)
+            && let Some(at) = self.granted.iter().position(|id| is_made_of(id, &wished))
+        {
             return self.granted.remove(at);
         }
         let Some(mut round) = self.used.get(&wished).copied() else {
@@ -38,15 +42,17 @@ impl Links {
         id
     }
 
-    /// An id is taken by what was sent.
-    pub(super) fn hold(&mut self, id: &str) {
+    /// An id is taken by a call that was sent; unless that lies in the past, the call itself is still to be loaded.
+    pub(super) fn hold(&mut self, id: &str, is_past: bool) {
         self.used.entry(id.to_owned()).or_insert(2);
+        if !is_past {
+            self.granted.push(id.to_owned());
+        }
     }
 
-    /// An id is taken by a call that was sent and is still to be loaded.
-    pub(super) fn grant(&mut self, id: &str) {
-        self.hold(id);
-        self.granted.push(id.to_owned());
+    /// The calls of a message were sent as they came.
+    pub(super) fn keep(&mut self, message: usize) {
+        self.plain.insert(message);
     }
 
     /// An atom begins to wait for a result; hands over a result that came too early.

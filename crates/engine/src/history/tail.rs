@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::History;
+use super::{History, View};
 use crate::message::Role;
 use crate::plan::Generation;
 use crate::tokens::Counter;
@@ -33,9 +33,10 @@ impl History {
         history.tokens = past.tokens;
         history.system_tokens = past.system_tokens;
         history.calls = past.calls;
-        for (is_past, message) in generation.made(past.messages) {
-            for call in message.calls() {
-                if is_past { history.links.hold(&call.id) } else { history.links.grant(&call.id) }
+        for (view, is_past) in generation.views(past.messages) {
+            match view {
+                View::Made(message) => message.calls().for_each(|call| history.links.hold(&call.id, is_past)),
+                View::Source(index) => history.links.keep(*index),
             }
         }
         history

@@ -93,14 +93,11 @@ impl Generation {
         Self { number, reason, slots, covered, tokens, messages, turns, settled, refused }
     }
 
-    /// The messages that it holds itself, and whether all they stand for lies before a place.
-    pub(crate) fn made(&self, end: usize) -> impl Iterator<Item = (bool, &Message)> {
+    /// What was sent, view by view, each with whether all that its slot stands for lies before a place.
+    pub(crate) fn views(&self, end: usize) -> impl Iterator<Item = (&View, bool)> {
         self.slots.iter().flat_map(move |slot| {
             let is_past = slot.sources.iter().all(|&source| source < end);
-            slot.views.iter().filter_map(move |view| match view {
-                View::Made(message) => Some((is_past, &**message)),
-                View::Source(_) => None,
-            })
+            slot.views.iter().map(move |view| (view, is_past))
         })
     }
 }
