@@ -94,10 +94,33 @@ impl Config {
                 text => text.with_context(|| format!("cannot read {}", path.display()))?,
             };
             let newer: Self = toml::from_str(&text).with_context(|| format!("{} cannot be used", path.display()))?;
-            let newer = if path == Path::new(PROJECT) { newer.of_project()? } else { newer };
+            newer.check().with_context(|| format!("{} cannot be used", path.display()))?;
+            let newer = if path == Path::new(PROJECT) { newer.of_project()? } else { newer.at(&path) };
             config = config.under(newer);
         }
         Ok(config)
+    }
+
+    /// Values that no model can have are refused.
+    fn check(&self) -> Result<()> {
+        for (name, model) in &self.models {
+            if model.window == Some(0) {
+                bail!("models.{name}.window is 0; it must be a number of tokens from 1 on");
+            }
+            if let Some(price) = model.price.filter(|price| !price.is_finite() || *price < 0.0) {
+                bail!("models.{name}.price is {price}; it must be a number from 0 on");
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that the user's config names lie beside it, unless it says where.
+    fn at(mut self, path: &Path) -> Self {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for model in self.models.values_mut() {
+            model.key_file = model.key_file.as_ref().map(|file| folder.join(file));
+        }
+        self
     }
 
     /// What a project's file may say: it comes with a folder, perhaps from somebody else, so it may name addresses but no keys,

@@ -106,8 +106,16 @@ const fn prompt_window(window: usize) -> usize {
 /// The other models of a config: those that are asked when the first fails, and the one that writes summaries.
 pub fn others(config: &Config, chosen: &Chosen) -> Result<(Vec<Candidate>, Option<Candidate>)> {
     let of = |name: &String| candidate(name, &config.models.get(name).cloned().unwrap_or_default(), chosen);
-    let fallback = config.fallback.iter().flatten().map(of).collect::<Result<_>>()?;
-    Ok((fallback, config.summariser.as_ref().map(of).transpose()?))
+    let mut fallback = Vec::new();
+    for name in config.fallback.iter().flatten() {
+        match of(name) {
+            Ok(candidate) => fallback.push(candidate),
+            // The model that is asked may well answer.
+            Err(error) => anstream::eprintln!("waterline: the fallback {name:?} of the config is left out: {error:#}"),
+        }
+    }
+    let summariser = config.summariser.as_ref().map(of).transpose();
+    Ok((fallback, summariser.context("the summariser of the config cannot be used")?))
 }
 
 fn candidate(name: &str, own: &ModelConfig, chosen: &Chosen) -> Result<Candidate> {

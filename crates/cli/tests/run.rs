@@ -167,6 +167,9 @@ fn bad_input_is_told_in_a_sentence() {
         (&["hi", "--model", "claude-opus-5"][..], "ANTHROPIC_API_KEY"),
         (&["hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--key-file", "none"][..], "key file none"),
         (&["hi", "--base-url", "http://127.0.0.1:9"][..], "name one with --model"),
+        (&["hi", "--model", "m", "--base-url", "127.0.0.1:9"][..], "begins with http://"),
+        (&["hi", "--model", "m", "--base-url", "http://me:pw@127.0.0.1:9"][..], "must not hold a password"),
+        (&["--again"][..], "--session"),
         (&["hi", "--model", "offline", "--policy", "nosuch"][..], "nosuch"),
         (&["hi", "--model", "offline", "--set", "fold.high=abc"][..], "fold.high"),
     ] {
@@ -174,4 +177,55 @@ fn bad_input_is_told_in_a_sentence() {
         assert_eq!(ended.code, 2, "{arguments:?}");
         assert!(ended.err.contains(words) && !ended.err.contains("panicked"), "{arguments:?}: {}", ended.err);
     }
+}
+
+/// A name that somebody chose is that name, even if another one begins so; a policy stays with its session.
+#[test]
+fn a_session_is_the_one_that_is_named_and_keeps_its_policy() {
+    let world = World::new(says("hello"));
+    let base = ["--model", "m", "--base-url", &world.server.url, "--json"];
+    let id = |ended: &Ended| {
+        let first: Value = serde_json::from_str(ended.out.lines().next().unwrap()).unwrap();
+        first["session"].as_str().unwrap().to_owned()
+    };
+    let run = |arguments: &[&str]| world.run(&[arguments, &base[..]].concat(), &[]);
+    assert_eq!(id(&run(&["hi", "--session", "project10", "--policy", "budget"])), "project10");
+    assert_eq!(id(&run(&["hi", "--session", "project1"])), "project1");
+    let made = id(&run(&["hi"]));
+    assert_eq!(id(&run(&["hi", "--session", made.get(..8).unwrap()])), made);
+    run(&["hi", "--session", "project10"]);
+    let show = |policy: &str| {
+        let mut command = program::waterline();
+        command.current_dir(world.home.path()).args(["sessions", "show", "project10", "--db", "log.db"]);
+        let shown = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(shown.contains(policy), "{shown}");
+    };
+    show("policy budget");
+    run(&["hi", "--session", "project10", "--policy", "chat"]);
+    show("policy chat");
+}
+
+/// What failed can be asked for again without saying it again, and `--json` tells why it failed.
+#[test]
+fn a_failed_call_is_told_and_can_be_made_again() {
+    let is_down = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let switch = std::sync::Arc::clone(&is_down);
+    let world = World::new(move |received| {
+        if switch.load(std::sync::atomic::Ordering::SeqCst) {
+            Reply::status(401, "no: Bearer sk-echoed-key")
+        } else {
+            says("at last")(received)
+        }
+    });
+    let base = ["--session", "s", "--model", "m", "--base-url", &world.server.url, "--json"];
+    let key = [("WATERLINE_API_KEY", "sk-echoed-key")];
+    let failed = world.run(&[&["hi"], &base[..]].concat(), &key);
+    let last: Value = serde_json::from_str(failed.out.lines().last().unwrap()).unwrap();
+    assert_eq!((failed.code, last["event"].as_str(), last["session"].as_str()), (2, Some("error"), Some("s")));
+    assert!(!failed.out.contains("sk-echoed") && !failed.err.contains("sk-echoed"), "a server that repeats the key");
+    is_down.store(false, std::sync::atomic::Ordering::SeqCst);
+    let again = world.run(&[&["--again"], &base[..]].concat(), &key);
+    assert!(again.out.contains("at last"), "{}", again.err);
+    let body: Value = serde_json::from_str(&world.server.received().pop().unwrap().body).unwrap();
+    assert_eq!(body["messages"].as_array().unwrap().len(), 1, "said once");
 }

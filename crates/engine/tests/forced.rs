@@ -128,3 +128,29 @@ fn prices_set_the_marks_of_a_large_window() {
     assert!(with("claude-opus-5"), "reads at a tenth");
     assert!(!with("qwen3"), "no prices");
 }
+
+/// Where little is to be listed, what the user said stays, and not what was answered.
+#[test]
+fn what_the_ledger_does_not_need_is_for_the_users_words() {
+    let say = |text: &str| Message::text_of(Role::User, text);
+    let mut messages = vec![say("we plan a holiday"), Message::text_of(Role::Assistant, "gladly")];
+    for fact in ["Anna is allergic to peanuts", "always answer in French"] {
+        messages.extend([
+            say(fact),
+            Message::text_of(Role::Assistant, "that is noted, thank you very much for telling me"),
+        ]);
+    }
+    for _ in 0..20 {
+        messages.extend([
+            say("and how is the weather?"),
+            Message::text_of(Role::Assistant, "it is fine today. ".repeat(30)),
+        ]);
+    }
+    messages.push(say("the newest question"));
+    let history = History::of(Counter::default(), messages);
+    let (generation, policy) = (Generation::new(), policy(&[]));
+    let planned = plan(&input(&history, &generation, &policy, 2_500));
+    assert!(folds(&planned) && planned.tokens.after <= planned.tokens.low);
+    let text = shown(&history, planned).join("\n");
+    assert!(text.contains("allergic to peanuts") && text.contains("answer in French"), "{text}");
+}

@@ -18,7 +18,7 @@ fn transcript(id: &str) -> Transcript {
     transcript.push(Message::text_of(Role::System, "You look after orders."));
     transcript.push(Message::text_of(Role::User, "please sort out my order"));
     transcript.push(Message::call_of("c0", "find", r#"{"name":"anna"}"#));
-    transcript.push(Message::result_of("c0", "the order is W-7044921", false));
+    transcript.push(Message::result_of("c0", "one order was found\nthe order is W-7044921", false));
     for at in 1..=FILLER {
         transcript.push(Message::call_of(format!("c{at}"), "wait", "{}"));
         transcript.push(Message::result_of(format!("c{at}"), "nothing new here. ".repeat(40), false));

@@ -19,6 +19,9 @@ const WORTH: f64 = 0.03;
 /// How long a window that was learned is taken for granted, in milliseconds: a server may be started with another one.
 const HOLDS: i64 = 24 * 60 * 60 * 1_000;
 
+/// How long a model that failed is left alone, in milliseconds.
+const REST: i64 = 5 * 60 * 1_000;
+
 /// What is known of a model by experience.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Lesson {
@@ -26,12 +29,19 @@ pub(crate) struct Lesson {
     window: Option<(usize, i64)>,
     /// Real tokens for each counted one.
     factor: Option<f64>,
+    /// Until when it is left alone, because it failed, in milliseconds since 1970.
+    rests: Option<i64>,
 }
 
 impl Lesson {
     /// The window, if the lesson is not too old.
     pub(crate) fn window(&self, now: i64) -> Option<usize> {
         self.window.filter(|(_, time)| now - time < HOLDS).map(|(window, _)| window)
+    }
+
+    /// Whether it failed a short while ago.
+    pub(crate) fn is_resting(&self, now: i64) -> bool {
+        self.rests.is_some_and(|until| now < until)
     }
 
     /// The calibration to begin with.
@@ -50,6 +60,8 @@ pub(crate) fn read(log: &Log) -> waterline_log::Result<BTreeMap<String, Lesson>>
             lessons.entry(key.to_owned()).or_default().window = window;
         } else if let Some(key) = name.strip_prefix("factor/") {
             lessons.entry(key.to_owned()).or_default().factor = value.parse().ok();
+        } else if let Some(key) = name.strip_prefix("rests/") {
+            lessons.entry(key.to_owned()).or_default().rests = value.parse().ok();
         }
     }
     Ok(lessons)
@@ -58,7 +70,11 @@ pub(crate) fn read(log: &Log) -> waterline_log::Result<BTreeMap<String, Lesson>>
 impl Live {
     /// The name under which the experience with a model is kept: the same model may have another window elsewhere.
     pub(crate) fn lesson_key(&self) -> String {
-        let candidate = self.model();
+        self.lesson_key_of(self.at)
+    }
+
+    fn lesson_key_of(&self, at: usize) -> String {
+        let candidate = self.setup.candidate(at);
         match &candidate.place {
             Place::Endpoint(endpoint) => format!("{}@{}", candidate.name, endpoint.base()),
             Place::Offline => candidate.name.clone(),
@@ -68,6 +84,21 @@ impl Live {
     /// What is known of the model that is asked.
     pub(crate) fn lesson(&self) -> Lesson {
         self.lessons.get(&self.lesson_key()).copied().unwrap_or_default()
+    }
+
+    /// The first model that did not fail a short while ago; the very first where all did.
+    pub(crate) fn first_ready(&self) -> usize {
+        let now = self.log.now();
+        let is_ready =
+            |&at: &usize| self.lessons.get(&self.lesson_key_of(at)).is_none_or(|lesson| !lesson.is_resting(now));
+        (0..=self.setup.fallback.len()).find(is_ready).unwrap_or(0)
+    }
+
+    /// Leaves the model alone for a while, in this session and others.
+    pub(crate) async fn rest(&mut self) -> Result<(), SessionError> {
+        let (key, until) = (self.lesson_key(), self.log.now() + REST);
+        self.lessons.entry(key.clone()).or_default().rests = Some(until);
+        self.on_log(move |log| log.set_preference(EVERYBODY, &format!("rests/{key}"), Some(&until.to_string()))).await
     }
 
     /// The window of the model is so many tokens, for prompt and answer. What the provider said itself holds in all sessions,

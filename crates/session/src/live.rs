@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
@@ -23,9 +23,6 @@ use crate::setup::{Candidate, Setup};
 use crate::sheet::Sheet;
 use crate::summarise::Pending;
 
-/// How long a model that failed is left alone.
-const REST: Duration = Duration::from_secs(300);
-
 /// A session in use.
 #[derive(Debug)]
 pub struct Live {
@@ -33,8 +30,6 @@ pub struct Live {
     pub(crate) setup: Setup,
     /// Which model is asked: 0 is the first, the others are those of the fallback list.
     pub(crate) at: usize,
-    /// Since when another than the first.
-    left: Option<Instant>,
     pub(crate) model: &'static Model,
     pub(crate) session: Session,
     pub(crate) cleared: u64,
@@ -50,6 +45,8 @@ pub struct Live {
     /// The log may hold a summary that an earlier process had made for what is sent.
     pub(crate) may_have_summary: bool,
     pub(crate) folds: Folds,
+    /// Somebody was told that what must be sent does not fit.
+    pub(crate) told_full: bool,
     /// The call before this one.
     pub(crate) last: Option<LastCall>,
     /// What the provider said about the prompt of that call.
@@ -86,7 +83,6 @@ impl Live {
         let mut live = Self {
             log,
             at: 0,
-            left: None,
             model,
             session,
             cleared,
@@ -100,6 +96,7 @@ impl Live {
             pending: None,
             may_have_summary: true,
             folds: Folds::default(),
+            told_full: false,
             last: usage.map(|usage| LastCall::of(&usage)),
             reported: None,
             heard: String::new(),
@@ -167,7 +164,6 @@ impl Live {
     /// Asks another model from now on. What its provider taught about it counts.
     pub(crate) fn use_model(&mut self, at: usize) {
         self.at = at;
-        self.left = (at > 0).then(Instant::now);
         self.model = known(self.setup.candidate(at));
         self.budget.calibration = self.lesson().calibration();
         self.budget.window = self.known_window();
@@ -176,8 +172,8 @@ impl Live {
     /// Tokens a prompt may take: what was said, or what the provider taught if that is less.
     fn known_window(&self) -> usize {
         let window = self.model().window.unwrap_or_else(|| self.model.input_window());
-        let learned = self.lesson().window(self.log.now()).map(|whole| self.prompt_window(whole));
-        learned.map_or(window, |learned| learned.min(window)).max(1)
+        let learned = self.lesson().window(self.log.now()).filter(|&whole| whole < window);
+        learned.map_or(window, |whole| self.prompt_window(whole)).max(1)
     }
 
     /// What a prompt may take of a window that prompt and answer share.
@@ -189,8 +185,9 @@ impl Live {
     pub(crate) async fn begin(&mut self) -> Result<(), SessionError> {
         self.settle().await?;
         self.busy = true;
-        if self.left.is_some_and(|left| left.elapsed() > REST) {
-            self.use_model(0);
+        let ready = self.first_ready();
+        if ready != self.at {
+            self.use_model(ready);
         }
         // What was only guessed for the call before is forgotten.
         self.budget.window = self.known_window();

@@ -83,7 +83,12 @@ impl Sink for DayFiles {
         std::fs::create_dir_all(&self.folder)?;
         let now = (self.now)();
         let path = self.folder.join(format!("{}.md", now.strftime("%Y-%m-%d")));
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        // What was said is nobody else's business.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path)?;
         let mut entry = String::new();
         if file.metadata()?.len() == 0 {
             let _ = writeln!(entry, "# Daily Memory: {}", now.strftime("%Y-%m-%d"));

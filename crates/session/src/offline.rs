@@ -20,7 +20,7 @@ const RESULT_CHARS: usize = 4_000;
 const QUOTES: usize = 4;
 
 const ABOUT: &str = "I am the offline model: no language model is connected, so I can only quote what was said here and carry \
-out a few plain requests (list files, read FILE, remember …). Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a \
+out a few plain requests (remember …; with tools also list files, read FILE). Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a \
 local server, or name a model with --model and --base-url.";
 
 /// The same for somebody who has read it.

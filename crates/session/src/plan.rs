@@ -2,6 +2,7 @@
 
 use waterline::plan::{Action, Budget, Forced, Input, Keep, Plan, Room, Rung, extend, plan};
 use waterline::summary::Summary;
+use waterline::warning::Oddity;
 use waterline_log::{Fold, Sent};
 
 use crate::error::SessionError;
@@ -12,7 +13,7 @@ use crate::summarise::is_blocking;
 use crate::trace;
 
 /// A counter that learns is still a little off, and the provider's window is not: so much of it stays free, in percent.
-const MARGIN: usize = 3;
+const MARGIN: usize = 5;
 
 /// What one plan is made with beside the session itself.
 #[derive(Debug, Default)]
@@ -114,6 +115,10 @@ impl Live {
                 Some(fold)
             }
         };
+        if plan.tokens.after > self.budget.window && !std::mem::replace(&mut self.told_full, true) {
+            let texts = plan.warnings.iter().filter(|warning| warning.oddity == Oddity::Budget);
+            texts.for_each(|warning| emit(Event::Notice(warning.text.clone())));
+        }
         let is_known = self.session.frozen.is_some();
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         let adds = fold.is_some() || !plan.slots.is_empty() || !is_known;

@@ -83,10 +83,12 @@ impl Live {
             return Ok(());
         }
         if !may_go_elsewhere(&error) || self.at >= self.setup.fallback.len() {
-            // The next call begins with the first model again.
-            self.use_model(0);
+            if self.at > 0 {
+                self.rest().await?;
+            }
             return Err(error.into());
         }
+        self.rest().await?;
         self.use_model(self.at + 1);
         self.budget.cold = true;
         trouble.failures = 0;

@@ -193,7 +193,8 @@ const fn provider(wire: Wire) -> &'static str {
 
 const fn kind(error: &CallError) -> &'static str {
     match error {
-        CallError::Address => "address",
+        CallError::Address | CallError::NoAddress(_) => "address",
+        CallError::Key => "key",
         CallError::Connect { .. } => "connect",
         CallError::Silent { .. } => "timeout",
         CallError::Refused(_) => "refused",

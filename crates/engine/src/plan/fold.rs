@@ -183,7 +183,7 @@ fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wan
         .filter(|note| settings.mode != Mode::Digest && !note.is_made && !note.sources.is_empty())
         .map(|note| Wanted {
             sources: note.sources.clone(),
-            max_tokens: room.tokens(settings.max),
+            max_tokens: room.tokens(settings.max).max(LEAST_SUMMARY.min(room.available / 8)),
             replaces: note.sources.iter().map(|&message| input.history.message_tokens(message)).sum(),
             schema: Schema::named(&settings.schema).unwrap_or(Schema::general()),
             mode: settings.mode,
@@ -191,6 +191,9 @@ fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wan
         });
     (note, wanted)
 }
+
+/// A model's summary of fewer tokens says too little.
+const LEAST_SUMMARY: usize = 400;
 
 /// What joining a note to a message may cost.
 const SEAMS: usize = 8;

@@ -27,20 +27,18 @@ const BOOKKEEPING: [&str; 10] = [
     "login",
 ];
 
-/// Sums up these atoms within `budget` tokens. The newest come first when there is not room for all; half of the room
-/// is for what the user asked.
-pub(super) fn write(history: &History, atoms: &[usize], budget: usize) -> String {
+/// Sums up these atoms within `budget` tokens, and `extra` more for what the user said. The newest come first when there is
+/// not room for all; half of the room is for what the user asked.
+pub(super) fn write(history: &History, atoms: &[usize], budget: usize, extra: usize) -> String {
     let mut lines: Vec<(usize, String)> = Vec::new();
-    let mut left = budget;
     let is_request = |at: &usize| history.atom(*at).is_some_and(|atom| atom.kind == AtomKind::User);
-    let requests = atoms.iter().copied().filter(is_request).rev();
-    let mut for_requests = budget / 2;
-    for at in requests {
+    let mut for_requests = budget / 2 + extra;
+    for at in atoms.iter().copied().filter(is_request).rev() {
         if !add(&mut lines, history, at, &mut for_requests) {
             break;
         }
     }
-    left -= budget / 2 - for_requests;
+    let mut left = budget - budget / 2 + for_requests.saturating_sub(extra);
     let mut unlisted = 0;
     for at in atoms.iter().copied().filter(|at| !is_request(at)).rev() {
         if unlisted > 0 || !add(&mut lines, history, at, &mut left) {

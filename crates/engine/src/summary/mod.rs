@@ -65,16 +65,24 @@ impl Note {
         let head = header(settings, &sources);
         let question = if settings.placement == Placement::Mock { counter.text(&settings.question) } else { 0 };
         let room = budget.saturating_sub(counter.text(&head) + question + 16);
-        let ledger_room = draft.room.tokens(settings.ledger).min(room);
-        let text_room = draft.room.tokens(settings.max).min(room - ledger_room / 2);
         let made = best(supplied, &sources);
-        let text = match made {
-            Some(summary) => self::text_of(draft, summary, &atoms, text_room),
-            None => digest::write(history, &atoms, text_room),
+        // What a model wrote may have lost values: then there is room for them, whatever the policy says.
+        let least = if made.is_some() { room / 6 } else { 0 };
+        let ledger_room = draft.room.tokens(settings.ledger).max(least).min(room);
+        let text_room = draft.room.tokens(settings.max).min(room - ledger_room / 2);
+        let write = |rest: usize| match made {
+            Some(summary) => self::text_of(draft, summary, &atoms, text_room + rest),
+            None => digest::write(history, &atoms, text_room, rest),
         };
-        let spent = counter.text(&text);
-        let open = missing(lines, &text, counter, room.saturating_sub(spent) / 2);
+        // What the ledger does not need, the text may have: where little is to be listed, more of the user's words can stay.
+        let spare = room.saturating_sub(text_room + ledger_room);
+        let first = write(0);
+        let open = missing(lines, &first, counter, room.saturating_sub(counter.text(&first)) / 2);
         let spent_on_lines = counter.text(&open);
+        let listed = counter.text(&list(draft, &first, ledger_room).0);
+        let rest = (spare + ledger_room).saturating_sub(listed + spent_on_lines);
+        let text = if rest > LEAST { write(rest) } else { first };
+        let spent = counter.text(&text);
         let ledger_room = ledger_room.min(room.saturating_sub(spent + spent_on_lines));
         let (ledger, listed) = list(draft, &text, ledger_room);
         if ledger.is_empty() && open.is_empty() && (text.is_empty() || atoms.is_empty()) {
@@ -114,7 +122,7 @@ impl Note {
 pub fn digest(history: &History, messages: &[usize], budget: usize) -> String {
     let mut atoms: Vec<usize> = messages.iter().filter_map(|&message| history.atom_of(message)).collect();
     atoms.dedup();
-    digest::write(history, &atoms, budget)
+    digest::write(history, &atoms, budget, 0)
 }
 
 /// The lines that a text does not hold, as many as fit.
@@ -171,7 +179,7 @@ fn text_of(draft: &Draft<'_>, summary: &Summary, atoms: &[usize], room: usize) -
     let covered =
         |at: &usize| history.atom(*at).is_some_and(|atom| atom.messages.iter().all(|m| summary.sources.contains(m)));
     let rest: Vec<usize> = atoms.iter().copied().filter(|at| !covered(at)).collect();
-    let digest = digest::write(history, &rest, room.saturating_sub(spent));
+    let digest = digest::write(history, &rest, room.saturating_sub(spent), 0);
     if digest.is_empty() { message.text() } else { format!("{}\n{digest}", message.text()) }
 }
 

@@ -40,6 +40,12 @@ pub enum CallError {
         "the address must not hold a password, a key or a question mark; give a key with --key-file or in the environment"
     )]
     Address,
+    /// The address is none.
+    #[error("{0:?} is no address; it begins with http:// or https://")]
+    NoAddress(String),
+    /// The key is none.
+    #[error("the key must be one word on one line")]
+    Key,
     /// The server says nothing.
     #[error("{url} has said nothing for {after:?}")]
     Silent {

@@ -12,6 +12,11 @@ impl Key {
         Self(key.as_ref().trim().to_owned())
     }
 
+    /// Whether it is one word, as a header needs it.
+    pub(super) fn is_sendable(&self) -> bool {
+        !self.0.is_empty() && self.0.bytes().all(|byte| byte.is_ascii_graphic())
+    }
+
     pub(super) fn secret(&self) -> &str {
         &self.0
     }

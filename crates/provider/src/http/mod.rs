@@ -26,6 +26,9 @@ use crate::wire::{self, Options, Rendered, Tool};
 /// The most bytes of an error that are kept.
 const MOST: usize = 1 << 20;
 
+/// A shorter key may be part of any word.
+const SECRET_BYTES: usize = 6;
+
 /// How long to wait for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
@@ -73,8 +76,13 @@ impl Endpoint {
     /// # Errors
     /// When the system's certificates cannot be read.
     pub fn new(wire: Wire, base: Option<&str>, key: Option<Key>, timeouts: Timeouts) -> Result<Self, CallError> {
-        let base = base.unwrap_or_else(|| wire::default_base(wire)).trim_end_matches('/').to_owned();
+        let base = base.unwrap_or_else(|| wire::default_base(wire)).trim_end_matches('/');
+        // The address of the call itself, as some guides give it.
+        let base = base.strip_suffix(wire::path(wire, "", "").as_str()).unwrap_or(base).to_owned();
         check_address(&base)?;
+        if key.as_ref().is_some_and(|key| !key.is_sendable()) {
+            return Err(CallError::Key);
+        }
         // A key goes to the address it is meant for, and nowhere that this one points to.
         let client = client().connect_timeout(timeouts.connect).redirect(reqwest::redirect::Policy::none()).build();
         let client = client.map_err(|error| CallError::Connect { url: String::new(), text: chain(&error) })?;
@@ -116,7 +124,8 @@ impl Endpoint {
             };
             let outcome = decoder.event(event.data.as_deref().unwrap_or_default(), &mut emit);
             if let Err(failure) = outcome {
-                return Err(CallError::Failed { body: failure.0, answer: Box::new(decoder.finish()) });
+                let body = self.redacted(&failure.0);
+                return Err(CallError::Failed { body, answer: Box::new(decoder.finish()) });
             }
         }
         let answer = decoder.finish();
@@ -142,7 +151,7 @@ impl Endpoint {
         }
         let status = response.status().as_u16();
         let header = |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
-            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            (name.to_string(), self.redacted(&String::from_utf8_lossy(value.as_bytes())))
         };
         let headers = response.headers().iter().map(header).collect();
         Err(CallError::Refused(Refused { status, headers, body: self.body(response).await }))
@@ -159,7 +168,15 @@ impl Endpoint {
                 break;
             }
         }
-        String::from_utf8_lossy(&bytes).into_owned()
+        self.redacted(&String::from_utf8_lossy(&bytes))
+    }
+
+    /// A text of the server's without the key, which some servers repeat.
+    fn redacted(&self, text: &str) -> String {
+        match self.key.as_ref().map(Key::secret).filter(|secret| secret.len() >= SECRET_BYTES) {
+            Some(secret) => text.replace(secret, "[key]"),
+            None => text.to_owned(),
+        }
     }
 }
 
@@ -204,11 +221,13 @@ fn patient(
 
 /// An address is stored and shown, so it must not hold a secret.
 fn check_address(base: &str) -> Result<(), CallError> {
-    let authority = base.split_once("://").map_or(base, |(_, rest)| rest).split('/').next().unwrap_or_default();
-    if authority.contains('@') || base.contains(['?', '#']) {
-        return Err(CallError::Address);
+    let rest = base.strip_prefix("http://").or_else(|| base.strip_prefix("https://"));
+    let authority = rest.and_then(|rest| rest.split('/').next()).filter(|authority| !authority.is_empty());
+    match authority {
+        Some(authority) if !authority.contains('@') && !base.contains(['?', '#']) => Ok(()),
+        Some(_) => Err(CallError::Address),
+        None => Err(CallError::NoAddress(base.chars().take(100).collect())),
     }
-    Ok(())
 }
 
 /// An error with what caused it, innermost last. The address is left out: it may hold a key.

@@ -70,7 +70,7 @@ fn kind(error: &CallError) -> Kind {
             408 | 409 | 500..=599 => Kind::Transient,
             _ => Kind::Final,
         },
-        CallError::Malformed { .. } | CallError::Address => Kind::Final,
+        CallError::Malformed { .. } | CallError::Address | CallError::NoAddress(_) | CallError::Key => Kind::Final,
         CallError::Connect { .. } | CallError::Silent { .. } | CallError::Failed { .. } | CallError::Broken { .. } => {
             Kind::Transient
         }

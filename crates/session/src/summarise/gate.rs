@@ -134,7 +134,7 @@ fn plain(text: String, schema: &Schema) -> Result<Made, String> {
     if schema.keys.iter().any(|key| lower.contains(&key.to_lowercase())) {
         return Ok(Made { text, ..Made::default() });
     }
-    Err(format!("these headings were missing: {}", schema.keys.join(", ")))
+    Err(format!("what was asked for is missing: {}", schema.keys.join(" ")))
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
             ("Error: rate limit reached", "excuse"),
             ("I'm sorry, but I can't help with that.", "excuse"),
             ("抱歉，我无法总结。", "excuse"),
-            ("We talked about this and that.", "headings"),
+            ("We talked about this and that.", "missing"),
         ] {
             assert!(checked("general", text).unwrap_err().contains(reason), "{text:?}");
         }

@@ -107,7 +107,9 @@ impl Work {
         for attempt in 1..=TRIES {
             let again =
                 if why.is_empty() { String::new() } else { format!("\n\nThe last answer was not taken: {why}.") };
-            let question = Message::text_of(Role::User, format!("{request}{again}"));
+            // A word is about a token and a half, to be on the safe side.
+            let words = self.max_tokens.max(LEAST_TOKENS) * 2 / 3;
+            let question = Message::text_of(Role::User, format!("{request}\n\nAt most {words} words.{again}"));
             match self.ask(before, tools, &question).await {
                 Ok(answer) => {
                     let tokens = answer.messages.iter().map(|message| self.counter.text(&message.text())).sum();
