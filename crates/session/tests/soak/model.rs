@@ -89,6 +89,7 @@ impl Seen {
         let list = body.get(list_field(wire)).and_then(Value::as_array).cloned().unwrap_or_default();
         let messages: Vec<String> = list.into_iter().map(|message| unmarked(message).to_string()).collect();
         let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
+        dump(wire, &texts);
         let broken = wire::check(wire, &texts);
         if let Some(violation) = broken.first() {
             self.invalid.push(format!("{violation}"));
@@ -167,6 +168,19 @@ fn list_field(wire: Wire) -> &'static str {
         Wire::OpenaiResponses => "input",
         Wire::Gemini => "contents",
     }
+}
+
+/// Writes a context for somebody else to check, if that is asked for.
+fn dump(wire: Wire, messages: &[&str]) {
+    let Some(folder) = std::env::var_os("WATERLINE_SOAK_DUMP") else { return };
+    let path = std::path::Path::new(&folder).join(format!("{wire}.jsonl"));
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+    let list = messages.join(",");
+    std::io::Write::write_all(
+        &mut file,
+        format!("{{\"id\":\"{wire}\",\"wire\":\"{wire}\",\"messages\":[{list}],\"slots\":[]}}\n").as_bytes(),
+    )
+    .unwrap();
 }
 
 /// Marks for the cache move; they are no part of what is said.
