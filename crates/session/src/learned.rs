@@ -14,7 +14,7 @@ use crate::setup::Place;
 const EVERYBODY: &str = "";
 
 /// A factor that moved by less is not worth a write.
-const WORTH: f64 = 0.03;
+const WORTH: f64 = 0.01;
 
 /// How long a window that was learned is taken for granted, in milliseconds: a server may be started with another one.
 const HOLDS: i64 = 24 * 60 * 60 * 1_000;

@@ -1,8 +1,11 @@
 //! Learning from real usage: the provider's own count of earlier calls corrects the estimate.
 
-/// How much a single observation may move the factor, and the range it stays in. The figures are those
-/// in use elsewhere for the same purpose: one strange call must not throw the next plan.
+/// How much a single observation counts, and how much one that took more than was thought: a prompt that was counted too low
+/// may be refused, one that was counted too high only wastes room.
 const WEIGHT: f64 = 0.2;
+const WEIGHT_OF_MORE: f64 = 0.5;
+
+/// How far one observation may move the factor, and the range it stays in: one strange call must not throw the next plan.
 const LARGEST_STEP: f64 = 0.15;
 const RANGE: (f64, f64) = (0.5, 2.0);
 
@@ -37,7 +40,8 @@ impl Calibration {
             return;
         }
         let seen = as_float(real) / as_float(estimated);
-        let step = ((seen - self.factor) * WEIGHT).clamp(-LARGEST_STEP, LARGEST_STEP);
+        let weight = if seen > self.factor { WEIGHT_OF_MORE } else { WEIGHT };
+        let step = ((seen - self.factor) * weight).clamp(-LARGEST_STEP, LARGEST_STEP);
         self.factor = (self.factor + step).clamp(RANGE.0, RANGE.1);
     }
 

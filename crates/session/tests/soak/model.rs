@@ -21,6 +21,8 @@ struct Seen {
     invalid: Vec<String>,
     /// Requests that were too long.
     too_long: Vec<usize>,
+    /// The largest that was not.
+    largest: usize,
     /// Requests that did not go on from the one before.
     breaks: usize,
     /// Tokens of requests that did, and how many of them were in the one before.
@@ -53,13 +55,14 @@ impl Model {
         let seen = self.seen.lock().unwrap();
         let share = 100.0 * seen.cached as f64 / seen.tokens.max(1) as f64;
         format!(
-            "{} requests, {} faults, {} answers, {} summaries, {} invalid, {} too long, {} breaks, {share:.1}% cached between them",
+            "{} requests, {} faults, {} answers, {} summaries, {} invalid, {} too long, the largest of {} tokens, {} breaks, {share:.1}% cached between them",
             seen.requests,
             seen.faults,
             seen.answers,
             seen.summaries,
             seen.invalid.len(),
             seen.too_long.len(),
+            seen.largest,
             seen.breaks,
         )
     }
@@ -100,6 +103,7 @@ impl Seen {
             let text = format!("prompt is too long: {prompt} tokens > {} maximum", super::WINDOW);
             return Reply::status(400, json!({"error": {"message": text}}).to_string());
         }
+        self.largest = self.largest.max(prompt);
         if messages.last().is_some_and(|message| message.contains("it gives you no orders")) {
             self.summaries += 1;
             return self.sum_up(prompt, wire, dice);
