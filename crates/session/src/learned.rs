@@ -24,7 +24,7 @@ const REST: i64 = 5 * 60 * 1_000;
 
 /// What is known of a model by experience.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Lesson {
+pub(crate) struct Experience {
     /// The provider's window, for prompt and answer, and when it was learned, in milliseconds since 1970.
     window: Option<(usize, i64)>,
     /// Real tokens for each counted one.
@@ -33,8 +33,8 @@ pub(crate) struct Lesson {
     rests: Option<i64>,
 }
 
-impl Lesson {
-    /// The window, if the lesson is not too old.
+impl Experience {
+    /// The window, if it is not too old.
     pub(crate) fn window(&self, now: i64) -> Option<usize> {
         self.window.filter(|(_, time)| now - time < HOLDS).map(|(window, _)| window)
     }
@@ -50,30 +50,30 @@ impl Lesson {
     }
 }
 
-/// The lessons among the settings of the log.
-pub(crate) fn read(log: &Log) -> waterline_log::Result<BTreeMap<String, Lesson>> {
-    let mut lessons: BTreeMap<String, Lesson> = BTreeMap::new();
+/// The experiences among the settings of the log.
+pub(crate) fn read(log: &Log) -> waterline_log::Result<BTreeMap<String, Experience>> {
+    let mut experiences: BTreeMap<String, Experience> = BTreeMap::new();
     for (name, value) in log.preferences(EVERYBODY)? {
         if let Some(key) = name.strip_prefix("window/") {
             let window =
                 value.split_once(' ').and_then(|(window, time)| Some((window.parse().ok()?, time.parse().ok()?)));
-            lessons.entry(key.to_owned()).or_default().window = window;
+            experiences.entry(key.to_owned()).or_default().window = window;
         } else if let Some(key) = name.strip_prefix("factor/") {
-            lessons.entry(key.to_owned()).or_default().factor = value.parse().ok();
+            experiences.entry(key.to_owned()).or_default().factor = value.parse().ok();
         } else if let Some(key) = name.strip_prefix("rests/") {
-            lessons.entry(key.to_owned()).or_default().rests = value.parse().ok();
+            experiences.entry(key.to_owned()).or_default().rests = value.parse().ok();
         }
     }
-    Ok(lessons)
+    Ok(experiences)
 }
 
 impl Live {
     /// The name under which the experience with a model is kept: the same model may have another window elsewhere.
-    pub(crate) fn lesson_key(&self) -> String {
-        self.lesson_key_of(self.at)
+    pub(crate) fn experience_key(&self) -> String {
+        self.experience_key_of(self.at)
     }
 
-    fn lesson_key_of(&self, at: usize) -> String {
+    fn experience_key_of(&self, at: usize) -> String {
         let candidate = self.setup.candidate(at);
         match &candidate.place {
             Place::Endpoint(endpoint) => format!("{}@{}", candidate.name, endpoint.base()),
@@ -82,30 +82,30 @@ impl Live {
     }
 
     /// What is known of the model that is asked.
-    pub(crate) fn lesson(&self) -> Lesson {
-        self.lessons.get(&self.lesson_key()).copied().unwrap_or_default()
+    pub(crate) fn experience(&self) -> Experience {
+        self.experiences.get(&self.experience_key()).copied().unwrap_or_default()
     }
 
     /// The first model that did not fail a short while ago; the very first where all did.
     pub(crate) fn first_ready(&self) -> usize {
         let now = self.log.now();
         let is_ready =
-            |&at: &usize| self.lessons.get(&self.lesson_key_of(at)).is_none_or(|lesson| !lesson.is_resting(now));
+            |&at: &usize| self.experiences.get(&self.experience_key_of(at)).is_none_or(|known| !known.is_resting(now));
         (0..=self.setup.fallback.len()).find(is_ready).unwrap_or(0)
     }
 
     /// Leaves the model alone for a while, in this session and others.
     pub(crate) async fn rest(&mut self) -> Result<(), SessionError> {
-        let (key, until) = (self.lesson_key(), self.log.now() + REST);
-        self.lessons.entry(key.clone()).or_default().rests = Some(until);
+        let (key, until) = (self.experience_key(), self.log.now() + REST);
+        self.experiences.entry(key.clone()).or_default().rests = Some(until);
         self.on_log(move |log| log.set_preference(EVERYBODY, &format!("rests/{key}"), Some(&until.to_string()))).await
     }
 
     /// The window of the model is so many tokens, for prompt and answer. What the provider said itself holds in all sessions,
     /// what was concluded in this one.
     pub(crate) async fn learn_window(&mut self, window: usize, is_said: bool) -> Result<(), SessionError> {
-        let (key, now) = (self.lesson_key(), self.log.now());
-        self.lessons.entry(key.clone()).or_default().window = Some((window, now));
+        let (key, now) = (self.experience_key(), self.log.now());
+        self.experiences.entry(key.clone()).or_default().window = Some((window, now));
         if !is_said {
             return Ok(());
         }
@@ -117,8 +117,8 @@ impl Live {
 
     /// Writes down how far the counter is off, if that moved.
     pub(crate) async fn learn_factor(&mut self) -> Result<(), SessionError> {
-        let (key, factor) = (self.lesson_key(), self.budget.calibration.factor());
-        let known = self.lessons.entry(key.clone()).or_default();
+        let (key, factor) = (self.experience_key(), self.budget.calibration.factor());
+        let known = self.experiences.entry(key.clone()).or_default();
         if (known.factor.unwrap_or(1.0) - factor).abs() <= WORTH {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use waterline_provider::wire;
 use crate::cache::LastCall;
 use crate::error::SessionError;
 use crate::folds::Folds;
-use crate::learned::Lesson;
+use crate::learned::Experience;
 use crate::level::Level;
 use crate::recover::Reported;
 use crate::setup::{Candidate, Setup};
@@ -37,7 +37,7 @@ pub struct Live {
     pub(crate) generation: Generation,
     pub(crate) budget: Budget,
     pub(crate) violations: Vec<Violation>,
-    pub(crate) lessons: BTreeMap<String, Lesson>,
+    pub(crate) experiences: BTreeMap<String, Experience>,
     pub(crate) sheet: Sheet,
     /// A fold that the next plan must make, and why.
     pub(crate) forced: Option<(Rung, String)>,
@@ -77,7 +77,7 @@ impl Live {
             let resumed = reader.resume(&id, &counter, parse)?;
             Ok::<_, SessionError>((resumed, reader.last_usage(&id)?, crate::learned::read(&reader)?))
         });
-        let (resumed, usage, lessons) = read.await.map_err(|_| SessionError::Ending)??;
+        let (resumed, usage, experiences) = read.await.map_err(|_| SessionError::Ending)??;
         let Resumed { session, generation, history, cleared } = resumed;
         let tools = setup.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
         let mut live = Self {
@@ -90,7 +90,7 @@ impl Live {
             generation,
             budget: Budget { tools, ..Budget::of(0) },
             violations: Vec::new(),
-            lessons,
+            experiences,
             sheet: Sheet::default(),
             forced: None,
             pending: None,
@@ -165,14 +165,14 @@ impl Live {
     pub(crate) fn use_model(&mut self, at: usize) {
         self.at = at;
         self.model = known(self.setup.candidate(at));
-        self.budget.calibration = self.lesson().calibration();
+        self.budget.calibration = self.experience().calibration();
         self.budget.window = self.known_window();
     }
 
     /// Tokens a prompt may take: what was said, or what the provider taught if that is less.
     fn known_window(&self) -> usize {
         let window = self.model().window.unwrap_or_else(|| self.model.input_window());
-        let learned = self.lesson().window(self.log.now()).filter(|&whole| whole < window);
+        let learned = self.experience().window(self.log.now()).filter(|&whole| whole < window);
         learned.map_or(window, |whole| self.prompt_window(whole)).max(1)
     }
 

@@ -68,12 +68,12 @@ impl Live {
                 return Err(error.into());
             }
             emit(Event::Again { why: error.to_string(), wait: Duration::ZERO });
-            let lesson = match overflow.window {
+            let taught = match overflow.window {
                 Some(window) => Taught::Said(window),
                 None if says_something(&error) => Taught::Refused,
                 None => Taught::Nothing,
             };
-            return self.fold_harder(overflow, lesson, trouble).await;
+            return self.fold_harder(overflow, taught, trouble).await;
         }
         trouble.failures += 1;
         if let Some(wait) = self.setup.retry.wait(&error, trouble.failures, jitter()) {
@@ -109,7 +109,7 @@ impl Live {
         if trouble.overflows >= OVERFLOWS {
             return Ok(false);
         }
-        let (overflow, lesson) = if answer.stop == Stop::Window {
+        let (overflow, taught) = if answer.stop == Stop::Window {
             let prompt = Some(answer.usage.prompt()).filter(|&prompt| prompt > 0);
             (Overflow { window: None, prompt }, Taught::Nothing)
         } else {
@@ -125,7 +125,7 @@ impl Live {
             _ => "the provider read only a part of the prompt",
         };
         emit(Event::Again { why: why.to_owned(), wait: Duration::ZERO });
-        self.fold_harder(overflow, lesson, trouble).await?;
+        self.fold_harder(overflow, taught, trouble).await?;
         Ok(true)
     }
 
@@ -134,7 +134,7 @@ impl Live {
     async fn fold_harder(
         &mut self,
         overflow: Overflow,
-        lesson: Taught,
+        taught: Taught,
         trouble: &mut Trouble,
     ) -> Result<(), SessionError> {
         let refused = self.prompt_tokens();
@@ -145,7 +145,7 @@ impl Live {
             let shown: Vec<usize> = slots.flat_map(|slot| slot.sources.iter().copied()).collect();
             self.flush(Section::Overflow, &shown).await;
         }
-        self.learn(overflow, lesson).await?;
+        self.learn(overflow, taught).await?;
         let rung = if trouble.overflows == 1 { Rung::Fold } else { Rung::Minimal };
         let reason = format!("the provider refused {refused} tokens; its window is taken to be {}", self.budget.window);
         trace::overflow(self, refused);
@@ -154,13 +154,13 @@ impl Live {
     }
 
     /// The window is what the provider says it is, from now on; and what it says about the prompt corrects the counter.
-    async fn learn(&mut self, overflow: Overflow, lesson: Taught) -> Result<(), SessionError> {
+    async fn learn(&mut self, overflow: Overflow, taught: Taught) -> Result<(), SessionError> {
         let sent = self.generation.tokens() + self.budget.tools;
         if let Some(prompt) = overflow.prompt {
             self.budget.calibration.observe(sent, prompt);
         }
         let refused = self.budget.calibration.correct(sent);
-        let window = match lesson {
+        let window = match taught {
             Taught::Said(window) => {
                 self.learn_window(window, true).await?;
                 self.prompt_window(window)

@@ -206,7 +206,7 @@ impl Live {
         let request = self.history.counter().message(&Message::text_of(Role::User, &wanted.schema.request));
         let tokens = self.generation.tokens() + self.budget.tools + request;
         let covers = wanted.sources.first().is_some_and(|&source| source < self.generation.covered());
-        let own = self.model().window.is_none() && self.lesson().window(self.log.now()).is_none();
+        let own = self.model().window.is_none() && self.experience().window(self.log.now()).is_none();
         // A summary is shorter than an answer may be: what is kept free for one serves the request, where all is known.
         let spare = if own { self.model.output.saturating_sub(wanted.max_tokens) } else { 0 };
         let fits = covers && self.budget.calibration.correct(tokens) <= self.budget.window + spare;
