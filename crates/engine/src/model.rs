@@ -66,6 +66,9 @@ pub struct Model {
     /// System messages may stand in the middle.
     #[serde(default)]
     pub mid_system: bool,
+    /// It takes pictures.
+    #[serde(default)]
+    pub sees: bool,
 }
 
 fn default_ratio() -> f64 {
@@ -99,6 +102,7 @@ impl Model {
             fixed_temperature: false,
             max_completion_tokens: false,
             mid_system: false,
+            sees: false,
         }
     }
 

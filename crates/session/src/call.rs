@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use tracing::Instrument as _;
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline_log::{LogError, Usage as Recorded};
 use waterline_provider::answer::{Answer, Delta};
 use waterline_provider::http::{CallError, Request};
-use waterline_provider::wire::{Options, Rendered};
+use waterline_provider::wire::{self, Options, Rendered};
 
 use crate::cache::LastCall;
 use crate::error::SessionError;
@@ -26,8 +26,8 @@ impl Live {
     /// When the log cannot be written, or when the provider's error stays after everything that could be tried.
     pub async fn call(&mut self, new: Vec<Message>, mut emit: impl FnMut(Event)) -> Result<Answer, SessionError> {
         self.begin().await?;
-        let mut begins_turn = new.iter().any(|message| message.role == Role::User);
         self.append(new).await?;
+        let mut begins_turn = std::mem::take(&mut self.turn_begins);
         let mut trouble = Trouble::default();
         loop {
             let plan = self.plan(begins_turn, &mut emit).await?;
@@ -52,8 +52,16 @@ impl Live {
     fn render(&mut self) -> Result<Rendered, SessionError> {
         let Place::Endpoint(endpoint) = &self.model().place else { return Ok(Rendered::default()) };
         let wire = endpoint.wire();
-        let context: Vec<&Message> = self.generation.context(&self.history).collect();
-        let (rendered, violations) = self.sheet.write(self.generation.number, wire, &context);
+        let mut context: Vec<&Message> = self.generation.context(&self.history).collect();
+        let (rendered, violations) = if self.aside.is_empty() {
+            self.sheet.write(self.generation.number, wire, &context)
+        } else {
+            // What is said for one call must not get into what is kept for the next ones.
+            context.extend(&self.aside);
+            let rendered = wire::render(wire, &context);
+            let violations = wire::check(wire, &rendered.texts());
+            (rendered, violations)
+        };
         if rendered.messages.is_empty() {
             return Err(SessionError::Empty);
         }
@@ -95,7 +103,8 @@ impl Live {
 
     /// Stores an answer, and what it took.
     async fn take(&mut self, answer: &Answer, took: Duration) -> Result<(), SessionError> {
-        let expected = self.generation.tokens() + self.budget.tools;
+        let aside: usize = self.aside.iter().map(|message| self.history.counter().message(message)).sum();
+        let expected = self.generation.tokens() + self.budget.tools + aside;
         if answer.usage.prompt() > 0 {
             self.budget.calibration.observe(expected, answer.usage.prompt());
         }

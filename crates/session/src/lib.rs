@@ -16,6 +16,7 @@ mod level;
 mod live;
 pub mod memory;
 mod offline;
+mod on_demand;
 mod plan;
 mod recover;
 mod setup;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
 use waterline::model::Model;
-use waterline::plan::{Budget, Generation, Rung};
+use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
 use waterline_log::{Incoming, Log, Resumed, Session};
@@ -18,6 +18,7 @@ use crate::error::SessionError;
 use crate::folds::Folds;
 use crate::learned::Experience;
 use crate::level::Level;
+use crate::on_demand::Focus;
 use crate::recover::Reported;
 use crate::setup::{Candidate, Setup};
 use crate::sheet::Sheet;
@@ -53,6 +54,12 @@ pub struct Live {
     pub(crate) reported: Option<Reported>,
     /// What came of an answer that is not finished.
     pub(crate) heard: String,
+    /// Said for one call only, behind everything else.
+    pub(crate) aside: Vec<Message>,
+    /// Somebody spoke since the last call.
+    pub(crate) turn_begins: bool,
+    /// What the next fold is to keep above all.
+    pub(crate) focus: Option<Focus>,
     /// A call is under way, or broke off: what is in memory may not be what is in the log.
     busy: bool,
     /// Held by work on the log that is under way, also if nobody waits for it any more.
@@ -100,6 +107,9 @@ impl Live {
             last: usage.map(|usage| LastCall::of(&usage)),
             reported: None,
             heard: String::new(),
+            aside: Vec::new(),
+            turn_begins: false,
+            focus: None,
             busy: false,
             work: Arc::default(),
             setup,
@@ -150,6 +160,29 @@ impl Live {
         self.budget.calibration.correct(self.generation.tokens() + self.budget.tools)
     }
 
+    /// Tokens from which on the policy folds.
+    #[must_use]
+    pub fn high_mark(&self) -> usize {
+        let high = Room::new(&self.budget, &self.policy().fold, self.history.system_tokens()).high;
+        high.min(self.budget.window)
+    }
+
+    /// Tokens of the tool definitions.
+    #[must_use]
+    pub const fn tool_tokens(&self) -> usize {
+        self.budget.tools
+    }
+
+    /// The messages of the session, all of them: those that were left in the log are read.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub async fn whole(&mut self) -> Result<&History, SessionError> {
+        self.settle().await?;
+        self.load_whole().await?;
+        Ok(&self.history)
+    }
+
     /// Rules of the wire that contexts broke so far; there should be none.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
@@ -157,7 +190,8 @@ impl Live {
     }
 
     /// The policy that holds for the model that is asked.
-    pub(crate) fn policy(&self) -> &Policy {
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
         self.model().policy.as_ref().unwrap_or(&self.setup.policy)
     }
 
@@ -198,8 +232,66 @@ impl Live {
     /// Ends a call that came through.
     pub(crate) fn end(&mut self) {
         self.heard.clear();
+        self.aside.clear();
         self.busy = false;
         self.forced = None;
+    }
+
+    /// Stores what was said or found, before a call needs it: results of tools, one by one, as they come.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn say(&mut self, new: Vec<Message>) -> Result<(), SessionError> {
+        self.settle().await?;
+        self.busy = true;
+        self.append(new).await?;
+        self.busy = false;
+        Ok(())
+    }
+
+    /// Says something for the next call only. It is neither stored nor sent again; the answer to it is.
+    pub fn aside(&mut self, text: impl Into<String>) {
+        self.aside.push(Message::text_of(Role::User, text));
+    }
+
+    /// Changes what the session carries, in the log and here.
+    ///
+    /// # Errors
+    /// When the log cannot be written; then nothing is changed.
+    pub async fn change(&mut self, change: impl FnOnce(&mut Session)) -> Result<(), SessionError> {
+        let mut changed = self.session.clone();
+        change(&mut changed);
+        let stored = changed.clone();
+        self.on_log(move |log| log.save(&stored)).await?;
+        self.session = changed;
+        Ok(())
+    }
+
+    /// Stores where the session stands, so that it can be gone back to.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn checkpoint(&self, metadata: serde_json::Value) -> Result<(), SessionError> {
+        let id = self.session.id.clone();
+        self.on_log(move |log| log.checkpoint(&id, metadata)).await.map(drop)
+    }
+
+    /// The log it is stored in.
+    #[must_use]
+    pub const fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// What it is held with.
+    #[must_use]
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Messages that were cleared away: those in memory are numbered from behind them.
+    #[must_use]
+    pub const fn cleared(&self) -> u64 {
+        self.cleared
     }
 
     /// Brings memory and log together after a call that failed or was given up: dropping a call at any moment leaves a valid
@@ -238,6 +330,7 @@ impl Live {
         let (id, tip) = (self.session.id.clone(), self.session.tip);
         let appended = self.on_log(move |log| log.append(&id, tip, incoming)).await?;
         self.session.tip = appended.tip;
+        self.turn_begins |= messages.iter().any(|message| message.role == Role::User);
         self.history.extend(messages);
         Ok(())
     }
@@ -269,7 +362,10 @@ impl Live {
     }
 
     /// Work on the log, on a thread where blocking is allowed. It is done to its end, also if nobody waits for it.
-    pub(crate) async fn on_log<T: Send + 'static>(
+    ///
+    /// # Errors
+    /// When the log says so, or the program ends.
+    pub async fn on_log<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Log) -> waterline_log::Result<T> + Send + 'static,
     ) -> Result<T, SessionError> {

@@ -17,9 +17,9 @@ const MARGIN: usize = 5;
 
 /// What one plan is made with beside the session itself.
 #[derive(Debug, Default)]
-struct Wish {
-    summaries: Vec<Summary>,
-    forced: Option<(Rung, String)>,
+pub(crate) struct Wish {
+    pub(crate) summaries: Vec<Summary>,
+    pub(crate) forced: Option<(Rung, String)>,
 }
 
 impl Wish {
@@ -78,9 +78,10 @@ impl Live {
     }
 
     /// The plan for a wish. A forced fold that frees nothing climbs until one does, and the wish with it.
-    fn folded(&self, wish: &mut Wish) -> Plan {
+    pub(crate) fn folded(&self, wish: &mut Wish) -> Plan {
         let lines = keep::lines(&self.session.state);
         let pins: Vec<usize> = keep::pins(&self.session.state)
+            .chain(self.focus.iter().flat_map(|focus| focus.pins.iter().copied()))
             .filter_map(|position| usize::try_from(position.checked_sub(self.cleared + 1)?).ok())
             .collect();
         loop {

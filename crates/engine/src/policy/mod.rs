@@ -72,12 +72,17 @@ impl Policy {
         &self.text
     }
 
+    /// What a key is set to (`window.messages`), where it is set.
+    #[must_use]
+    pub fn setting(&self, key: &str) -> Option<toml::Value> {
+        let (section, name) = key.split_once('.')?;
+        self.text.parse::<toml::Table>().ok()?.get(section)?.get(name).cloned()
+    }
+
     /// What a key of a stage is set to (`window.tokens`), where it is a size and set.
     #[must_use]
     pub fn size(&self, key: &str) -> Option<Size> {
-        let table: toml::Table = self.text.parse().ok()?;
-        let (section, key) = key.split_once('.')?;
-        Size::parse(table.get(section)?.get(key)?)
+        Size::parse(&self.setting(key)?)
     }
 
     fn build(table: &toml::Table) -> Result<Self, PolicyError> {

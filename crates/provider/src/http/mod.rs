@@ -181,7 +181,7 @@ impl Endpoint {
 }
 
 /// A client to be.
-pub(crate) fn client() -> reqwest::ClientBuilder {
+pub fn client() -> reqwest::ClientBuilder {
     static PROVIDER: Once = Once::new();
     // Who else uses TLS in this process may have chosen already.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));

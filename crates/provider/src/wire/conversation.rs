@@ -13,7 +13,7 @@ use super::rendered::Rendered;
 use super::{Format, detect, format};
 
 /// A tool definition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tool {
     /// Its name.
     pub name: String,

@@ -197,8 +197,18 @@ impl Live {
             prefix,
             parts: material::parts(&self.history, &rest, room),
             earlier: earlier.map(|earlier| earlier.text),
+            request: self.request(wanted),
         };
         Ok(Some((work, sources)))
+    }
+
+    /// What a summary is asked with, and what the user wants to see in it above all.
+    fn request(&self, wanted: &Wanted) -> String {
+        let request = &wanted.schema.request;
+        match &self.focus {
+            Some(focus) => format!("{request}\n\nAbove all keep what is about: {}", focus.words),
+            None => request.clone(),
+        }
     }
 
     /// The conversation as it was sent last, if the request still fits behind it.

@@ -38,6 +38,8 @@ pub(crate) struct Work {
     pub(super) parts: Vec<String>,
     /// The summary that there was before; it is absorbed.
     pub(super) earlier: Option<String>,
+    /// What it is asked with.
+    pub(super) request: String,
 }
 
 /// Why there is no summary.
@@ -53,7 +55,7 @@ impl Work {
     /// Makes the summary, or says why there is none.
     pub(crate) async fn run(self) -> Result<Made, String> {
         if let Some((messages, tools)) = &self.prefix {
-            match self.attempt(messages, tools, &self.schema.request, self.replaces).await {
+            match self.attempt(messages, tools, &self.request, self.replaces).await {
                 Ok(made) => return Ok(made),
                 Err(Failure::Rejected(why)) => return Err(why),
                 Err(Failure::TooLong) => {}
@@ -78,10 +80,8 @@ impl Work {
                 format!("<earlier_summary>\n{earlier}\n</earlier_summary>\n\n")
             };
             let of = if count > 1 { format!(", part {} of {count}", at + 1) } else { String::new() };
-            let text = format!(
-                "{before}The conversation{of}:\n<conversation>\n{part}\n</conversation>\n\n{}",
-                self.schema.request
-            );
+            let text =
+                format!("{before}The conversation{of}:\n<conversation>\n{part}\n</conversation>\n\n{}", self.request);
             let replaces = if at + 1 == count { self.replaces } else { self.counter.text(&text) };
             match self.attempt(&[], &[], &text, replaces).await {
                 Ok(one) if one.text.is_empty() => made = made.or(Ok(one)),
