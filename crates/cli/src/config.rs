@@ -7,6 +7,14 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use waterline::message::Wire;
 
+use crate::environment::variable;
+use crate::lang::Lang;
+
+mod agent;
+pub mod origin;
+
+pub use agent::{AgentConfig, Entry as MiddlewareEntry, McpConfig, Middlewares};
+
 /// The project's file, in the folder where the program runs.
 const PROJECT: &str = "waterline.toml";
 
@@ -26,9 +34,17 @@ pub struct Config {
     pub policy: Option<String>,
     /// The folder of the day's memory files.
     pub memory: Option<PathBuf>,
+    /// The language: `en` or `zh`.
+    pub lang: Option<Lang>,
     /// What is particular about models.
     #[serde(default)]
     pub models: BTreeMap<String, ModelConfig>,
+    /// What the agent may do.
+    #[serde(default)]
+    pub agent: AgentConfig,
+    /// Servers that offer tools.
+    #[serde(default)]
+    pub mcp: BTreeMap<String, McpConfig>,
     /// The address comes from the project's file.
     #[serde(skip)]
     pub is_foreign: bool,
@@ -98,7 +114,21 @@ impl Config {
             let newer = if path == Path::new(PROJECT) { newer.of_project()? } else { newer.at(&path) };
             config = config.under(newer);
         }
+        config.take_variables()?;
         Ok(config)
+    }
+
+    /// What variables say wins over the files.
+    fn take_variables(&mut self) -> Result<()> {
+        if let Some(policy) = variable("WATERLINE_POLICY") {
+            self.policy = Some(policy);
+        }
+        if let Some(steps) = variable("AGENT_MAX_STEPS") {
+            let read = steps.trim().parse().ok();
+            self.agent.steps = Some(read.with_context(|| format!("AGENT_MAX_STEPS is {steps:?}, which is no number"))?);
+            self.agent.check()?;
+        }
+        Ok(())
     }
 
     /// Values that no model can have are refused.
@@ -111,7 +141,8 @@ impl Config {
                 bail!("models.{name}.price is {price}; it must be a number from 0 on");
             }
         }
-        Ok(())
+        self.agent.check()?;
+        self.mcp.iter().try_for_each(|(name, server)| server.check(name))
     }
 
     /// Files that the user's config names lie beside it, unless it says where.
@@ -133,6 +164,12 @@ impl Config {
             model.is_foreign = model.base_url.is_some();
         }
         self.is_foreign = self.base_url.is_some();
+        self.agent.of_project(PROJECT)?;
+        if let Some(name) = self.mcp.keys().next() {
+            bail!(
+                "{PROJECT} names the server {name:?}, which would be started; servers belong into the config of the user"
+            );
+        }
         Ok(self)
     }
 
@@ -151,16 +188,25 @@ impl Config {
             summariser: newer.summariser.or(self.summariser),
             policy: newer.policy.or(self.policy),
             memory: newer.memory.or(self.memory),
+            lang: newer.lang.or(self.lang),
             models,
+            agent: self.agent.under(newer.agent),
+            mcp: self.mcp.into_iter().chain(newer.mcp).collect(),
         }
     }
 }
 
-fn files() -> Vec<PathBuf> {
+/// The files, those that win last.
+pub fn files() -> Vec<PathBuf> {
+    let user = folder().map(|folder| folder.join("config.toml"));
+    user.into_iter().chain([PathBuf::from(PROJECT)]).collect()
+}
+
+/// The folder of the user's own config, skills and roles.
+pub fn folder() -> Option<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = from("XDG_CONFIG_HOME").or_else(|| from("HOME").map(|home| home.join(".config")));
-    let user = folder.map(|folder| folder.join("waterline").join("config.toml"));
-    user.into_iter().chain([PathBuf::from(PROJECT)]).collect()
+    folder.map(|folder| folder.join("waterline"))
 }
 
 #[cfg(test)]

@@ -84,12 +84,17 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
 
 /// The log of somebody who names none.
 fn default_path() -> Result<PathBuf> {
+    Ok(data_folder()?.join("sessions.db"))
+}
+
+/// The user's own data folder.
+pub fn data_folder() -> Result<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = from("XDG_DATA_HOME")
         .or_else(|| from("HOME").map(|home| home.join(".local").join("share")))
         .or_else(|| from("LOCALAPPDATA"));
     let folder = folder.ok_or_else(|| anyhow!("no home folder is known; name a log with --db"))?;
-    Ok(folder.join("waterline").join("sessions.db"))
+    Ok(folder.join("waterline"))
 }
 
 /// The sessions of these ids, or of which the id begins so; all where none is given.

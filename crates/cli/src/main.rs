@@ -1,16 +1,25 @@
 //! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one file a command.
 
+mod begin;
+mod chat;
 mod command;
 mod config;
 mod db;
+mod environment;
+mod equip;
 mod files;
 mod input;
+mod lang;
 mod logging;
 mod models;
+mod relay;
+mod said;
 mod sessions;
 mod settings;
 mod show;
+mod signals;
 mod stored;
+mod terminal;
 mod workspace;
 
 use std::process::ExitCode;
@@ -27,7 +36,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say something to a model and print its answer
+    /// Talk with the agent in the terminal
+    Chat(Box<command::chat::Arguments>),
+    /// Say something to the agent and print its answer
     Run(Box<command::run::Arguments>),
     /// Show what would be sent for a conversation's next call, and why
     Plan(command::plan::Arguments),
@@ -43,11 +54,19 @@ enum Command {
     Tokens(command::tokens::Arguments),
     /// Check anyone's message list against the rules of a wire
     Check(command::check::Arguments),
+    /// Show settings, and where each comes from
+    Config(command::config::Arguments),
+    /// Check keys, servers, database and sandbox
+    Doctor(command::doctor::Arguments),
+    /// Confines itself and becomes another program
+    #[command(name = equip::LAUNCHER, hide = true)]
+    SandboxExec(command::sandbox_exec::Arguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
+        Command::Chat(arguments) => command::chat::run(arguments),
         Command::Run(arguments) => command::run::run(arguments),
         Command::Plan(arguments) => command::plan::run(arguments),
         Command::Policy(arguments) => command::policy::run(arguments),
@@ -56,6 +75,9 @@ fn main() -> ExitCode {
         Command::Sessions(arguments) => command::sessions::run(arguments),
         Command::Tokens(arguments) => command::tokens::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
+        Command::Config(arguments) => command::config::run(arguments),
+        Command::Doctor(arguments) => command::doctor::run(arguments),
+        Command::SandboxExec(arguments) => command::sandbox_exec::run(arguments),
     };
     match outcome {
         Ok(code) => code,

@@ -9,6 +9,7 @@ use waterline_provider::local;
 use waterline_session::{Candidate, OFFLINE};
 
 use crate::config::{Config, ModelConfig};
+use crate::environment::variable;
 use crate::settings;
 
 /// The variables that tell which provider somebody uses, and the model that is asked there if none is named.
@@ -45,7 +46,7 @@ pub struct ModelArguments {
 impl ModelArguments {
     /// The model that is asked. `chosen` is the policy that flags and config name.
     pub async fn candidate(&self, config: &Config, chosen: &Chosen) -> Result<Candidate> {
-        let name = self.model.clone().or_else(|| config.model.clone());
+        let name = self.model.clone().or_else(|| variable("WATERLINE_MODEL")).or_else(|| config.model.clone());
         let base = self.base_url.clone().or_else(|| config.base_url.clone().filter(|_| self.model.is_none()));
         let mut found = match (name, base) {
             (Some(name), base) => self.named(&name, base, config, chosen)?,
@@ -86,8 +87,8 @@ impl ModelArguments {
 
     /// What is there without any set-up.
     async fn without_setup(&self, config: &Config, chosen: &Chosen) -> Result<Candidate> {
-        for (variable, _, model) in PROVIDERS {
-            if variable_of(variable).is_some() {
+        for (name, _, model) in PROVIDERS {
+            if variable(name).is_some() {
                 return self.named(model, None, config, chosen);
             }
         }
@@ -105,7 +106,7 @@ const fn prompt_window(window: usize) -> usize {
 
 /// The other models of a config: those that are asked when the first fails, and the one that writes summaries.
 pub fn others(config: &Config, chosen: &Chosen) -> Result<(Vec<Candidate>, Option<Candidate>)> {
-    let of = |name: &String| candidate(name, &config.models.get(name).cloned().unwrap_or_default(), chosen);
+    let of = |name: &String| find(name, config, chosen);
     let mut fallback = Vec::new();
     for name in config.fallback.iter().flatten() {
         match of(name) {
@@ -116,6 +117,16 @@ pub fn others(config: &Config, chosen: &Chosen) -> Result<(Vec<Candidate>, Optio
     }
     let summariser = config.summariser.as_ref().map(of).transpose();
     Ok((fallback, summariser.context("the summariser of the config cannot be used")?))
+}
+
+/// A model by its name, with what the config says about it.
+pub fn find(name: &str, config: &Config, chosen: &Chosen) -> Result<Candidate> {
+    let own = config.models.get(name).cloned().unwrap_or_default();
+    if own.base_url.is_none() && config.model.as_deref() == Some(name) {
+        let own = ModelConfig { base_url: config.base_url.clone(), is_foreign: config.is_foreign, ..own };
+        return candidate(name, &own, chosen);
+    }
+    candidate(name, &own, chosen)
 }
 
 fn candidate(name: &str, own: &ModelConfig, chosen: &Chosen) -> Result<Candidate> {
@@ -179,24 +190,19 @@ fn key(name: &str, wire: Wire, own: &ModelConfig) -> Result<Option<Key>> {
             std::fs::read_to_string(path).with_context(|| format!("cannot read the key file {}", path.display()))?;
         return Ok(Some(Key::new(text)));
     }
-    if let Some(variable) = &own.key_env {
-        let key = variable_of(variable)
-            .ok_or_else(|| anyhow!("the key of {name} should be in ${variable}, which is not set"))?;
+    if let Some(from) = &own.key_env {
+        let key = variable(from).ok_or_else(|| anyhow!("the key of {name} should be in ${from}, which is not set"))?;
         return Ok(Some(Key::new(key)));
     }
     if own.base_url.is_some() {
-        return Ok(variable_of(OWN_KEY).map(Key::new));
+        return Ok(variable(OWN_KEY).map(Key::new));
     }
     let usual = PROVIDERS
         .iter()
         .find(|(_, known, _)| *known == wire || *known == Wire::OpenaiChat && wire == Wire::OpenaiResponses);
-    let Some((variable, ..)) = usual else { return Ok(None) };
-    match variable_of(variable) {
+    let Some((usual, ..)) = usual else { return Ok(None) };
+    match variable(usual) {
         Some(key) => Ok(Some(Key::new(key))),
-        None => bail!("{name} needs a key in ${variable}; for a server of your own, give its address with --base-url"),
+        None => bail!("{name} needs a key in ${usual}; for a server of your own, give its address with --base-url"),
     }
-}
-
-fn variable_of(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }

@@ -7,8 +7,25 @@ use waterline::model::Model;
 use waterline::policy::{Policy, Preset};
 use waterline::warning::{Oddity, Warning};
 
-/// The window of AgentGraph's users, who set it in the environment.
-const MAX_MESSAGE_HISTORY: &str = "MAX_MESSAGE_HISTORY";
+use crate::environment;
+
+/// A setting of one of the agents that presets stand for, under the name its users know.
+#[derive(Clone, Copy, Debug)]
+pub struct Seed {
+    /// The variable.
+    pub variable: &'static str,
+    /// The preset it belongs to.
+    pub preset: &'static str,
+    /// The keys of the policy that it sets.
+    pub keys: &'static [&'static str],
+}
+
+/// The settings that users of the seeds know.
+pub const SEEDS: [Seed; 3] = [
+    Seed { variable: "MAX_MESSAGE_HISTORY", preset: "window", keys: &["window.messages"] },
+    Seed { variable: "AGENT_MAX_CONTEXT_TOKENS", preset: "chat", keys: &["halve.tokens", "fold.high"] },
+    Seed { variable: "AGENT_MAX_CONTEXT_TURNS", preset: "chat", keys: &["halve.turns"] },
+];
 
 /// Reads `8000`, `8k`, `1.5m`.
 pub fn size(text: &str) -> Result<usize, String> {
@@ -48,16 +65,20 @@ pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy> {
 
 /// What the environment sets for a preset; the command line wins over it.
 fn from_environment(preset: &str) -> Result<Vec<(String, String)>> {
-    match std::env::var(MAX_MESSAGE_HISTORY) {
-        Ok(value) if preset == "window" => {
-            let setting = ("window.messages".to_owned(), value.clone());
-            let shown = if value.is_empty() { "empty" } else { value.as_str() };
-            let refused = |error| anyhow!("{MAX_MESSAGE_HISTORY} is {shown}: {error}");
+    let mut all = Vec::new();
+    for seed in SEEDS.iter().filter(|seed| seed.preset == preset) {
+        // One that is set to nothing is a mistake, and not the same as none.
+        let set = std::env::var(seed.variable).ok().or_else(|| environment::variable(seed.variable));
+        let Some(value) = set else { continue };
+        let shown = if value.is_empty() { "empty" } else { &value };
+        for key in seed.keys {
+            let setting = ((*key).to_owned(), value.clone());
+            let refused = |error| anyhow!("{} is {shown}: {error}", seed.variable);
             Policy::preset_with(preset, std::slice::from_ref(&setting)).map_err(refused)?;
-            Ok(vec![setting])
+            all.push(setting);
         }
-        _ => Ok(Vec::new()),
     }
+    Ok(all)
 }
 
 /// The table's entry for a model; a warning where there is none.

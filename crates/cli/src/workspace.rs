@@ -6,12 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use waterline_agent::workspace::FILE;
 use waterline_log::Log;
 
 use crate::show::plain;
-
-/// The file that makes a folder a workspace.
-const FILE: &str = "workspace.json";
 
 /// The folder of a session.
 #[derive(Debug)]

@@ -1,10 +1,14 @@
 //! One file a command.
 
+pub mod chat;
 pub mod check;
+pub mod config;
 pub mod convert;
+pub mod doctor;
 pub mod plan;
 pub mod policy;
 pub mod replay;
 pub mod run;
+pub mod sandbox_exec;
 pub mod sessions;
 pub mod tokens;

@@ -16,6 +16,8 @@ mod show;
 mod stats;
 mod verify;
 
+pub use show::gist;
+
 use std::process::ExitCode;
 
 use anyhow::Result;

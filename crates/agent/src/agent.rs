@@ -1,0 +1,281 @@
+//! An agent: a session, its workspace, its tools, and who watches.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use waterline::message::{Call, Message, Role};
+use waterline_log::{Log, Session, State};
+use waterline_provider::answer::Answer;
+use waterline_provider::wire::Tool;
+use waterline_session::Live;
+
+use crate::callback;
+use crate::crew::Crew;
+use crate::equipment::Equipment;
+use crate::error::AgentError;
+use crate::event::Event;
+use crate::middleware::{Chain, Finished, Hook, Moment, Verdict};
+use crate::person::{Person, Word};
+use crate::prompt;
+use crate::run::Run;
+use crate::skill;
+use crate::tool::{CALL_TOOL, Scene};
+use crate::workspace::Workspace;
+
+/// An agent.
+pub struct Agent {
+    pub(crate) live: Live,
+    pub(crate) equipment: Arc<Equipment>,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) crew: Arc<Crew>,
+    pub(crate) person: Arc<dyn Person>,
+    chain: Chain,
+    /// How many agents stand above this one.
+    pub(crate) depth: usize,
+    /// Model calls since it was made.
+    pub(crate) iterations: usize,
+    hook_failures: usize,
+}
+
+/// What hooks may look at beside state and tally; each hook sets what it is about.
+#[derive(Default)]
+pub(crate) struct View<'a> {
+    pub(crate) said: String,
+    pub(crate) asides: Vec<String>,
+    pub(crate) answer: Option<&'a Answer>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) instead: BTreeMap<String, (String, bool)>,
+    pub(crate) words: BTreeMap<String, Word>,
+    pub(crate) finished: Vec<Finished>,
+}
+
+impl Agent {
+    /// Takes up a session. One that has said nothing yet is given its workspace, its tools and its prompt.
+    ///
+    /// # Errors
+    /// When there is no such session, or its workspace cannot be used.
+    pub async fn open(
+        log: Log,
+        session: &str,
+        equipment: Equipment,
+        person: Arc<dyn Person>,
+    ) -> Result<Self, AgentError> {
+        let crew = Arc::new(Crew::new(equipment.clone()));
+        Self::of_crew(log, session, equipment, person, crew, 0).await
+    }
+
+    pub(crate) async fn of_crew(
+        log: Log,
+        session: &str,
+        equipment: Equipment,
+        person: Arc<dyn Person>,
+        crew: Arc<Crew>,
+        depth: usize,
+    ) -> Result<Self, AgentError> {
+        let (id, reader) = (session.to_owned(), log.clone());
+        let read = tokio::task::spawn_blocking(move || reader.session(&id)).await;
+        let known = read.map_err(|_| waterline_session::SessionError::Ending)??;
+        let workspace = Arc::new(open_workspace(&known, &equipment)?);
+        let is_new = known.tip.position() == 0 && known.state.tools.is_empty();
+        let mut setup = equipment.setup.clone();
+        setup.tools = if is_new { equipment.toolbox.definitions() } else { tools_of(&known.state) };
+        if known.state.tools.is_empty() && !is_new {
+            setup.tools = equipment.toolbox.definitions();
+        }
+        let definitions: Vec<Value> = setup.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect();
+        let live = Live::open(log, session, setup).await?;
+        let chain = Chain::new(equipment.middleware.clone());
+        let equipment = Arc::new(equipment);
+        let mut agent =
+            Self { live, equipment, workspace, crew, person, chain, depth, iterations: 0, hook_failures: 0 };
+        let path = agent.workspace.path().display().to_string();
+        if agent.state().tools != definitions || agent.state().workspace_path.as_ref() != Some(&path) {
+            agent
+                .live
+                .change(|session| {
+                    session.state.tools = definitions;
+                    session.state.workspace_path = Some(path);
+                })
+                .await?;
+        }
+        if is_new {
+            skill::unpack(&agent.equipment.skills, &agent.workspace);
+            let prompt = prompt::system(&agent.equipment, &agent.workspace);
+            agent.live.say(vec![Message::text_of(Role::System, prompt)]).await?;
+        }
+        Ok(agent)
+    }
+
+    /// The session it works in.
+    #[must_use]
+    pub const fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// The session it works in, to be changed.
+    pub const fn live_mut(&mut self) -> &mut Live {
+        &mut self.live
+    }
+
+    /// What it was made with.
+    #[must_use]
+    pub fn equipment(&self) -> &Equipment {
+        &self.equipment
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Whether the model takes pictures.
+    #[must_use]
+    pub fn sees(&self) -> bool {
+        waterline::model::Model::known(&self.live.model().name).is_some_and(|model| model.sees)
+    }
+
+    /// Hooks that failed so far.
+    #[must_use]
+    pub const fn hook_failures(&self) -> usize {
+        self.hook_failures
+    }
+
+    /// Whether a turn was broken off, and can be gone on with.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.next().is_some()
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.live.session().state
+    }
+
+    pub(crate) fn hear(&self, event: &Event) {
+        self.person.hear(event);
+        self.equipment.callbacks.iter().for_each(|callback| callback::tell(&**callback, event));
+    }
+
+    pub(crate) fn scene(&self, call_id: &str) -> Scene {
+        Scene {
+            call_id: call_id.to_owned(),
+            log: self.live.log().clone(),
+            session: self.live.session().clone(),
+            workspace: Arc::clone(&self.workspace),
+            crew: Arc::clone(&self.crew),
+            person: Arc::clone(&self.person),
+            depth: self.depth,
+            turn: self.live.history().latest_user().map_or(0, |at| self.live.cleared() + at as u64 + 1),
+        }
+    }
+
+    /// The messages of the running turn, newest first, as far as they are in memory.
+    fn newest(&self) -> impl Iterator<Item = &Message> {
+        let history = self.live.history();
+        (0..history.len()).rev().map_while(|at| history.message(at))
+    }
+
+    /// The calls without a result, in their order. A call of `call_tool` is the call that it means.
+    pub(crate) fn open_calls(&self) -> Vec<Call> {
+        let mut answered: Vec<&str> = Vec::new();
+        let mut open: Vec<Call> = Vec::new();
+        for message in self.newest() {
+            if message.role == Role::User && message.results().next().is_none() || message.role == Role::System {
+                break;
+            }
+            answered.extend(message.results().map(|result| result.call_id.as_str()));
+            let calls: Vec<Call> =
+                message.calls().filter(|call| !answered.contains(&call.id.as_str())).cloned().collect();
+            open.splice(0..0, calls);
+        }
+        open.into_iter().map(meant).collect()
+    }
+
+    /// Whether the model has something to answer.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.newest().next().is_some_and(|message| match message.role {
+            Role::User | Role::Tool => true,
+            Role::Assistant | Role::System => false,
+        })
+    }
+
+    /// Asks the hooks of one kind that look at nothing in particular.
+    pub(crate) async fn ask(&mut self, hook: Hook, run: &Run) -> Result<Verdict, AgentError> {
+        self.ask_about(hook, run, &mut View::default()).await
+    }
+
+    /// Asks the hooks of one kind. What they change of the state is stored, what fails is shown and counted.
+    pub(crate) async fn ask_about(
+        &mut self,
+        hook: Hook,
+        run: &Run,
+        view: &mut View<'_>,
+    ) -> Result<Verdict, AgentError> {
+        let mut state = self.state().clone();
+        let mut moment = Moment {
+            state: &mut state,
+            tally: run.tally(self.iterations),
+            said: &mut view.said,
+            asides: &mut view.asides,
+            answer: view.answer,
+            calls: &view.calls,
+            instead: &mut view.instead,
+            words: &view.words,
+            finished: &mut view.finished,
+            toolbox: &self.equipment.toolbox,
+        };
+        let asked = self.chain.ask(hook, &mut moment);
+        self.hook_failures += asked.failed.len();
+        asked.failed.iter().for_each(|event| self.hear(event));
+        if asked.changed {
+            self.live.change(|session| session.state = state).await?;
+        }
+        Ok(asked.verdict)
+    }
+}
+
+/// The call that a call of `call_tool` means; any other is what it is.
+fn meant(call: Call) -> Call {
+    if call.name != CALL_TOOL {
+        return call;
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&call.arguments) else { return call };
+    let Some(name) = fields.get("name").and_then(Value::as_str) else { return call };
+    let arguments = fields.get("arguments").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    // Some models write the arguments as a text.
+    let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+    Call { id: call.id, name: name.to_owned(), arguments }
+}
+
+fn tools_of(state: &State) -> Vec<Tool> {
+    state.tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok()).collect()
+}
+
+/// The workspace of a session: a sub-agent works in that of its parent.
+fn open_workspace(session: &Session, equipment: &Equipment) -> Result<Workspace, AgentError> {
+    let stored = session.state.workspace_path.as_ref().map(std::path::PathBuf::from);
+    let owner = session.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&session.id);
+    let path = stored.unwrap_or_else(|| equipment.workspaces.join(folder_name(&session.id)));
+    Workspace::open(&path, owner, &equipment.grants)
+}
+
+/// Where the state of a sub-agent says whose workspace it works in.
+pub(crate) const OWNER: &str = "workspace_of";
+
+/// A folder's name for an id that somebody chose.
+fn folder_name(id: &str) -> String {
+    let plain: String =
+        id.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).take(80).collect();
+    let is_same = plain == id && !plain.starts_with('.');
+    // Two ids must not share a folder because they look alike.
+    if is_same {
+        plain
+    } else {
+        format!(
+            "{}-{}",
+            plain.trim_start_matches('.'),
+            blake3::hash(id.as_bytes()).to_hex().chars().take(8).collect::<String>()
+        )
+    }
+}

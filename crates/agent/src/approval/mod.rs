@@ -1,0 +1,230 @@
+//! Which calls somebody must agree to. Four layers, each with the last word over those behind it: rules of the user's own, patterns
+//! of risk in what is asked for, patterns for one tool, and what kind of tool it is.
+
+mod risk;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use waterline_log::State;
+
+pub use risk::{Pattern, Risk};
+
+use crate::error::AgentError;
+use crate::tool::Nature;
+
+/// When somebody is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Before every call.
+    All,
+    /// Before those that are a risk.
+    #[default]
+    Selective,
+    /// As the user's own rules say, and for nothing else.
+    Custom,
+    /// Never.
+    None,
+}
+
+impl std::str::FromStr for Mode {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "all" => Ok(Self::All),
+            "selective" => Ok(Self::Selective),
+            "custom" => Ok(Self::Custom),
+            "none" => Ok(Self::None),
+            _ => Err(format!("{name:?} is no mode of approval; there are all, selective, custom, none")),
+        }
+    }
+}
+
+/// What is done about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is run.
+    Run,
+    /// Somebody is asked.
+    Ask {
+        /// Why.
+        reason: String,
+        /// Whether they may agree once and for all.
+        may_always: bool,
+    },
+    /// It is not run.
+    Refuse(String),
+}
+
+/// What the user's own rules say of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// Run it.
+    Allow,
+    /// Ask.
+    Ask,
+    /// Do not run it.
+    Deny,
+}
+
+/// A rule of the user's own.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The tool; `*` for any.
+    pub tool: String,
+    /// What its arguments look like.
+    pub pattern: Regex,
+    /// What then.
+    pub answer: Answer,
+}
+
+/// A check in code: it may have a word on a call, with its arguments as JSON.
+pub type Check = Arc<dyn Fn(&str, &str) -> Option<Answer> + Send + Sync>;
+
+/// Which calls somebody must agree to.
+#[derive(Clone)]
+pub struct Approval {
+    /// When somebody is asked.
+    pub mode: Mode,
+    /// How long an answer may take; then it is no.
+    pub time: Duration,
+    /// The user's own rules; the first that fits counts.
+    pub rules: Vec<Rule>,
+    /// A check in code, before the rules.
+    pub check: Option<Check>,
+    /// Patterns of risk for any tool.
+    pub patterns: Vec<Pattern>,
+    /// Patterns of risk for one tool.
+    pub tools: BTreeMap<String, Vec<Pattern>>,
+    /// Whether the kernel confines commands.
+    pub confined: bool,
+}
+
+impl Default for Approval {
+    fn default() -> Self {
+        let (patterns, tools) = risk::shipped();
+        Self {
+            mode: Mode::Selective,
+            time: Duration::from_secs(60),
+            rules: Vec::new(),
+            check: None,
+            patterns,
+            tools,
+            confined: false,
+        }
+    }
+}
+
+/// A call that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// What it does to the world.
+    pub nature: Nature,
+    /// Its arguments as JSON.
+    pub arguments: &'a str,
+}
+
+impl Approval {
+    /// Decides on a call.
+    #[must_use]
+    pub fn decide(&self, asked: Asked<'_>, state: &State) -> Decision {
+        // Written in one way, so that no escape in the JSON hides a word from the patterns.
+        let plain = serde_json::from_str::<serde_json::Value>(asked.arguments).map(|value| value.to_string());
+        let plain = plain.unwrap_or_else(|_| asked.arguments.to_owned());
+        let asked = Asked { arguments: &plain, ..asked };
+        let custom = self.custom(asked);
+        if custom == Some(Answer::Deny) {
+            return Decision::Refuse("a rule of the user forbids it".to_owned());
+        }
+        let (risk, why) = self.risk(asked);
+        let ask = |reason: String| match Self::is_granted(asked, state) && risk < Risk::Critical {
+            true => Decision::Run,
+            false => Decision::Ask { reason, may_always: risk < Risk::Critical },
+        };
+        match (custom, self.mode) {
+            (Some(Answer::Ask), _) => ask("a rule of the user wants it".to_owned()),
+            (Some(_), _) | (None, Mode::None | Mode::Custom) => Decision::Run,
+            (None, Mode::All) => ask("every call is asked about".to_owned()),
+            (None, Mode::Selective) if risk >= Risk::Medium => ask(format!("{} risk: {why}", risk.name())),
+            (None, Mode::Selective) => Decision::Run,
+        }
+    }
+
+    fn custom(&self, asked: Asked<'_>) -> Option<Answer> {
+        let checked = self.check.as_ref().and_then(|check| check(asked.tool, asked.arguments));
+        let fits =
+            |rule: &&Rule| (rule.tool == "*" || rule.tool == asked.tool) && rule.pattern.is_match(asked.arguments);
+        checked.or_else(|| self.rules.iter().find(fits).map(|rule| rule.answer))
+    }
+
+    /// How much of a risk a call is, and why: the greatest that any layer sees.
+    fn risk(&self, asked: Asked<'_>) -> (Risk, String) {
+        let own = self.tools.get(asked.tool).map(Vec::as_slice).unwrap_or_default();
+        // What a tool only reads is no deed, whatever words stand in it.
+        let general =
+            if matches!(asked.nature, Nature::Runs | Nature::Reaches) { self.patterns.as_slice() } else { &[] };
+        let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(asked.arguments));
+        let worst = matching.max_by_key(|pattern| pattern.risk).map(|pattern| (pattern.risk, pattern.about.clone()));
+        let built_in = match asked.nature {
+            Nature::Reads | Nature::Writes => (Risk::Low, "it stays in the workspace"),
+            Nature::Runs if self.confined => (Risk::Low, "the kernel confines it"),
+            Nature::Runs => (Risk::High, "the kernel does not confine commands here"),
+            Nature::Reaches => (Risk::Medium, "it reaches something outside"),
+            Nature::Delegates if asked.tool == "hand_off" => (Risk::Medium, "another role goes on"),
+            Nature::Delegates => (Risk::Low, "the sub-agent is held to the same rules"),
+        };
+        let built_in = (built_in.0, built_in.1.to_owned());
+        match worst {
+            Some(worst) if worst.0 >= built_in.0 => worst,
+            _ => built_in,
+        }
+    }
+
+    /// What "always" holds for: a command just as it is, any other tool as a whole.
+    fn grant(asked: Asked<'_>) -> String {
+        match asked.nature {
+            Nature::Runs => format!("{} {}", asked.tool, asked.arguments),
+            _ => asked.tool.to_owned(),
+        }
+    }
+
+    fn is_granted(asked: Asked<'_>, state: &State) -> bool {
+        let grants = state.other.get(GRANTS).and_then(|grants| grants.as_array());
+        let wanted = Self::grant(asked);
+        grants.is_some_and(|grants| grants.iter().any(|grant| grant.as_str() == Some(&wanted)))
+    }
+
+    /// Notes in the state that somebody agreed once and for all.
+    pub fn note_always(asked: Asked<'_>, state: &mut State) {
+        let plain = serde_json::from_str::<serde_json::Value>(asked.arguments).map(|value| value.to_string());
+        let plain = plain.unwrap_or_else(|_| asked.arguments.to_owned());
+        let asked = Asked { arguments: &plain, ..asked };
+        if !Self::is_granted(asked, state) {
+            let grants = state.other.entry(GRANTS).or_insert_with(|| serde_json::Value::Array(Vec::new()));
+            if let Some(grants) = grants.as_array_mut() {
+                grants.push(Self::grant(asked).into());
+            }
+        }
+    }
+}
+
+/// Where the state keeps what was agreed to once and for all.
+const GRANTS: &str = "approvals";
+
+/// A rule of the user's own, from its words.
+///
+/// # Errors
+/// When the pattern is no expression.
+pub fn rule(tool: &str, pattern: &str, answer: Answer) -> Result<Rule, AgentError> {
+    let read = Regex::new(pattern);
+    let pattern = read.map_err(|error| AgentError::Setting(format!("a rule of approval cannot be used: {error}")))?;
+    Ok(Rule { tool: tool.to_owned(), pattern, answer })
+}

@@ -1,0 +1,151 @@
+//! Agents that an agent starts for a task, and roles it can hand its work to.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use waterline_log::Session;
+
+use crate::agent::{Agent, OWNER};
+use crate::equipment::Equipment;
+use crate::event::Event;
+use crate::outcome::{Ending, Outcome};
+use crate::person::{Person, Question, Request, Word};
+use crate::submit::Said;
+use crate::tool::{Failure, Scene};
+
+/// How deep agents may start agents.
+const DEPTH: usize = 2;
+
+/// How many sub-agents work at once.
+const AT_ONCE: usize = 3;
+
+/// How often work is handed over in one run.
+pub(crate) const TRANSFERS: u64 = 5;
+
+/// Who can be started.
+pub struct Crew {
+    equipment: Equipment,
+    places: Semaphore,
+}
+
+impl Crew {
+    pub(crate) fn new(equipment: Equipment) -> Self {
+        Self { equipment, places: Semaphore::new(AT_ONCE) }
+    }
+
+    /// Has a task done by an agent with a context of its own. Only what this gives enters the history of who asked.
+    pub(crate) fn sub_agent<'a>(
+        self: &'a Arc<Self>,
+        scene: &'a Scene,
+        task: &'a str,
+        max_loops: u64,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(async move {
+            if scene.depth >= DEPTH {
+                return Err(Failure::new(format!("sub-agents may be {DEPTH} deep at most; do this yourself")));
+            }
+            // A sub-agent of a sub-agent works in the place of the one that waits for it.
+            let _place = if scene.depth == 0 { self.places.acquire().await.ok() } else { None };
+            let parent = scene.session.id.clone();
+            let owner = scene.session.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&parent).to_owned();
+            let folder = scene.workspace.path().display().to_string();
+            let title: String = task.lines().next().unwrap_or_default().chars().take(60).collect();
+            let session = scene.on_log(move |log| {
+                let mut session = log.create_sub_agent(&parent)?;
+                session.title = title;
+                session.state.max_loops = Some(max_loops);
+                session.state.workspace_path = Some(folder);
+                session.state.other.insert(OWNER.to_owned(), Value::from(owner));
+                log.save(&session)?;
+                Ok(session)
+            });
+            let session = session.await?;
+            let context_id = session.context_id.clone();
+            let outcome = self.work(scene, &session, task).await;
+            let id = session.id.clone();
+            let loops = scene.on_log(move |log| Ok(log.session(&id)?.state.loops)).await?;
+            Ok(match outcome {
+                Ok(Outcome { ending: Ending::Done, text, .. }) => {
+                    json!({"ok": true, "result": text, "context_id": context_id, "loops": loops})
+                }
+                Ok(Outcome { ending: Ending::Limit(why), text, .. }) => {
+                    json!({"ok": false, "error": why, "result": text, "context_id": context_id, "loops": loops})
+                }
+                Ok(Outcome { ending, .. }) => {
+                    json!({"ok": false, "error": words(&ending), "context_id": context_id, "loops": loops})
+                }
+                Err(error) => json!({"ok": false, "error": error, "context_id": context_id, "loops": loops}),
+            })
+        })
+    }
+
+    async fn work(self: &Arc<Self>, scene: &Scene, session: &Session, task: &str) -> Result<Outcome, String> {
+        let mut equipment = self.equipment.clone();
+        // Its limit is its number of loops.
+        equipment.limits.steps = usize::MAX;
+        equipment.prompt = None;
+        let person = Arc::new(Below { context_id: session.context_id.clone(), above: Arc::clone(&scene.person) });
+        let opened =
+            Agent::of_crew(scene.log.clone(), &session.id, equipment, person, Arc::clone(self), scene.depth + 1);
+        let mut agent = opened.await.map_err(|error| error.to_string())?;
+        agent.turn(Said::new(task)).await.map_err(|error| error.to_string())
+    }
+
+    /// Whether a session may hand its work to a role.
+    pub(crate) fn may_hand_off(&self, session: &Session, to: &str) -> Result<(), Failure> {
+        let own = session.state.other.get("role").and_then(Value::as_str).unwrap_or_default();
+        let allowed = self.equipment.roles.iter().find(|role| role.name == own).map(|role| role.hands_to.clone());
+        let allowed = allowed.unwrap_or_default();
+        if !allowed.iter().any(|name| name == to) || !self.equipment.roles.iter().any(|role| role.name == to) {
+            return Err(Failure::new(format!("work cannot be handed to {to:?}; it can to {}", allowed.join(", "))));
+        }
+        let made = session.state.other.get("transfers").and_then(Value::as_u64).unwrap_or(0);
+        if made >= TRANSFERS {
+            return Err(Failure::new(format!(
+                "work was handed over {made} times, as often as it may be; finish it yourself"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn words(ending: &Ending) -> String {
+    match ending {
+        Ending::Done => "it is done".to_owned(),
+        Ending::Limit(why) | Ending::Halted(why) => why.clone(),
+        Ending::Waiting(_) => "it waits for a person, and nobody is there".to_owned(),
+        Ending::HandOff { .. } => "it handed its work over, which a sub-agent cannot".to_owned(),
+    }
+}
+
+/// Whoever watches the agent above, for one below.
+struct Below {
+    context_id: String,
+    above: Arc<dyn Person>,
+}
+
+impl Person for Below {
+    fn hear(&self, event: &Event) {
+        self.above.hear(&Event::Below { context_id: self.context_id.clone(), event: Box::new(event.clone()) });
+    }
+
+    fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
+        Box::pin(async move {
+            match self.above.approve(request).await {
+                // A sub-agent is not taken up again: what nobody agrees to now is refused.
+                Word::Later => Word::No(Some("nobody is there to agree to it".to_owned())),
+                word => word,
+            }
+        })
+    }
+
+    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let answer = self.above.answer(question).await;
+            answer
+                .or_else(|| Some("[nobody is there to answer; decide yourself, or say what you would need]".to_owned()))
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! What an agent is made with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use waterline_session::{Candidate, Setup};
+
+use crate::approval::Approval;
+use crate::callback::Callback;
+use crate::error::AgentError;
+use crate::limits::Limits;
+use crate::middleware::Middleware;
+use crate::role::Role;
+use crate::skill::Skill;
+use crate::tool::Toolbox;
+use crate::workspace::Grant;
+
+/// Finds a model by its name.
+pub type FindModel = Arc<dyn Fn(&str) -> Result<Candidate, String> + Send + Sync>;
+
+/// What an agent is made with.
+#[derive(Clone)]
+pub struct Equipment {
+    /// Models, policy, memory. Its tools are filled in from the session.
+    pub setup: Setup,
+    /// Finds other models.
+    pub models: FindModel,
+    /// The tools.
+    pub toolbox: Toolbox,
+    /// How much it may do.
+    pub limits: Limits,
+    /// Which calls somebody must agree to.
+    pub approval: Approval,
+    /// What looks at its turns.
+    pub middleware: Vec<Arc<dyn Middleware>>,
+    /// What is told of them.
+    pub callbacks: Vec<Arc<dyn Callback>>,
+    /// Its skills.
+    pub skills: Vec<Skill>,
+    /// Roles that work can be handed to.
+    pub roles: Vec<Role>,
+    /// The folder of the workspaces.
+    pub workspaces: PathBuf,
+    /// Folders beside the workspace.
+    pub grants: Vec<Grant>,
+    /// Its system prompt, instead of the usual one.
+    pub prompt: Option<String>,
+    /// How long to wait before a tool is run again whose trouble may pass.
+    pub tool_waits: Vec<Duration>,
+    /// Words for the user that came up while it was set up.
+    pub notices: Vec<String>,
+}
+
+impl Equipment {
+    /// A model and a policy, with the built-in tools and nothing else.
+    #[must_use]
+    pub fn new(setup: Setup, toolbox: Toolbox, workspaces: PathBuf) -> Self {
+        Self {
+            setup,
+            models: Arc::new(|name| Err(format!("no model is called {name:?}"))),
+            toolbox,
+            limits: Limits::default(),
+            approval: Approval::default(),
+            middleware: Vec::new(),
+            callbacks: Vec::new(),
+            skills: Vec::new(),
+            roles: Vec::new(),
+            workspaces,
+            grants: Vec::new(),
+            prompt: None,
+            tool_waits: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Lets each middleware set up what it needs.
+    ///
+    /// # Errors
+    /// When the settings of one do not fit.
+    pub fn equip(&mut self) -> Result<(), AgentError> {
+        for middleware in self.middleware.clone() {
+            middleware.equip(self)?;
+        }
+        Ok(())
+    }
+
+    /// The same for a role: its model, its policy, its prompt, its tools.
+    ///
+    /// # Errors
+    /// When its model, its policy or its tools cannot be had.
+    pub fn of_role(&self, role: &Role) -> Result<Self, AgentError> {
+        let mut own = self.clone();
+        if let Some(model) = &role.model {
+            own.setup.model = (self.models)(model).map_err(AgentError::Setting)?;
+        }
+        if role.window.is_some() {
+            own.setup.model.window = role.window;
+        }
+        if let Some(policy) = role.policy()? {
+            own.setup.policy = policy;
+            own.setup.model.policy = None;
+        }
+        if let Some(tools) = &role.tools {
+            own.toolbox.only(tools)?;
+        }
+        own.toolbox.switch("hand_off", !role.hands_to.is_empty())?;
+        own.prompt = Some(role.prompt.clone()).filter(|prompt| !prompt.is_empty()).or(own.prompt);
+        Ok(own)
+    }
+}

@@ -1,0 +1,39 @@
+//! What can go wrong around a turn. A tool that fails is no error here: its failure is a result that the model reads.
+
+use std::path::PathBuf;
+
+use waterline_log::LogError;
+use waterline_session::SessionError;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The session: its log, or its model.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The workspace cannot be used.
+    #[error("the workspace {path} cannot be used: {why}")]
+    Workspace {
+        /// Where it is.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// A folder that was granted cannot be used.
+    #[error("the folder {path} cannot be granted: {why}")]
+    Grant {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// A setting is wrong.
+    #[error("{0}")]
+    Setting(String),
+    /// There is nothing to go on with.
+    #[error("there is nothing to go on with: the last turn is finished")]
+    Finished,
+}

@@ -1,0 +1,42 @@
+//! An agent's turn: model calls with tools between them, in a workspace of its own, with people in the loop.
+//!
+//! [`Agent::turn`] shows the whole way: submit → (call → tools)* → end. Each step is in the log before the next one begins, so
+//! whatever ends the program, [`Agent::go_on`] goes on from there. This crate prints nothing and reads no environment.
+
+mod agent;
+pub mod approval;
+mod callback;
+mod crew;
+mod equipment;
+mod error;
+mod event;
+mod format;
+mod interrupted;
+mod limits;
+pub mod mcp;
+pub mod mention;
+pub mod middleware;
+mod model;
+mod outcome;
+mod person;
+mod prompt;
+mod repeats;
+pub mod role;
+mod run;
+pub mod sandbox;
+pub mod skill;
+mod submit;
+pub mod tool;
+mod tools;
+mod turn;
+pub mod workspace;
+
+pub use agent::Agent;
+pub use callback::Callback;
+pub use equipment::{Equipment, FindModel};
+pub use error::AgentError;
+pub use event::Event;
+pub use limits::Limits;
+pub use outcome::{Ending, Outcome, Waiting};
+pub use person::{Nobody, Person, Question, Request, Word};
+pub use submit::Said;

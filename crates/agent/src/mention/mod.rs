@@ -1,0 +1,123 @@
+//! `@name` and `#file` in what a person says.
+
+use waterline_log::State;
+
+use crate::skill::Skill;
+use crate::tool::{Tier, Toolbox};
+
+/// What a name means, looked up in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A tool that the model has.
+    Tool,
+    /// A tool that is switched off; mentioning it allows it in this session.
+    Disabled,
+    /// A skill.
+    Skill(Skill),
+    /// Another agent: a role.
+    Agent,
+    /// Nobody of that name.
+    Unknown,
+}
+
+/// A name that was mentioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// The name, without its mark.
+    pub name: String,
+    /// What it means.
+    pub kind: Kind,
+}
+
+/// The names behind `@` in a text. An e-mail address is no mention, and a CJK word that follows without a space is no part of the
+/// name.
+#[must_use]
+pub fn names(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if c == '@' && !is_of_address(before) {
+            let mut name = String::new();
+            while let Some(&next) = rest.peek().filter(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-'))
+            {
+                name.push(next);
+                rest.next();
+            }
+            // `@here.example` is the end of an address that begins oddly.
+            let mut ahead = rest.clone();
+            let is_address = match ahead.next() {
+                Some('@') => true,
+                Some('.') => ahead.next().is_some_and(|next| next.is_ascii_alphanumeric()),
+                _ => false,
+            };
+            let name = name.trim_end_matches('-').to_owned();
+            if !name.is_empty() && !is_address && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        before = c;
+    }
+    names
+}
+
+const fn is_of_address(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '%' | '+' | '-' | '@' | '/')
+}
+
+/// What a name means.
+#[must_use]
+pub fn look_up(name: &str, toolbox: &Toolbox, skills: &[Skill], roles: &[String], state: &State) -> Mention {
+    let tier = toolbox.tiers(state).into_iter().find(|(tool, _)| tool.name() == name).map(|(_, tier)| tier);
+    let skill = skills.iter().find(|skill| skill.id == name || skill.name == name);
+    let kind = match (tier, skill) {
+        (Some(Tier::Visible), _) => Kind::Tool,
+        (Some(Tier::Enabled | Tier::Discovered), _) => Kind::Disabled,
+        (None, Some(skill)) => Kind::Skill(skill.clone()),
+        (None, None) if roles.iter().any(|role| role == name) => Kind::Agent,
+        (None, None) => Kind::Unknown,
+    };
+    Mention { name: name.to_owned(), kind }
+}
+
+/// The paths behind `#` in a text: `#notes.md`, `#docs/`, `#**/*.rs`. A heading, a number or a colour is none.
+#[must_use]
+pub fn files(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let begins = c == '#' && (before.is_whitespace() || !before.is_ascii() || matches!(before, '(' | '"' | '\''));
+        before = c;
+        let Some(rest) = text.get(at + 1..).filter(|_| begins) else { continue };
+        let ends = |c: char| c.is_whitespace() || "，。；：！？、（）“”《》#".contains(c);
+        let path: &str = rest.split(ends).next().unwrap_or_default();
+        let path = path.trim_end_matches([',', ';', ':', '!', '?', ')', '"', '\'']).trim_end_matches('.');
+        let is_path = path.contains(['/', '*'])
+            || path.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty());
+        if is_path && !found.iter().any(|known| known == path) {
+            found.push(path.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_no_mention_and_a_cjk_word_no_part_of_one() {
+        assert_eq!(names("@pdf please, and @web_search"), ["pdf", "web_search"]);
+        assert_eq!(names("mail ann@example.org or @ann@example.org"), Vec::<String>::new());
+        assert_eq!(names("用@pdf读取文件，再用@pdf"), ["pdf"]);
+        assert_eq!(names("(@now) @now- @"), ["now"]);
+    }
+
+    #[test]
+    fn files_are_told_from_headings_and_numbers() {
+        assert_eq!(files("see #notes.md, #docs/ and #**/*.rs."), ["notes.md", "docs/", "**/*.rs"]);
+        assert_eq!(files("# Title, issue #12, C#.net and a#b.c"), Vec::<String>::new());
+        assert_eq!(files("读取#报告.txt，谢谢"), ["报告.txt"]);
+        assert_eq!(files("#../up/file.txt (#a.png)"), ["../up/file.txt", "a.png"]);
+    }
+}

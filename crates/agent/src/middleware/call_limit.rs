@@ -1,0 +1,39 @@
+//! `call_limit`: so many model calls in a turn, in a run, or tool calls in a turn, and no more.
+
+use serde::Deserialize;
+
+use super::{Hooked, Middleware, Moment, Verdict};
+
+/// Limits calls.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct CallLimit {
+    /// Model calls in one turn.
+    turn: Option<usize>,
+    /// Model calls in one run of the program.
+    run: Option<usize>,
+    /// Tool calls in one turn.
+    tools: Option<usize>,
+}
+
+impl Middleware for CallLimit {
+    fn name(&self) -> &'static str {
+        "call_limit"
+    }
+
+    fn priority(&self) -> i32 {
+        10
+    }
+
+    fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
+        let limits = [
+            (self.turn, moment.tally.steps, "model calls in this turn"),
+            (self.run, moment.tally.iterations, "model calls in this run"),
+            (self.tools, moment.tally.tool_calls, "tool calls in this turn"),
+        ];
+        let over = limits.into_iter().find(|(most, made, _)| most.is_some_and(|most| *made >= most));
+        Ok(over.map_or(Verdict::Ok, |(_, made, what)| {
+            Verdict::Halt(format!("{made} {what}, as many as call_limit allows"))
+        }))
+    }
+}

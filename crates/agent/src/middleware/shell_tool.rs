@@ -1,0 +1,25 @@
+//! `shell_tool`: commands, with a time of their own.
+
+use serde::Deserialize;
+
+use super::Middleware;
+use crate::equipment::Equipment;
+use crate::error::AgentError;
+
+/// Lets commands be run.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ShellTool {
+    /// Switch it off.
+    off: bool,
+}
+
+impl Middleware for ShellTool {
+    fn name(&self) -> &'static str {
+        "shell_tool"
+    }
+
+    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
+        equipment.toolbox.switch("run_bash_command", !self.off)
+    }
+}

@@ -1,0 +1,66 @@
+//! `summarization`: the window of BeamAI's middleware, as the policy `dual-track` with its numbers.
+
+use serde::Deserialize;
+use waterline::policy::Policy;
+
+use super::Middleware;
+use crate::equipment::Equipment;
+use crate::error::AgentError;
+
+/// Keeps a window, with a summary if that is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Summarization {
+    window_size: u64,
+    max_tokens: u64,
+    summarize: bool,
+    compress_threshold: u64,
+    token_threshold: u64,
+    /// System messages always stay; the key is there for those who have it in their config.
+    preserve_system: bool,
+}
+
+impl Default for Summarization {
+    fn default() -> Self {
+        Self {
+            window_size: 20,
+            max_tokens: 4_000,
+            summarize: false,
+            compress_threshold: 30,
+            token_threshold: 3_000,
+            preserve_system: true,
+        }
+    }
+}
+
+impl Middleware for Summarization {
+    fn name(&self) -> &'static str {
+        "summarization"
+    }
+
+    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
+        if !self.preserve_system {
+            return Err(AgentError::Setting(
+                "summarization: system messages always stay; preserve_system cannot be false".to_owned(),
+            ));
+        }
+        if self.token_threshold < self.max_tokens {
+            equipment.notices.push(format!(
+                "summarization: token_threshold {} is below max_tokens {}; between them there is nothing to cut",
+                self.token_threshold, self.max_tokens
+            ));
+        }
+        let settings = [
+            ("window.messages", self.window_size.to_string()),
+            ("window.tokens", self.max_tokens.to_string()),
+            ("fold.messages", self.compress_threshold.to_string()),
+            ("fold.high", self.token_threshold.to_string()),
+            ("summarise.on", self.summarize.to_string()),
+        ];
+        let settings: Vec<(String, String)> =
+            settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let policy = Policy::preset_with("dual-track", &settings);
+        equipment.setup.policy = policy.map_err(|error| AgentError::Setting(format!("summarization: {error}")))?;
+        Ok(())
+    }
+}

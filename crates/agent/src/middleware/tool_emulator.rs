@@ -1,0 +1,30 @@
+//! `tool_emulator`: tools that are not run but only answered, to try an agent without consequences.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Hooked, Middleware, Moment, Verdict};
+
+/// Answers in the place of tools.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ToolEmulator {
+    /// What each tool is said to have answered; `*` stands for any other.
+    results: BTreeMap<String, String>,
+}
+
+impl Middleware for ToolEmulator {
+    fn name(&self) -> &'static str {
+        "tool_emulator"
+    }
+
+    fn before_tools(&self, moment: &mut Moment<'_>) -> Hooked {
+        for call in moment.calls {
+            if let Some(text) = self.results.get(&call.name).or_else(|| self.results.get("*")) {
+                moment.instead.insert(call.id.clone(), (text.clone(), false));
+            }
+        }
+        Ok(Verdict::Ok)
+    }
+}

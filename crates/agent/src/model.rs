@@ -1,0 +1,125 @@
+//! The model's part of a turn: it is asked, and what it answers decides what comes next.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use waterline::message::Message;
+use waterline_provider::answer::{Answer, Stop};
+
+use crate::agent::{Agent, View};
+use crate::callback;
+use crate::error::AgentError;
+use crate::event::Event;
+use crate::format;
+use crate::middleware::{Hook, To, Verdict};
+use crate::outcome::Ending;
+use crate::run::{Next, Run};
+
+/// How often an answer that was cut at its limit is gone on with.
+const CONTINUED: usize = 3;
+
+const CONTINUE: &str = "[Your answer was cut at its limit of tokens. Go on exactly where it ended; repeat nothing and say nothing about it.]";
+
+impl Agent {
+    /// Asks the model.
+    pub(crate) async fn model(&mut self, run: &mut Run) -> Result<Next, AgentError> {
+        self.hear_steering().await?;
+        if run.last_words.is_none() {
+            run.last_words = self.must_end(run);
+        }
+        let mut view = View::default();
+        match self.ask_about(Hook::BeforeModel, run, &mut view).await? {
+            Verdict::Halt(why) => return Ok(Next::End(Ending::Halted(why))),
+            Verdict::Goto(To::End) => return Ok(Next::End(Ending::Done)),
+            Verdict::Goto(To::Tools) => return Ok(Next::Tools),
+            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Model) | Verdict::Interrupt(_) => {}
+        }
+        view.asides.drain(..).for_each(|text| self.live.aside(text));
+        if let Some(why) = &run.last_words {
+            run.reported = true;
+            self.live.aside(format!(
+                "[This turn must end now: {why}. Call no tool. Report in a few sentences what was done, what was found, and what is \
+                 left to do.]"
+            ));
+        }
+        self.hear(&Event::Asks(run.steps + 1));
+        let (person, equipment) = (Arc::clone(&self.person), Arc::clone(&self.equipment));
+        let hear = move |event| {
+            let event = Event::Call(event);
+            person.hear(&event);
+            equipment.callbacks.iter().for_each(|callback| callback::tell(&**callback, &event));
+        };
+        let answer = self.live.call(Vec::new(), hear).await?;
+        run.note(&answer);
+        self.iterations += 1;
+        self.hear(&Event::Answered { stop: answer.stop.clone(), usage: answer.usage });
+        self.live.change(|session| session.state.loops += 1).await?;
+        let mut view = View { answer: Some(&answer), ..View::default() };
+        let verdict = self.ask_about(Hook::AfterModel, run, &mut view).await?;
+        self.live.checkpoint(json!({"step": run.steps, "after": "model", "source": "agent"})).await?;
+        Ok(match verdict {
+            Verdict::Halt(why) => Next::End(Ending::Halted(why)),
+            Verdict::Goto(To::End) => Next::End(Ending::Done),
+            Verdict::Goto(To::Model) => Next::Model,
+            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Tools) | Verdict::Interrupt(_) => {
+                self.after(&answer, run)
+            }
+        })
+    }
+
+    /// What was said meanwhile is heard before the next step.
+    async fn hear_steering(&mut self) -> Result<(), AgentError> {
+        for text in self.person.steering() {
+            self.live.say(vec![Message::text_of(waterline::message::Role::User, &text)]).await?;
+            self.hear(&Event::Steered(text));
+        }
+        Ok(())
+    }
+
+    /// Why the turn must end with this call, if it must.
+    fn must_end(&self, run: &Run) -> Option<String> {
+        let state = self.state();
+        let loops = state.max_loops.filter(|most| state.loops >= *most);
+        let loops = loops.map(|most| format!("it took {most} loops, as many as it may"));
+        loops.or_else(|| self.equipment.limits.reached(run.steps, self.iterations, run.since))
+    }
+
+    /// What an answer leads to.
+    fn after(&mut self, answer: &Answer, run: &mut Run) -> Next {
+        if answer.messages.iter().any(|message| message.calls().next().is_some()) {
+            return Next::Tools;
+        }
+        if let Some(why) = run.last_words.take() {
+            return Next::End(Ending::Limit(why));
+        }
+        match answer.stop {
+            Stop::Length if run.continued < CONTINUED => {
+                run.continued += 1;
+                run.goes_on = true;
+                self.live.aside(CONTINUE);
+                return Next::Model;
+            }
+            Stop::Paused => {
+                run.goes_on = true;
+                return Next::Model;
+            }
+            Stop::Refused => {
+                return Next::End(Ending::Halted("the model, or a filter of its provider, refused".to_owned()));
+            }
+            _ => {}
+        }
+        match format::check(&self.state().response_format, &run.text) {
+            Ok(()) => Next::End(Ending::Done),
+            Err(why) if run.repaired => {
+                Next::End(Ending::Halted(format!("the answer does not have the form that was asked for: {why}")))
+            }
+            Err(why) => {
+                run.repaired = true;
+                self.live.aside(format!(
+                    "[Your answer does not have the form that was asked for: {why}. Answer again with nothing but JSON that fits the schema.]"
+                ));
+                Next::Model
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What a person says, on its way into the session.
+
+use serde_json::Value;
+use waterline::message::{Message, Part, Role};
+
+use crate::agent::{Agent, View};
+use crate::error::AgentError;
+use crate::format;
+use crate::middleware::{Hook, Verdict};
+use crate::outcome::{Ending, Waiting};
+use crate::run::{Next, Run};
+use crate::tools::result;
+
+/// How long the title of a session is, which is what was said first.
+const TITLE: usize = 60;
+
+/// What a call is answered with that somebody gave up.
+const CANCELLED: &str = "[cancelled by the user; whether it took effect is not known]";
+
+/// Something that is said.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// The words.
+    pub text: String,
+    /// What goes with them: files, pictures, notes on what was mentioned.
+    pub parts: Vec<Part>,
+    /// Who and what was mentioned.
+    pub mentioned: Vec<String>,
+    /// Tools that were asked for by that.
+    pub tools: Vec<String>,
+    /// Skills that were.
+    pub skill: Option<String>,
+    /// Files that were put into the workspace with it.
+    pub files: Vec<Value>,
+}
+
+impl Said {
+    /// Words.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl Agent {
+    /// Takes in what is said. A question that waits is answered by it; a call that waits for something else is given up.
+    pub(crate) async fn submit(&mut self, said: Said) -> Result<Next, AgentError> {
+        let mut view = View { said: said.text.clone(), ..View::default() };
+        if let Verdict::Halt(why) = self.ask_about(Hook::BeforeAgent, &Run::new(), &mut view).await? {
+            return Ok(Next::End(Ending::Halted(why)));
+        }
+        let said = Said { text: view.said, ..said };
+        self.note(&said).await?;
+        if let Some(Waiting::Question(question)) = Waiting::of(self.state())
+            && self.open_calls().iter().any(|call| call.id == question.call_id)
+        {
+            self.answer_question(&question, &said.text).await?;
+            return Ok(Next::Tools);
+        }
+        self.cancel().await?;
+        let mut parts = vec![Part::text(said.text.trim_end())];
+        parts.extend(said.parts);
+        if let Some(request) = format::request(&self.state().response_format) {
+            parts.push(Part::text(request));
+        }
+        self.live.say(vec![Message::new(Role::User, parts)]).await?;
+        Ok(Next::Model)
+    }
+
+    /// Gives up calls that have no result: a turn that was stopped, or that waits for somebody. Says whether there were any.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn cancel(&mut self) -> Result<bool, AgentError> {
+        let open = self.open_calls();
+        for call in &open {
+            self.live.say(vec![result(call, vec![Part::text(CANCELLED)], true)]).await?;
+        }
+        if !self.state().pending_action.is_null() {
+            self.live.change(|session| session.state.pending_action = Value::Null).await?;
+        }
+        Ok(!open.is_empty())
+    }
+
+    /// Notes in the state what was mentioned, and what the session is about.
+    async fn note(&mut self, said: &Said) -> Result<(), AgentError> {
+        let title: String = said.text.trim().lines().next().unwrap_or_default().chars().take(TITLE).collect();
+        self.live
+            .change(|session| {
+                if session.title.is_empty() {
+                    session.title = title;
+                }
+                let state = &mut session.state;
+                state.pending_action = if matches!(Waiting::of(state), Some(Waiting::Question(_))) {
+                    state.pending_action.clone()
+                } else {
+                    Value::Null
+                };
+                state.mentioned_agents.clone_from(&said.mentioned);
+                for tool in &said.tools {
+                    if !state.allowed_tools.contains(tool) {
+                        state.allowed_tools.push(tool.clone());
+                    }
+                }
+                if said.skill.is_some() {
+                    state.active_skill.clone_from(&said.skill);
+                }
+                state.uploaded_files.extend(said.files.iter().cloned());
+            })
+            .await?;
+        Ok(())
+    }
+}

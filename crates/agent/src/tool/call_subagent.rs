@@ -1,0 +1,44 @@
+//! `call_subagent`: a task for an agent of its own, with a context of its own. Only its result comes back.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Nature, Output, Scene, Tool};
+
+/// How many loops a sub-agent may make if the call does not say.
+const LOOPS: u64 = 10;
+
+/// Starts sub-agents.
+#[derive(Debug)]
+pub(super) struct CallSubagent;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The task, with everything the sub-agent must know: it sees nothing of this conversation.
+    task: String,
+    /// How many model calls it may make.
+    #[serde(default = "loops")]
+    max_loops: u64,
+}
+
+const fn loops() -> u64 {
+    LOOPS
+}
+
+impl Tool for CallSubagent {
+    type Arguments = Arguments;
+    const NAME: &'static str = "call_subagent";
+    const ABOUT: &'static str = "Give a task to a sub-agent with a context of its own; only its result comes back. Good for long documents, work \
+        of many steps, independent parts and experiments. Not for single steps, for what needs this conversation, or what must be quick.";
+    const NATURE: Nature = Nature::Delegates;
+
+    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
+        if arguments.task.trim().is_empty() {
+            return Err(Failure::new("the task is empty"));
+        }
+        let result = scene.crew.sub_agent(scene, &arguments.task, arguments.max_loops.clamp(1, 100)).await?;
+        Ok(Output::text(result.to_string()))
+    }
+}

@@ -1,0 +1,34 @@
+//! `compact_context`: the model asks for room.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Effect, Failure, Nature, Output, Scene, Tool};
+
+/// Asks for a fold.
+#[derive(Debug)]
+pub(super) struct CompactContext;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// Why.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+impl Tool for CompactContext {
+    type Arguments = Arguments;
+    const NAME: &'static str = "compact_context";
+    const ABOUT: &'static str = "Make room in the context: what is older is summed up. Nothing is lost: recall finds it. Use it when a part of \
+        the work is finished and the context is getting full.";
+    const NATURE: Nature = Nature::Writes;
+
+    async fn run(&self, arguments: Arguments, _: &Scene) -> Result<Output, Failure> {
+        let reason = arguments.reason.filter(|reason| !reason.trim().is_empty());
+        let reason = reason
+            .map_or_else(|| "the model asked for it".to_owned(), |reason| format!("the model asked for it: {reason}"));
+        Ok(Output::text("the context is folded before the next call").with(Effect::Fold(reason)))
+    }
+}

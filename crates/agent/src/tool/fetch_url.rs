@@ -1,0 +1,180 @@
+//! `fetch_url`: a page of the web as text. Off unless the user switches it on, and never to addresses of this machine or its
+//! network: a page must not be able to send the model there.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use reqwest::Url;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Nature, Output, Scene, Tool};
+
+/// How much is read of a page.
+const PAGE_BYTES: usize = 2_000_000;
+
+/// How long it may take.
+const TIME: Duration = Duration::from_secs(30);
+
+/// Fetches pages.
+#[derive(Debug, Default)]
+pub struct FetchUrl {
+    /// Lets it reach this machine and its network: for tests, and for those who know what they do.
+    pub private: bool,
+}
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// The address, with http or https.
+    url: String,
+}
+
+impl Tool for FetchUrl {
+    type Arguments = Arguments;
+    const NAME: &'static str = "fetch_url";
+    const ABOUT: &'static str = "Fetch a page of the web as text.";
+    const NATURE: Nature = Nature::Reaches;
+
+    async fn run(&self, arguments: Arguments, _: &Scene) -> Result<Output, Failure> {
+        let work = self.fetch(&arguments.url);
+        let text = tokio::time::timeout(TIME, work).await;
+        text.map_err(|_| Failure::transient(format!("{} took too long", arguments.url)))?.map(Output::text)
+    }
+}
+
+impl FetchUrl {
+    /// The page as text.
+    ///
+    /// # Errors
+    /// When it cannot be had, or must not be.
+    pub async fn fetch(&self, address: &str) -> Result<String, Failure> {
+        let url = Url::parse(address).map_err(|error| Failure::new(format!("{address:?} is no address: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Failure::new("only http and https are fetched"));
+        }
+        let client = self.client(&url).await?;
+        let answer = client
+            .get(url.clone())
+            .send()
+            .await
+            .map_err(|error| Failure::transient(error.without_url().to_string()))?;
+        let status = answer.status();
+        if status.is_redirection() {
+            let to = answer.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or("nowhere");
+            return Err(Failure::new(format!("the page says it is at {to}; fetch that instead")));
+        }
+        let kind =
+            answer.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_owned();
+        if !(kind.is_empty() || ["text/", "json", "xml", "javascript"].iter().any(|text| kind.contains(text))) {
+            return Err(Failure::new(format!("the page is no text but {kind}")));
+        }
+        let mut bytes = Vec::new();
+        let mut stream = answer.bytes_stream();
+        while let Some(piece) = stream.next().await {
+            bytes.extend_from_slice(&piece.map_err(|error| Failure::transient(error.without_url().to_string()))?);
+            if bytes.len() > PAGE_BYTES {
+                bytes.truncate(PAGE_BYTES);
+                break;
+            }
+        }
+        let body = String::from_utf8_lossy(&bytes);
+        let text = if kind.contains("html") { words(&body) } else { body.into_owned() };
+        if status.is_success() { Ok(text) } else { Err(Failure::new(format!("{status}\n{text}"))) }
+    }
+
+    /// A client that connects to the address that was looked at, and to no other.
+    async fn client(&self, url: &Url) -> Result<reqwest::Client, Failure> {
+        let host = url.host_str().ok_or_else(|| Failure::new("the address names no host"))?;
+        let port = url.port_or_known_default().unwrap_or(443);
+        let bare = host.trim_matches(['[', ']']);
+        let found = tokio::net::lookup_host((bare, port))
+            .await
+            .map_err(|error| Failure::transient(format!("{host}: {error}")))?;
+        let allowed: Vec<SocketAddr> = found.filter(|address| self.private || is_public(address.ip())).collect();
+        if allowed.is_empty() {
+            return Err(Failure::new(format!(
+                "{host} is an address of this machine or its network; it is not fetched"
+            )));
+        }
+        let builder = waterline_provider::http::client().redirect(reqwest::redirect::Policy::none());
+        builder.resolve_to_addrs(host, &allowed).build().map_err(|error| Failure::new(error.to_string()))
+    }
+}
+
+/// Whether an address is somebody's on the internet.
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [a, b, ..] = v4.octets();
+            let shared = a == 100 && (64..128).contains(&b);
+            !(v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast() || v4.is_broadcast())
+                && !(v4.is_documentation() || v4.is_unspecified() || shared || a == 0 || a >= 240)
+        }
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => is_public(IpAddr::V4(v4)),
+            None => {
+                let local = v6.is_unique_local() || v6.is_unicast_link_local();
+                !(v6.is_loopback() || v6.is_unspecified() || v6.is_multicast() || local)
+            }
+        },
+    }
+}
+
+/// The words of a page.
+fn words(html: &str) -> String {
+    let mut text = String::new();
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once('<') {
+        text.push_str(before);
+        let lower: String = tag.chars().take(8).collect::<String>().to_ascii_lowercase();
+        // What a script or a style sheet holds is nothing to read.
+        let hidden = ["script", "style"].into_iter().find(|name| lower.starts_with(name));
+        let tail = hidden.and_then(|name| tag.split_once(&format!("</{name}")).map(|(_, tail)| tail)).unwrap_or(tag);
+        if ["p", "br", "div", "li", "h", "tr", "/p", "/div", "/h", "/li", "/tr"]
+            .iter()
+            .any(|name| lower.starts_with(name))
+        {
+            text.push('\n');
+        }
+        rest = tail.split_once('>').map_or("", |(_, after)| after);
+    }
+    text.push_str(rest);
+    let plain = text.replace("&nbsp;", " ").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    let plain = plain.replace("&#39;", "'").replace("&amp;", "&");
+    let lines = plain.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut kept: Vec<String> = lines.collect();
+    kept.dedup_by(|line, before| line.is_empty() && before.is_empty());
+    kept.join("\n").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_page_are_left() {
+        let page = "<html><style>p{}</style><h1>Tide&nbsp;tables</h1><script>var a = '<p>';</script><p>High   &amp; low</p></html>";
+        assert_eq!(words(page), "Tide tables\n\nHigh & low");
+    }
+
+    #[test]
+    fn addresses_of_this_machine_and_its_network_are_not_public() {
+        for text in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "192.168.0.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "::1",
+            "fd00::1",
+            "::ffff:127.0.0.1",
+        ] {
+            assert!(!is_public(text.parse().unwrap()), "{text}");
+        }
+        assert!(is_public("93.184.216.34".parse().unwrap()));
+    }
+}

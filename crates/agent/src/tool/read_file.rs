@@ -1,0 +1,74 @@
+//! `read_file`: a file of the workspace, whole or some lines of it; a picture as a picture.
+
+use base64::Engine as _;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use waterline::message::Image;
+
+use super::{Failure, Nature, Output, Scene, Tool};
+
+/// Reads a file.
+#[derive(Debug)]
+pub(super) struct ReadFile;
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The file: relative to the workspace, or absolute inside a folder that was granted.
+    path: String,
+    /// The first line, from 1.
+    #[serde(default)]
+    from_line: Option<usize>,
+    /// How many lines.
+    #[serde(default)]
+    lines: Option<usize>,
+}
+
+impl Tool for ReadFile {
+    type Arguments = Arguments;
+    const NAME: &'static str = "read_file";
+    const ABOUT: &'static str = "Read a text file, or a picture. For a long file give from_line and lines.";
+    const NATURE: Nature = Nature::Reads;
+
+    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
+        scene
+            .on_files(move |workspace| {
+                let Arguments { path, from_line, lines } = arguments;
+                if let Some(media) = picture(&path) {
+                    let data = base64::engine::general_purpose::STANDARD.encode(workspace.read(&path)?);
+                    return Ok(Output::image(
+                        format!("[Image: {path}]"),
+                        Image::Inline { media: media.to_owned(), data },
+                    ));
+                }
+                let text = workspace.read_text(&path)?;
+                let note = if text.lossy { "[some bytes of this file are no text]\n" } else { "" };
+                if from_line.is_none() && lines.is_none() {
+                    let words = if text.text.is_empty() { "[the file is empty]" } else { &text.text };
+                    return Ok(Output::text(format!("{note}{words}")));
+                }
+                let first = from_line.unwrap_or(1).max(1);
+                let all = text.text.lines().count();
+                let part: Vec<&str> = text.text.lines().skip(first - 1).take(lines.unwrap_or(usize::MAX)).collect();
+                if part.is_empty() {
+                    return Err(Failure::new(format!("{path} has {all} lines; line {first} is not there")));
+                }
+                let last = first + part.len() - 1;
+                Ok(Output::text(format!("{note}[lines {first} to {last} of {all}]\n{}", part.join("\n"))))
+            })
+            .await
+    }
+}
+
+/// The media type of a picture, by the ending of its name.
+pub(crate) fn picture(path: &str) -> Option<&'static str> {
+    let ending = path.rsplit_once('.')?.1.to_ascii_lowercase();
+    match ending.as_str() {
+        "png" => Some("image/png"),
+        "jpg" | "jpeg" => Some("image/jpeg"),
+        "gif" => Some("image/gif"),
+        "webp" => Some("image/webp"),
+        _ => None,
+    }
+}

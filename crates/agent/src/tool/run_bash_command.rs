@@ -1,0 +1,67 @@
+//! `run_bash_command`: a command in the workspace, confined by the kernel.
+
+use std::os::unix::process::ExitStatusExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Failure, Nature, Output, Scene, Tool};
+use crate::sandbox::{self, Rules, Shell};
+
+/// The longest time a command may ask for, in seconds.
+const LONGEST: u64 = 600;
+
+/// Runs commands.
+#[derive(Debug)]
+pub(super) struct RunBashCommand(pub(crate) Arc<Shell>);
+
+/// What it is called with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// The command, as bash reads it. It begins in the workspace.
+    command: String,
+    /// Seconds it may take, up to 600.
+    #[serde(default)]
+    timeout: Option<u64>,
+}
+
+impl Tool for RunBashCommand {
+    type Arguments = Arguments;
+    const NAME: &'static str = "run_bash_command";
+    const ABOUT: &'static str = "Run a bash command in the workspace. It sees only the workspace, granted folders and the system's programs; it \
+        has no network unless the user allows it; what it leaves running is ended with it.";
+    const NATURE: Nature = Nature::Runs;
+
+    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
+        let root = scene.workspace.path();
+        let mut rules = Rules { write: vec![root.to_owned()], read: self.0.read.clone(), network: self.0.network };
+        for grant in scene.workspace.grants() {
+            let list = if grant.writable { &mut rules.write } else { &mut rules.read };
+            list.push(grant.path);
+        }
+        let mut shell = (*self.0).clone();
+        shell.environment.push(("HOME".to_owned(), root.display().to_string()));
+        shell.environment.push(("TMPDIR".to_owned(), root.join("temp").display().to_string()));
+        let time = arguments.timeout.map(|seconds| Duration::from_secs(seconds.clamp(1, LONGEST)));
+        let ended = sandbox::run(&shell, &rules, root, &arguments.command, time).await?;
+        let output = ended.output.trim_end();
+        let output = if output.is_empty() { "[no output]" } else { output };
+        match ended.status {
+            Some(status) if status.success() => Ok(Output::text(output)),
+            Some(status) => {
+                let how = match (status.code(), status.signal()) {
+                    (Some(code), _) => format!("exit status {code}"),
+                    (None, signal) => format!("ended by signal {}", signal.unwrap_or_default()),
+                };
+                Err(Failure::new(format!("{output}\n[{how}]")))
+            }
+            None => {
+                let seconds = time.unwrap_or(self.0.time).as_secs();
+                Err(Failure::new(format!("{output}\n[ended after {seconds} s, with everything it had started]")))
+            }
+        }
+    }
+}

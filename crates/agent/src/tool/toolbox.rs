@@ -1,0 +1,200 @@
+//! The tools there are, in an order that never changes. A tool is *discovered* (somebody offers it), *enabled* (the user's config lets
+//! it be used) and *visible* (the model was told of it when the session began). What is enabled later, or mentioned by the user,
+//! is reached through `call_tool`, so that the list stays as it was sent first and the provider's cache holds.
+
+use std::sync::Arc;
+
+use globset::Glob;
+use waterline_log::State;
+use waterline_provider::wire;
+
+use super::Callable;
+use super::ask_human::AskHuman;
+use super::call_subagent::CallSubagent;
+use super::call_tool::CallTool;
+use super::compact_context::CompactContext;
+use super::edit_file::EditFile;
+use super::fetch_url::FetchUrl;
+use super::find_files::FindFiles;
+use super::hand_off::HandOff;
+use super::list_files::ListFiles;
+use super::now::Now;
+use super::read_artifact::ReadArtifact;
+use super::read_file::ReadFile;
+use super::recall::Recall;
+use super::run_bash_command::RunBashCommand;
+use super::search_files::SearchFiles;
+use super::todo::{TodoRead, TodoWrite};
+use super::write_file::WriteFile;
+use crate::error::AgentError;
+use crate::sandbox::Shell;
+
+/// Tools that nobody has unless they are switched on.
+const OFF: [&str; 2] = ["fetch_url", "hand_off"];
+
+/// How near a tool is to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// Somebody offers it.
+    Discovered,
+    /// It may be used.
+    Enabled,
+    /// The model was told of it.
+    Visible,
+}
+
+impl Tier {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Discovered => "discovered",
+            Self::Enabled => "enabled",
+            Self::Visible => "visible",
+        }
+    }
+}
+
+/// The tools there are.
+#[derive(Clone)]
+pub struct Toolbox {
+    tools: Vec<Entry>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    tool: Arc<dyn Callable>,
+    enabled: bool,
+    /// The model is told of it only by name.
+    brief: bool,
+}
+
+impl Toolbox {
+    /// The built-in tools.
+    #[must_use]
+    pub fn new(shell: Arc<Shell>) -> Self {
+        let tools: Vec<Arc<dyn Callable>> = vec![
+            Arc::new(ReadFile),
+            Arc::new(WriteFile),
+            Arc::new(EditFile),
+            Arc::new(ListFiles),
+            Arc::new(FindFiles),
+            Arc::new(SearchFiles),
+            Arc::new(RunBashCommand(shell)),
+            Arc::new(Now),
+            Arc::new(TodoWrite),
+            Arc::new(TodoRead),
+            Arc::new(AskHuman),
+            Arc::new(CallSubagent),
+            Arc::new(Recall),
+            Arc::new(ReadArtifact),
+            Arc::new(CompactContext),
+            Arc::new(FetchUrl::default()),
+            Arc::new(HandOff),
+            Arc::new(CallTool),
+        ];
+        let entry = |tool: Arc<dyn Callable>| Entry { enabled: !OFF.contains(&tool.name()), tool, brief: false };
+        Self { tools: tools.into_iter().map(entry).collect() }
+    }
+
+    /// Adds a tool behind the others; one of the same name is replaced.
+    pub fn add(&mut self, tool: Arc<dyn Callable>, enabled: bool) {
+        match self.tools.iter_mut().find(|entry| entry.tool.name() == tool.name()) {
+            Some(entry) => *entry = Entry { tool, enabled, brief: false },
+            None => self.tools.push(Entry { tool, enabled, brief: false }),
+        }
+    }
+
+    /// Switches tools on or off by a name or a pattern such as `files__*`.
+    ///
+    /// # Errors
+    /// When no tool is called so.
+    pub fn switch(&mut self, pattern: &str, enabled: bool) -> Result<(), AgentError> {
+        let glob = Glob::new(pattern).map_err(|error| AgentError::Setting(error.to_string()))?.compile_matcher();
+        let mut any = false;
+        for entry in self.tools.iter_mut().filter(|entry| glob.is_match(entry.tool.name())) {
+            entry.enabled = enabled;
+            any = true;
+        }
+        if any {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.tools.iter().map(|entry| entry.tool.name()).collect();
+        Err(AgentError::Setting(format!("no tool is called {pattern:?}; there are {}", names.join(", "))))
+    }
+
+    /// Lets only these be used.
+    ///
+    /// # Errors
+    /// When no tool is called so.
+    pub fn only(&mut self, patterns: &[String]) -> Result<(), AgentError> {
+        self.tools.iter_mut().for_each(|entry| entry.enabled = false);
+        patterns.iter().try_for_each(|pattern| self.switch(pattern, true))
+    }
+
+    /// The tool of a name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn Callable>> {
+        self.tools.iter().find(|entry| entry.tool.name() == name).map(|entry| &entry.tool)
+    }
+
+    /// Whether a tool may be used: it is enabled, or the user asked for it in this session.
+    #[must_use]
+    pub fn may_use(&self, name: &str, state: &State) -> bool {
+        let enabled = self.tools.iter().any(|entry| entry.tool.name() == name && entry.enabled);
+        enabled || state.allowed_tools.iter().chain(&state.persistent_tools).any(|allowed| allowed == name)
+    }
+
+    /// Every tool with how near it is to the model of a session.
+    #[must_use]
+    pub fn tiers(&self, state: &State) -> Vec<(&Arc<dyn Callable>, Tier)> {
+        let told =
+            |name: &str| state.tools.iter().any(|tool| tool.get("name").and_then(|known| known.as_str()) == Some(name));
+        let tier = |entry: &Entry| match entry.tool.name() {
+            name if !self.may_use(name, state) => Tier::Discovered,
+            name if told(name) => Tier::Visible,
+            _ => Tier::Enabled,
+        };
+        self.tools.iter().map(|entry| (&entry.tool, tier(entry))).collect()
+    }
+
+    /// What a new session tells its model.
+    #[must_use]
+    pub fn definitions(&self) -> Vec<wire::Tool> {
+        self.tools.iter().filter(|entry| entry.enabled && !entry.brief).map(|entry| definition(&*entry.tool)).collect()
+    }
+
+    /// Tells the model of so many tools in full, of the others by name: those that are named first, then in their order.
+    pub fn tell_in_full(&mut self, always: &[String], most: usize) {
+        let mut left = most.saturating_sub(always.len());
+        for entry in &mut self.tools {
+            let name = entry.tool.name();
+            let full = name == super::CALL_TOOL || always.iter().any(|named| named == name);
+            let chosen = full || entry.enabled && left > 0;
+            left -= usize::from(chosen && !full);
+            entry.brief = !chosen;
+        }
+    }
+
+    /// The tools that the model is told of by name: a line each.
+    #[must_use]
+    pub fn brief(&self) -> Vec<String> {
+        let told = self.tools.iter().filter(|entry| entry.enabled && entry.brief);
+        told.map(|entry| format!("{}: {} Arguments: {}", entry.tool.name(), entry.tool.about(), entry.tool.schema()))
+            .collect()
+    }
+}
+
+/// A tool as the wires write it.
+fn definition(tool: &dyn Callable) -> wire::Tool {
+    let schema = tool.schema();
+    let json = serde_json::json!({"type": "function", "function": {
+        "name": tool.name(), "description": tool.about(), "parameters": schema,
+    }});
+    wire::Tool {
+        name: tool.name().to_owned(),
+        description: Some(tool.about().to_owned()),
+        schema: Some(schema.to_string()),
+        json: json.to_string(),
+    }
+}

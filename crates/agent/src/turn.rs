@@ -1,0 +1,64 @@
+//! One turn: submit → (call → tools)* → end.
+//!
+//! What comes next is read off the session itself: open calls are run, a question or results are answered by the model, and an answer
+//! ends the turn. So a turn that was broken off anywhere is gone on with by looking where it stands.
+
+use serde_json::json;
+
+use crate::agent::Agent;
+use crate::error::AgentError;
+use crate::event::Event;
+use crate::middleware::Hook;
+use crate::outcome::{Ending, Outcome};
+use crate::run::{Next, Run};
+use crate::submit::Said;
+
+impl Agent {
+    /// Says something to the agent, and lets it work until it has an answer, must end, or waits for somebody.
+    ///
+    /// # Errors
+    /// When the log cannot be written, or the model cannot be asked. What was done until then is in the log.
+    pub async fn turn(&mut self, said: Said) -> Result<Outcome, AgentError> {
+        let next = self.submit(said).await?;
+        self.work(next).await
+    }
+
+    /// Goes on with a turn that was broken off.
+    ///
+    /// # Errors
+    /// When there is nothing to go on with; otherwise as for a turn.
+    pub async fn go_on(&mut self) -> Result<Outcome, AgentError> {
+        let next = self.next().ok_or(AgentError::Finished)?;
+        self.work(next).await
+    }
+
+    async fn work(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
+        let mut run = Run::new();
+        self.hear(&Event::Begins);
+        let ending = loop {
+            let step = match next {
+                Next::Model => self.model(&mut run).await,
+                Next::Tools => self.tools(&mut run).await,
+                Next::End(ending) => break ending,
+            };
+            next = step.inspect_err(|error| self.hear(&Event::Failed(error.to_string())))?;
+        };
+        self.end(&run, ending).await
+    }
+
+    /// What comes next, read off the session; nothing where the last turn is finished.
+    pub(crate) fn next(&self) -> Option<Next> {
+        if !self.open_calls().is_empty() {
+            return Some(Next::Tools);
+        }
+        self.awaits_answer().then_some(Next::Model)
+    }
+
+    async fn end(&mut self, run: &Run, ending: Ending) -> Result<Outcome, AgentError> {
+        self.ask(Hook::AfterAgent, run).await?;
+        let metadata = json!({"step": run.steps, "after": "turn", "source": "agent"});
+        self.live.checkpoint(metadata).await?;
+        self.hear(&Event::Ends);
+        Ok(Outcome { ending, text: run.text.clone(), steps: run.steps, usage: run.usage })
+    }
+}

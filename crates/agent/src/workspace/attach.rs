@@ -1,0 +1,137 @@
+//! Files that a person names with `#`: copied into the workspace, small texts said with the message, pictures as pictures.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use globset::GlobBuilder;
+use serde_json::{Value, json};
+use waterline::message::{Body, Image, Part};
+
+use super::Workspace;
+use crate::tool::picture;
+
+/// More files, or larger ones, are not taken at once.
+const FILES: usize = 50;
+const BYTES: u64 = 20_000_000;
+
+/// A text longer than this is not said but only named.
+const TEXT_CHARS: usize = 20_000;
+
+/// What came of a name.
+#[derive(Clone, Debug, Default)]
+pub struct Attached {
+    /// What is said with the message.
+    pub parts: Vec<Part>,
+    /// The files, as the state keeps them.
+    pub files: Vec<Value>,
+    /// What could not be taken, for the person.
+    pub notices: Vec<String>,
+}
+
+/// Takes the files that names mean into a workspace: paths from `base` on, folders, patterns. `sees` tells whether the model takes
+/// pictures.
+#[must_use]
+pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) -> Attached {
+    let mut attached = Attached::default();
+    for name in names {
+        let paths = matching(base, name);
+        if paths.is_empty() {
+            attached.notices.push(format!("#{name}: there is no such file"));
+        }
+        if paths.len() > FILES {
+            attached.notices.push(format!("#{name}: {} files; the first {FILES} are taken", paths.len()));
+        }
+        for path in paths.into_iter().take(FILES) {
+            if let Err(why) = take(workspace, base, &path, sees, &mut attached) {
+                attached.notices.push(format!("{}: {why}", path.display()));
+            }
+        }
+    }
+    attached
+}
+
+/// The files that a name means.
+fn matching(base: &Path, name: &str) -> Vec<PathBuf> {
+    let whole = base.join(name);
+    if whole.is_file() {
+        return vec![whole];
+    }
+    let (folder, pattern) = match whole.is_dir() {
+        true => (whole, "*".to_owned()),
+        false if name.contains(['*', '?', '[']) => {
+            let fixed: PathBuf = Path::new(name)
+                .components()
+                .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']))
+                .collect();
+            let rest = Path::new(name).strip_prefix(&fixed).map(|rest| rest.display().to_string()).unwrap_or_default();
+            (base.join(fixed), rest)
+        }
+        false => return Vec::new(),
+    };
+    let Ok(glob) = GlobBuilder::new(&pattern).literal_separator(true).build() else { return Vec::new() };
+    let glob = glob.compile_matcher();
+    let mut found = Vec::new();
+    below(&folder, Path::new(""), &mut |path| {
+        if glob.is_match(path) {
+            found.push(folder.join(path));
+        }
+        found.len() <= FILES
+    });
+    found
+}
+
+fn below(folder: &Path, at: &Path, visit: &mut dyn FnMut(&Path) -> bool) -> bool {
+    let mut entries: Vec<_> = std::fs::read_dir(folder.join(at)).into_iter().flatten().flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    entries.into_iter().all(|entry| {
+        let path = at.join(entry.file_name());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && entry.file_name() != ".git" => below(folder, &path, visit),
+            Ok(kind) if kind.is_file() => visit(&path),
+            _ => true,
+        }
+    })
+}
+
+fn take(workspace: &Workspace, base: &Path, path: &Path, sees: bool, attached: &mut Attached) -> Result<(), String> {
+    // Somebody else may have put a link where the person sees a file of their own.
+    let (real, around) =
+        (path.canonicalize().map_err(|error| error.to_string())?, base.canonicalize().unwrap_or_default());
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    if is_link && !real.starts_with(&around) {
+        return Err(format!("it is a link to {}; name that instead if you mean it", real.display()));
+    }
+    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > BYTES {
+        return Err(format!("{size} bytes are more than the {BYTES} that are taken"));
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let inside =
+        path.strip_prefix(base).ok().filter(|inside| !inside.components().any(|part| part.as_os_str() == ".."));
+    let name = inside.map_or_else(|| PathBuf::from(path.file_name().unwrap_or_default()), Path::to_owned);
+    let stored = format!("uploads/{}", name.display());
+    workspace.write(&stored, &bytes).map_err(|failure| failure.text)?;
+    attached.files.push(json!({"path": stored, "source": path.display().to_string(), "bytes": bytes.len()}));
+    attached.parts.extend(said(&stored, bytes, sees));
+    Ok(())
+}
+
+/// What is said of a file.
+fn said(stored: &str, bytes: Vec<u8>, sees: bool) -> Vec<Part> {
+    let size = bytes.len();
+    if let Some(media) = picture(stored) {
+        if !sees {
+            return vec![Part::text(format!("[Image: {stored}; the model cannot see pictures]"))];
+        }
+        let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+        return vec![
+            Part::text(format!("[Image: {stored}]")),
+            Body::Image(Image::Inline { media: media.to_owned(), data }).into(),
+        ];
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) if text.chars().count() <= TEXT_CHARS => vec![Part::text(format!("[File: {stored}]\n{text}"))],
+        Ok(_) => vec![Part::text(format!("[File: {stored}, {size} bytes: read_file reads it]"))],
+        Err(_) => vec![Part::text(format!("[File: {stored}, {size} bytes, not a text]"))],
+    }
+}

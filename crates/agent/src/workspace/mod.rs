@@ -1,0 +1,145 @@
+//! The folder of a session, and the folders its user granted beside it. Files are reached through handles of these folders
+//! only: whatever a path says, and whoever changes links meanwhile, the kernel does not let it lead out.
+
+mod attach;
+mod files;
+mod place;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use serde::{Deserialize, Serialize};
+
+pub use attach::{Attached, attach};
+pub(crate) use files::open;
+pub use files::{FILE_BYTES, Text};
+pub use place::Place;
+
+use crate::error::AgentError;
+
+/// The file that makes a folder a workspace.
+pub const FILE: &str = "workspace.json";
+
+/// The folders of a workspace.
+pub const FOLDERS: [&str; 4] = ["skills", "uploads", "outputs", "temp"];
+
+/// A folder beside the workspace that its user granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Which.
+    pub path: PathBuf,
+    /// Whether files in it may be changed.
+    pub writable: bool,
+}
+
+impl std::str::FromStr for Grant {
+    type Err = String;
+
+    /// `FOLDER`, or `FOLDER:ro` for one that is only looked at.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, writable) = text.strip_suffix(":ro").map_or((text, true), |path| (path, false));
+        if path.is_empty() {
+            return Err("no folder is named; write FOLDER or FOLDER:ro".to_owned());
+        }
+        Ok(Self { path: PathBuf::from(path), writable })
+    }
+}
+
+/// A folder that files may be reached in.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) path: PathBuf,
+    pub(crate) dir: Dir,
+    pub(crate) writable: bool,
+}
+
+/// The folder of a session.
+#[derive(Debug)]
+pub struct Workspace {
+    /// The first is the workspace itself.
+    roots: Vec<Root>,
+}
+
+/// What the file of a workspace says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Metadata {
+    session: String,
+    created_at: String,
+}
+
+impl Workspace {
+    /// Opens the workspace of a session; one that is not there is made.
+    ///
+    /// # Errors
+    /// When it cannot be made, or belongs to another session; when a folder that is granted is not there.
+    pub fn open(path: &Path, session: &str, grants: &[Grant]) -> Result<Self, AgentError> {
+        let refused = |why: String| AgentError::Workspace { path: path.to_owned(), why };
+        make(path).map_err(|error| refused(error.to_string()))?;
+        let mut roots = vec![root(path, true).map_err(|error| refused(error.to_string()))?];
+        for grant in grants {
+            let not_granted = |why: String| AgentError::Grant { path: grant.path.clone(), why };
+            let granted = root(&grant.path, grant.writable).map_err(|error| not_granted(error.to_string()))?;
+            // The kernel cannot keep a part of what commands may change from being changed.
+            let around = roots.iter().find(|known| known.writable && granted.path.starts_with(&known.path));
+            if let Some(around) = around.filter(|_| !granted.writable) {
+                return Err(not_granted(format!("it lies in {}, which may be changed", around.path.display())));
+            }
+            roots.push(granted);
+        }
+        let workspace = Self { roots };
+        workspace.claim(session).map_err(refused)?;
+        Ok(workspace)
+    }
+
+    /// Writes down whose workspace it is, or makes sure that it is this session's. What stands there may have been put there by a
+    /// command: it is looked at through the folder's handle, and nothing but a plain file is read or written.
+    fn claim(&self, session: &str) -> Result<(), String> {
+        let Some(own) = self.roots.first() else { return Ok(()) };
+        match own.dir.symlink_metadata(FILE) {
+            Ok(metadata) if !metadata.is_file() => Err(format!("its {FILE} is no plain file")),
+            Ok(_) => {
+                let text = self.read_text(FILE).map_err(|failure| failure.text)?.text;
+                let named = serde_json::from_str::<Metadata>(&text).map(|metadata| metadata.session);
+                match named {
+                    Ok(named) if named != session => Err(format!("it belongs to session {named}")),
+                    _ => Ok(()),
+                }
+            }
+            Err(_) => {
+                let metadata = Metadata { session: session.to_owned(), created_at: jiff::Timestamp::now().to_string() };
+                let text = serde_json::to_string_pretty(&metadata).unwrap_or_default();
+                let mut options = cap_std::fs::OpenOptions::new();
+                let file = own.dir.open_with(FILE, options.write(true).create_new(true));
+                file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.roots.first().map_or(Path::new("."), |root| &root.path)
+    }
+
+    /// The folders beside it that were granted.
+    pub fn grants(&self) -> impl Iterator<Item = Grant> + '_ {
+        self.roots.iter().skip(1).map(|root| Grant { path: root.path.clone(), writable: root.writable })
+    }
+}
+
+fn make(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    FOLDERS.iter().try_for_each(|folder| builder.create(path.join(folder)))
+}
+
+fn root(path: &Path, writable: bool) -> std::io::Result<Root> {
+    let path = path.canonicalize()?;
+    let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
+    Ok(Root { path, dir, writable })
+}

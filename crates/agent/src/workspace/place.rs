@@ -1,0 +1,105 @@
+//! A path that a model or a person wrote, as a place inside one of the folders that may be reached.
+
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::fs::Dir;
+
+use super::{FILE, Workspace};
+use crate::tool::Failure;
+
+/// A place inside a folder that may be reached. That the path stays inside is not decided here but by the kernel, when the
+/// place is opened through the folder's handle.
+#[derive(Debug)]
+pub struct Place<'a> {
+    /// The folder's handle.
+    pub dir: &'a Dir,
+    /// The path inside it; `.` for the folder itself.
+    pub path: PathBuf,
+    /// The whole path, for programs and people.
+    pub whole: PathBuf,
+    writable: bool,
+    /// It is in the workspace itself.
+    is_own: bool,
+}
+
+impl Place<'_> {
+    /// Refuses to change what may only be looked at.
+    ///
+    /// # Errors
+    /// When it may only be looked at.
+    pub fn to_write(self) -> Result<Self, Failure> {
+        // Whatever way leads there: through `.`, `..` or a link.
+        if self.is_own && self.dir.canonicalize(&self.path).is_ok_and(|real| real == Path::new(FILE)) {
+            return Err(Failure::new(format!("{FILE} says whose workspace this is; it cannot be changed")));
+        }
+        if self.writable {
+            return Ok(self);
+        }
+        Err(Failure::new(format!("{} may only be read", self.whole.display())))
+    }
+}
+
+impl Workspace {
+    /// The place that a path means: relative ones are in the workspace, absolute ones must lie in a granted folder.
+    ///
+    /// # Errors
+    /// When it lies outside.
+    pub fn place(&self, path: &str) -> Result<Place<'_>, Failure> {
+        let written = Path::new(if path.is_empty() { "." } else { path });
+        if path.contains('\0') {
+            return Err(Failure::new("a path cannot hold a zero byte"));
+        }
+        let inside = |root: &super::Root| written.strip_prefix(&root.path).ok().map(Path::to_owned);
+        let found = if written.is_absolute() {
+            // The longest fits best: a folder inside the workspace may have been granted read-only.
+            let mut fitting: Vec<_> = self.roots.iter().filter_map(|root| Some((root, inside(root)?))).collect();
+            fitting.sort_by_key(|(root, _)| root.path.as_os_str().len());
+            fitting.pop()
+        } else {
+            self.roots.first().map(|root| (root, written.to_owned()))
+        };
+        let Some((root, path)) = found else { return Err(self.outside(written)) };
+        // Put together anew: without a slash at its end, which would hide what it names.
+        let path: PathBuf = path.components().collect();
+        let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path };
+        // A first look, for a clear word: links are the kernel's to judge.
+        if leaves(&path) {
+            return Err(self.outside(written));
+        }
+        let is_own = root.path == self.path();
+        Ok(Place { dir: &root.dir, whole: root.path.join(&path), path, writable: root.writable, is_own })
+    }
+
+    /// What is said of a path that lies elsewhere.
+    fn outside(&self, path: &Path) -> Failure {
+        let mut allowed = vec![self.path().display().to_string()];
+        allowed.extend(self.grants().map(|grant| grant.path.display().to_string()));
+        Failure::new(format!(
+            "{} is outside of what may be reached: {}. Only the user can grant more (--allow-dir)",
+            path.display(),
+            allowed.join(", ")
+        ))
+    }
+
+    /// The word for an error of the kernel, which says of an escape only that the permission is missing.
+    pub(super) fn explain(&self, path: &str, error: &std::io::Error) -> Failure {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Failure::new(format!("{path} does not exist")),
+            std::io::ErrorKind::PermissionDenied => self.outside(Path::new(path)),
+            _ => Failure::new(format!("{path}: {error}")),
+        }
+    }
+}
+
+/// Whether a path climbs out by its words alone.
+fn leaves(path: &Path) -> bool {
+    let mut depth = 0_i32;
+    path.components().any(|part| {
+        match part {
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            _ => {}
+        }
+        depth < 0
+    })
+}

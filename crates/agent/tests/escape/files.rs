@@ -1,0 +1,416 @@
+//! Files of a workspace: paths, links, pipes and grants.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Trial;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use waterline_agent::tool::Failure;
+use waterline_agent::workspace::Workspace;
+
+use crate::yard::{SECRET, Yard, in_time, pipe};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials!["files":
+        dots_do_not_lead_out,
+        an_absolute_path_does_not_lead_out,
+        a_link_to_a_file_outside_is_refused,
+        a_link_to_a_folder_outside_is_refused,
+        a_chain_of_links_is_followed_only_inside,
+        a_write_through_a_dangling_link_makes_nothing_outside,
+        a_link_in_the_middle_of_a_path_is_refused,
+        a_link_that_stays_inside_is_followed,
+        a_folder_swapped_for_a_link_takes_no_file_out,
+        a_folder_swapped_for_a_link_shows_nothing_outside,
+        a_file_swapped_for_a_link_is_not_written_through,
+        a_link_where_the_temporary_file_goes_is_not_written_through,
+        a_zero_byte_does_not_cut_a_path,
+        the_files_of_the_process_are_not_reached,
+        a_very_long_path_does_not_lead_out,
+        a_pipe_keeps_nobody_waiting_who_reads_it,
+        a_link_to_a_pipe_keeps_nobody_waiting_who_writes_it,
+        a_folder_granted_to_read_is_not_changed,
+        a_granted_folder_is_not_left_by_dots_or_links,
+        a_folder_whose_name_begins_like_a_granted_one_is_outside,
+        a_read_only_folder_inside_the_workspace_stays_read_only,
+        a_read_only_folder_inside_a_granted_one_stays_read_only,
+        the_file_that_says_whose_workspace_it_is_stays,
+        a_workspace_whose_file_is_a_dangling_link_makes_nothing_outside,
+        a_workspace_whose_file_is_a_link_overwrites_nothing_outside,
+        a_workspace_whose_file_is_a_pipe_keeps_nobody_waiting,
+        a_write_to_a_hard_link_leaves_the_file_outside_alone,
+    ]
+}
+
+#[track_caller]
+fn refused<T>(path: &str, result: Result<T, Failure>) {
+    match result {
+        Ok(_) => panic!("{path:.100} was not refused"),
+        Err(failure) => assert!(!failure.text.contains(SECRET), "{}", failure.text),
+    }
+}
+
+/// Neither read, nor written, nor listed.
+#[track_caller]
+fn refuses(workspace: &Workspace, path: &str) {
+    refused(path, workspace.read(path));
+    refused(path, workspace.read_text(path));
+    refused(path, workspace.write(path, b"changed"));
+    refused(path, workspace.entries(path));
+}
+
+#[track_caller]
+fn text(workspace: &Workspace, path: &str) -> String {
+    workspace.read_text(path).unwrap().text
+}
+
+fn dots_do_not_lead_out(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    for path in [
+        "..",
+        "../outside/secret.txt",
+        "./../outside/secret.txt",
+        "uploads/../../outside/secret.txt",
+        "uploads//..//..//outside//secret.txt",
+        "uploads/../../../../../../../../etc/passwd",
+        "nowhere/../../outside/secret.txt",
+    ] {
+        refuses(&workspace, path);
+    }
+    assert_eq!(text(&workspace, "uploads/../note.txt"), "inside\n");
+}
+
+fn an_absolute_path_does_not_lead_out(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    let root = yard.ws().display().to_string();
+    refuses(&workspace, "/");
+    refuses(&workspace, "/etc/passwd");
+    refuses(&workspace, &yard.secret());
+    refuses(&workspace, &format!("/{}", yard.secret()));
+    refuses(&workspace, &format!("{root}/../outside/secret.txt"));
+    refuses(&workspace, &format!("{root}/uploads/../../outside/secret.txt"));
+    assert_eq!(text(&workspace, &format!("{root}/note.txt")), "inside\n");
+}
+
+fn a_link_to_a_file_outside_is_refused(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    yard.link("whole", yard.outside("secret.txt"));
+    yard.link("relative", "../outside/secret.txt");
+    refuses(&workspace, "whole");
+    refuses(&workspace, "relative");
+    yard.link("mine", "note.txt");
+    workspace.write("mine", b"changed").unwrap();
+    assert_eq!(text(&workspace, "note.txt"), "changed");
+}
+
+fn a_link_to_a_folder_outside_is_refused(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    yard.link("whole", yard.outside(""));
+    yard.link("relative", "../outside");
+    for link in ["whole", "relative"] {
+        refused(link, workspace.entries(link));
+        refuses(&workspace, &format!("{link}/secret.txt"));
+        refuses(&workspace, &format!("{link}/deep/hidden.txt"));
+        refuses(&workspace, &format!("{link}/new/folder/f.txt"));
+    }
+    yard.link("mine", "uploads");
+    workspace.write("mine/f.txt", b"here").unwrap();
+    assert_eq!(text(&workspace, "uploads/f.txt"), "here");
+}
+
+fn a_chain_of_links_is_followed_only_inside(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    for (name, to) in [("a", "b"), ("b", "uploads/c"), ("round", "about"), ("about", "round"), ("x", "y"), ("y", "z")] {
+        yard.link(name, to);
+    }
+    yard.link("uploads/c", yard.outside("secret.txt"));
+    yard.link("z", "note.txt");
+    refuses(&workspace, "a");
+    refuses(&workspace, "round");
+    assert_eq!(text(&workspace, "x"), "inside\n");
+}
+
+fn a_write_through_a_dangling_link_makes_nothing_outside(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    yard.link("file", yard.outside("new.txt"));
+    yard.link("relative", "../outside/new.txt");
+    yard.link("folder", yard.outside("new"));
+    for path in ["file", "relative", "folder/f.txt", "folder/deeper/f.txt"] {
+        refuses(&workspace, path);
+    }
+    assert!(workspace.write("new.txt", b"new").unwrap());
+    assert_eq!(text(&workspace, "new.txt"), "new");
+}
+
+fn a_link_in_the_middle_of_a_path_is_refused(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    yard.link("uploads/mid", yard.outside("deep"));
+    yard.link("uploads/near", "../../outside/deep");
+    for path in ["uploads/mid/hidden.txt", "uploads/mid/../secret.txt", "uploads/near/../secret.txt"] {
+        refuses(&workspace, path);
+    }
+    workspace.write("uploads/real/f.txt", b"here").unwrap();
+    assert_eq!(text(&workspace, "uploads/real/../real/f.txt"), "here");
+}
+
+/// The neighbour of all links that are refused.
+fn a_link_that_stays_inside_is_followed(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    yard.link("uploads/up", "../note.txt");
+    assert_eq!(text(&workspace, "uploads/up"), "inside\n");
+    workspace.write("uploads/up", b"changed").unwrap();
+    assert_eq!(text(&workspace, "note.txt"), "changed");
+}
+
+/// Ends the swapping, also where an attempt panics.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Lets `swap` run again and again beside `attempt`, until both of its outcomes were seen often.
+fn beside(swap: impl Fn() + Sync, mut attempt: impl FnMut() -> bool) {
+    let stop = AtomicBool::new(false);
+    let (mut went_well, mut failed) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                swap();
+            }
+        });
+        let _stop = Stop(&stop);
+        let until = Instant::now() + Duration::from_secs(4);
+        while (went_well < 500 || failed < 500) && Instant::now() < until {
+            let count = if attempt() { &mut went_well } else { &mut failed };
+            *count += 1;
+        }
+    });
+    assert!(went_well > 0 && failed > 0, "{went_well} went well, {failed} failed");
+}
+
+fn exchange(left: &Path, right: &Path) {
+    renameat_with(CWD, left, CWD, right, RenameFlags::EXCHANGE).unwrap();
+}
+
+fn a_folder_swapped_for_a_link_takes_no_file_out(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    std::fs::create_dir(yard.inside("d")).unwrap();
+    yard.link("other", yard.outside(""));
+    let (here, there) = (yard.inside("d"), yard.inside("other"));
+    beside(|| exchange(&here, &there), || workspace.write("d/f.txt", b"mine").is_ok());
+    assert!(["d/f.txt", "other/f.txt"].iter().any(|path| workspace.read(path).is_ok_and(|bytes| bytes == b"mine")));
+}
+
+fn a_folder_swapped_for_a_link_shows_nothing_outside(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    workspace.write("d/secret.txt", b"mine").unwrap();
+    yard.link("other", yard.outside(""));
+    let (here, there) = (yard.inside("d"), yard.inside("other"));
+    let attempt = || {
+        let names = workspace.entries("d").map_or(1, |entries| entries.len());
+        assert_eq!(names, 1, "there is one file in the folder, and more outside");
+        workspace.read("d/secret.txt").is_ok_and(|bytes| {
+            assert_eq!(bytes, b"mine");
+            true
+        })
+    };
+    beside(|| exchange(&here, &there), attempt);
+}
+
+fn a_file_swapped_for_a_link_is_not_written_through(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    let (file, secret) = (yard.inside("f.txt"), yard.outside("secret.txt"));
+    // A write puts a file of its own there meanwhile: then the link is not made, in this round.
+    let swap = || {
+        drop(std::fs::remove_file(&file));
+        drop(symlink(&secret, &file));
+    };
+    beside(swap, || workspace.write("f.txt", b"mine").is_ok());
+    drop(std::fs::remove_file(&file));
+    workspace.write("f.txt", b"mine").unwrap();
+    assert_eq!(text(&workspace, "f.txt"), "mine");
+}
+
+fn a_link_where_the_temporary_file_goes_is_not_written_through(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    yard.link(&format!(".note.txt.{}", std::process::id()), yard.outside("secret.txt"));
+    yard.link(&format!(".new.txt.{}", std::process::id()), yard.outside("new.txt"));
+    drop(workspace.write("note.txt", b"changed"));
+    drop(workspace.write("new.txt", b"changed"));
+    workspace.write("other.txt", b"other").unwrap();
+    assert_eq!(text(&workspace, "other.txt"), "other");
+}
+
+fn a_zero_byte_does_not_cut_a_path(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    refuses(&workspace, "note.txt\0.png");
+    refuses(&workspace, &format!("{}\0/note.txt", yard.secret()));
+    workspace.write("note.txt.png", b"other").unwrap();
+    assert_eq!(text(&workspace, "note.txt"), "inside\n");
+}
+
+fn the_files_of_the_process_are_not_reached(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    yard.link("environ", "/proc/self/environ");
+    yard.link("root", "/proc/self/root");
+    yard.link("held", "/proc/self/fd");
+    for path in ["/proc/self/environ", "/proc/self/cwd/Cargo.toml", "environ", "root/etc/passwd", "held/0"] {
+        refuses(&workspace, path);
+    }
+    refuses(&workspace, &format!("/proc/self/root{}", yard.secret()));
+    refuses(&workspace, &format!("root{}", yard.secret()));
+    workspace.write("proc/self/environ", b"mine").unwrap();
+    assert_eq!(text(&workspace, "proc/self/environ"), "mine");
+}
+
+fn a_very_long_path_does_not_lead_out(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    refuses(&workspace, &format!("{}etc/passwd", "../".repeat(2_000)));
+    refuses(&workspace, &format!("{}{}outside/secret.txt", "a/".repeat(500), "../".repeat(501)));
+    refuses(&workspace, &format!("{}f.txt", "a/".repeat(3_000)));
+    refuses(&workspace, &"n".repeat(300));
+    assert!(!yard.inside("a").exists());
+    let deep = format!("{}f.txt", "b/".repeat(40));
+    workspace.write(&deep, b"deep").unwrap();
+    assert_eq!(text(&workspace, &deep), "deep");
+}
+
+fn a_pipe_keeps_nobody_waiting_who_reads_it(yard: &Yard) {
+    let workspace = Arc::new(yard.workspace(&[]));
+    pipe(&yard.inside("pipe"));
+    yard.link("link", "pipe");
+    let reader = Arc::clone(&workspace);
+    assert_eq!(in_time(move || ["pipe", "link"].map(|path| reader.read(path).is_err())), Some([true, true]));
+    assert_eq!(text(&workspace, "note.txt"), "inside\n");
+}
+
+fn a_link_to_a_pipe_keeps_nobody_waiting_who_writes_it(yard: &Yard) {
+    let workspace = Arc::new(yard.workspace(&[]));
+    pipe(&yard.inside("pipe"));
+    yard.link("link", "pipe");
+    workspace.write("note.txt", b"changed").unwrap();
+    let writer = Arc::clone(&workspace);
+    assert!(in_time(move || drop(writer.write("link", b"changed"))).is_some(), "the write hangs");
+    assert_eq!(text(&workspace, "note.txt"), "changed");
+}
+
+fn a_folder_granted_to_read_is_not_changed(yard: &Yard) {
+    let workspace = yard.workspace(&[yard.grant("granted", ":ro")]);
+    let (known, new) = (yard.granted("g.txt").display().to_string(), yard.granted("new/f.txt").display().to_string());
+    refused(&known, workspace.write(&known, b"changed"));
+    refused(&new, workspace.write(&new, b"changed"));
+    assert_eq!(text(&workspace, &known), "granted\n");
+    assert_eq!(workspace.entries(&yard.granted("").display().to_string()).unwrap().len(), 1);
+    let open = yard.workspace(&[yard.grant("granted", "")]);
+    open.write(&known, b"changed").unwrap();
+    assert_eq!(text(&open, &known), "changed");
+}
+
+fn a_granted_folder_is_not_left_by_dots_or_links(yard: &Yard) {
+    let workspace = yard.workspace(&[yard.grant("granted", "")]);
+    symlink(yard.outside("secret.txt"), yard.granted("file")).unwrap();
+    symlink("../outside", yard.granted("folder")).unwrap();
+    for path in ["../outside/secret.txt", "../ws/../outside/secret.txt", "file", "folder/secret.txt", "folder/new.txt"]
+    {
+        refuses(&workspace, &yard.granted(path).display().to_string());
+    }
+    let new = yard.granted("new.txt").display().to_string();
+    workspace.write(&new, b"new").unwrap();
+    assert_eq!(text(&workspace, &new), "new");
+}
+
+fn a_folder_whose_name_begins_like_a_granted_one_is_outside(yard: &Yard) {
+    let workspace = yard.workspace(&[yard.grant("granted", "")]);
+    let granted = yard.granted("").display().to_string();
+    let granted = granted.trim_end_matches('/');
+    refuses(&workspace, &format!("{granted}-evil/e.txt"));
+    refuses(&workspace, &format!("{granted}-evil/new.txt"));
+    refuses(&workspace, &format!("{granted}/../granted-evil/e.txt"));
+    assert_eq!(text(&workspace, &format!("{granted}/g.txt")), "granted\n");
+}
+
+/// Not to take such a grant at all would be an answer too.
+fn a_read_only_folder_inside_the_workspace_stays_read_only(yard: &Yard) {
+    yard.workspace(&[]).write("sealed/f.txt", b"sealed").unwrap();
+    yard.link("link", "sealed");
+    if let Ok(workspace) = Workspace::open(&yard.ws(), "s", &[yard.grant("ws/sealed", ":ro")]) {
+        let whole = yard.inside("sealed/f.txt").display().to_string();
+        for path in [whole.as_str(), "sealed/f.txt", "./sealed/f.txt", "uploads/../sealed/f.txt", "link/f.txt"] {
+            refused(path, workspace.write(path, b"changed"));
+        }
+        workspace.write("note.txt", b"changed").unwrap();
+    }
+    assert_eq!(text(&yard.workspace(&[]), "sealed/f.txt"), "sealed");
+}
+
+/// Not to take such grants at all would be an answer too.
+fn a_read_only_folder_inside_a_granted_one_stays_read_only(yard: &Yard) {
+    std::fs::create_dir_all(yard.granted("sealed")).unwrap();
+    std::fs::create_dir_all(yard.granted("open")).unwrap();
+    std::fs::write(yard.granted("sealed/f.txt"), "sealed").unwrap();
+    symlink("sealed", yard.granted("link")).unwrap();
+    let grants = [yard.grant("granted", ""), yard.grant("granted/sealed", ":ro")];
+    if let Ok(workspace) = Workspace::open(&yard.ws(), "s", &grants) {
+        for path in ["sealed/f.txt", "./sealed/f.txt", "open/../sealed/f.txt", "link/f.txt"] {
+            let path = yard.granted(path).display().to_string();
+            refused(&path, workspace.write(&path, b"changed"));
+        }
+        workspace.write(&yard.granted("open/f.txt").display().to_string(), b"changed").unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(yard.granted("sealed/f.txt")).unwrap(), "sealed");
+}
+
+fn the_file_that_says_whose_workspace_it_is_stays(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    let root = yard.ws().display().to_string();
+    let said = text(&workspace, "workspace.json");
+    yard.link("link", "workspace.json");
+    let paths = ["workspace.json", "workspace.json/", "./workspace.json", "uploads/../workspace.json", "link"];
+    let whole = [format!("{root}/workspace.json"), format!("{root}/uploads/../workspace.json")];
+    for path in paths.into_iter().chain(whole.iter().map(String::as_str)) {
+        refused(path, workspace.write(path, b"{}"));
+    }
+    assert_eq!(text(&workspace, "workspace.json"), said);
+    workspace.write("outputs/workspace.json", b"{}").unwrap();
+}
+
+/// A command can replace the file by a link before the session is taken up again.
+fn a_workspace_whose_file_is_a_dangling_link_makes_nothing_outside(yard: &Yard) {
+    yard.link("workspace.json", yard.outside("new.json"));
+    drop(Workspace::open(&yard.ws(), "s", &[]));
+    yard.check();
+    Workspace::open(&yard.spare("fresh"), "s", &[]).unwrap();
+    assert!(yard.spare("fresh/workspace.json").is_file());
+}
+
+fn a_workspace_whose_file_is_a_link_overwrites_nothing_outside(yard: &Yard) {
+    yard.link("workspace.json", yard.outside("keys.bin"));
+    drop(Workspace::open(&yard.ws(), "s", &[]));
+    yard.check();
+    drop(std::fs::remove_file(yard.inside("workspace.json")));
+    assert_eq!(text(&yard.workspace(&[]), "note.txt"), "inside\n");
+}
+
+fn a_workspace_whose_file_is_a_pipe_keeps_nobody_waiting(yard: &Yard) {
+    pipe(&yard.inside("workspace.json"));
+    let path = yard.ws();
+    assert!(in_time(move || drop(Workspace::open(&path, "s", &[]))).is_some(), "the opening hangs");
+    Workspace::open(&yard.spare("fresh"), "s", &[]).unwrap();
+}
+
+fn a_write_to_a_hard_link_leaves_the_file_outside_alone(yard: &Yard) {
+    let workspace = yard.workspace(&[]);
+    // Some systems let nobody make one.
+    if std::fs::hard_link(yard.outside("secret.txt"), yard.inside("hard.txt")).is_ok() {
+        workspace.write("hard.txt", b"changed").unwrap();
+        assert_eq!(text(&workspace, "hard.txt"), "changed");
+    }
+    workspace.write("note.txt", b"changed").unwrap();
+    assert_eq!(text(&workspace, "note.txt"), "changed");
+}

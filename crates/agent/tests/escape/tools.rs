@@ -1,0 +1,161 @@
+//! The file tools, as a model calls them in a turn: what they say, and what is sent to the model afterwards.
+
+use std::os::unix::fs::symlink;
+
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+use waterline_agent::approval::Mode;
+use waterline_agent::{Ending, Equipment, Said, skill};
+
+use crate::place::{Line, Place, model, says};
+use crate::yard::{SECRET, Yard, pipe};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials!["tools":
+        read_file_reads_nothing_outside,
+        write_file_writes_nothing_outside,
+        edit_file_changes_nothing_through_a_link,
+        list_files_names_nothing_outside,
+        find_files_finds_nothing_outside,
+        search_files_shows_nothing_outside,
+        a_folder_granted_to_read_is_only_read,
+        a_skill_is_not_unpacked_through_a_link,
+    ]
+}
+
+/// A place whose workspace has a note of its own, and links that lead out.
+fn prepared(yard: &Yard) -> Place {
+    let place = Place::new();
+    let workspace = place.workspace();
+    std::fs::create_dir_all(workspace.join("uploads")).unwrap();
+    std::fs::write(workspace.join("note.txt"), "inside\n").unwrap();
+    std::fs::write(workspace.join("uploads/up.txt"), "uploaded\n").unwrap();
+    symlink(yard.outside("secret.txt"), workspace.join("link.txt")).unwrap();
+    symlink(yard.outside("secret.txt"), workspace.join("link.png")).unwrap();
+    symlink(yard.outside(""), workspace.join("folder")).unwrap();
+    place
+}
+
+/// Has a model call tools, and gives what came of each call.
+pub(crate) fn results(
+    place: &Place,
+    change: impl FnOnce(&mut Equipment),
+    calls: Vec<(&'static str, Value)>,
+) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let received = runtime.block_on(async {
+        let server = model(vec![Line::Calls(calls), says("done")]).await;
+        let mut equipment = place.equipment(&server);
+        equipment.approval.mode = Mode::None;
+        change(&mut equipment);
+        let outcome = place.open(equipment).await.turn(Said::new("try it")).await.unwrap();
+        assert_eq!(outcome.ending, Ending::Done);
+        server.received()
+    });
+    runtime.shutdown_background();
+    assert_eq!(received.len(), 2, "the calls, and the answer to their results");
+    assert!(!received.iter().any(|request| request.body.contains(SECRET)), "what is outside was sent");
+    let story = place.story("s");
+    story.iter().filter_map(|line| line.strip_prefix("tool: ")).map(str::to_owned).collect()
+}
+
+/// Fails unless all results but the last are failures, and the last one says this.
+#[track_caller]
+pub(crate) fn only_the_last_says(results: &[String], words: &str) {
+    let (last, others) = results.split_last().unwrap();
+    assert!(others.iter().all(|result| result.starts_with("failed: ")), "{results:?}");
+    assert_eq!(last.trim_end(), words.trim_end());
+}
+
+fn same(_: &mut Equipment) {}
+
+fn read_file_reads_nothing_outside(yard: &Yard) {
+    let read = |path: &str| ("read_file", json!({"path": path}));
+    let secret = yard.secret();
+    let paths = [&*secret, "../../outside/secret.txt", "link.txt", "link.png", "folder/secret.txt", "note.txt"];
+    let results = results(&prepared(yard), same, paths.map(read).into());
+    only_the_last_says(&results, "inside\n");
+}
+
+fn write_file_writes_nothing_outside(yard: &Yard) {
+    let write = |path: &str| ("write_file", json!({"path": path, "content": "mine"}));
+    let secret = yard.secret();
+    let paths = [&*secret, "uploads/../../../new.txt", "link.txt", "folder/new.txt", "workspace.json", "outputs/a.txt"];
+    let place = prepared(yard);
+    let results = results(&place, same, paths.map(write).into());
+    only_the_last_says(&results, "made outputs/a.txt (4 bytes)");
+    assert!(!place.folder.path().join("new.txt").exists());
+}
+
+fn edit_file_changes_nothing_through_a_link(yard: &Yard) {
+    let place = prepared(yard);
+    let edit = |path: &str, old: &str| ("edit_file", json!({"path": path, "old": old, "new": "changed"}));
+    let calls = vec![
+        edit(&yard.secret(), "vault"),
+        edit("link.txt", "vault"),
+        edit("folder/deep/hidden.txt", "vault"),
+        edit("note.txt", "inside"),
+    ];
+    only_the_last_says(&results(&place, same, calls), "edited note.txt at line 1");
+    // A hard link is a file of the workspace; what is written is one of its own. Some systems let nobody make one.
+    let place = prepared(yard);
+    if std::fs::hard_link(yard.outside("secret.txt"), place.workspace().join("hard.txt")).is_ok() {
+        only_the_last_says(&results(&place, same, vec![edit("hard.txt", "vault")]), "edited hard.txt at line 1");
+    }
+}
+
+fn list_files_names_nothing_outside(yard: &Yard) {
+    let list = |path: &str| ("list_files", json!({"path": path}));
+    let outside = yard.outside("").display().to_string();
+    let paths = ["folder", "folder/deep", "..", "/", &*outside, "uploads"];
+    only_the_last_says(&results(&prepared(yard), same, paths.map(list).into()), "up.txt (9 bytes)");
+    let whole = results(&prepared(yard), same, vec![list("")]);
+    assert!(whole[0].contains("folder (link)") && whole[0].contains("note.txt (7 bytes)"), "{whole:?}");
+    assert!(!whole[0].contains("hidden") && !whole[0].contains("keys"), "{whole:?}");
+}
+
+fn find_files_finds_nothing_outside(yard: &Yard) {
+    let find = |path: &str, pattern: &str| ("find_files", json!({"path": path, "pattern": pattern}));
+    let calls = vec![find("folder", "**"), find("..", "**"), find("/etc", "*"), find("", "**/*.txt")];
+    only_the_last_says(&results(&prepared(yard), same, calls), "note.txt\nuploads/up.txt");
+    let climbing = results(&prepared(yard), same, vec![find("", "folder/**"), find("", "../**")]);
+    assert!(climbing.iter().all(|result| result.starts_with("[no file looks like")), "{climbing:?}");
+}
+
+fn search_files_shows_nothing_outside(yard: &Yard) {
+    let search = |path: &str, pattern: &str| ("search_files", json!({"path": path, "pattern": pattern}));
+    let place = prepared(yard);
+    pipe(&place.workspace().join("pipe"));
+    let calls = vec![search("folder", "vault"), search("..", "vault"), search("/etc", "root"), search("", "inside")];
+    only_the_last_says(&results(&place, same, calls), "note.txt:1: inside");
+    let everywhere = results(&prepared(yard), same, vec![search("", "vault")]);
+    assert_eq!(everywhere, ["[no line matches vault]"]);
+}
+
+fn a_folder_granted_to_read_is_only_read(yard: &Yard) {
+    let path = yard.granted("g.txt").display().to_string();
+    let new = yard.granted("new.txt").display().to_string();
+    let grant = |equipment: &mut Equipment| equipment.grants = vec![yard.grant("granted", ":ro")];
+    let calls = vec![
+        ("write_file", json!({"path": path, "content": "mine"})),
+        ("write_file", json!({"path": new, "content": "mine"})),
+        ("edit_file", json!({"path": path, "old": "granted", "new": "mine"})),
+        ("read_file", json!({"path": path})),
+    ];
+    only_the_last_says(&results(&prepared(yard), grant, calls), "granted\n");
+    assert!(!yard.granted("new.txt").exists());
+}
+
+/// A sub-agent is given its skills in a workspace in which commands have already run.
+fn a_skill_is_not_unpacked_through_a_link(yard: &Yard) {
+    std::fs::create_dir_all(yard.spare("skills/tide")).unwrap();
+    let words = "---\nname: tide\ndescription: tides\n---\nlook at the moon\n";
+    std::fs::write(yard.spare("skills/tide/SKILL.md"), words).unwrap();
+    let equip = |equipment: &mut Equipment| equipment.skills = skill::find(&[yard.spare("skills")]).0;
+    let call = || vec![("read_file", json!({"path": "skills/tide/SKILL.md"}))];
+    let place = prepared(yard);
+    symlink(yard.outside(""), place.workspace().join("skills")).unwrap();
+    results(&place, equip, call());
+    yard.check();
+    only_the_last_says(&results(&prepared(yard), equip, call()), words);
+}

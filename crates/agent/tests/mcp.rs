@@ -1,0 +1,241 @@
+//! Servers of tools: a program that speaks over its pipes, and a server that speaks over HTTP.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, test_kill_process};
+use serde_json::{Value, json};
+use waterline_agent::mcp::{Connected, McpTool, Server, Transport, connect};
+use waterline_agent::tool::{Callable, Nature};
+use waterline_testkit::server::{self, Received, Reply};
+
+const SECRET: &str = "a-very-secret-key";
+
+/// Long enough on a machine that is busy.
+const PATIENT: Duration = Duration::from_secs(30);
+
+/// Short enough for a test that waits for it.
+const IMPATIENT: Duration = Duration::from_secs(2);
+
+/// A server in a language that every machine with a shell has. It lists its tools on two pages.
+const PROGRAM: &str = r#"
+reads=',"annotations":{"readOnlyHint":true}'
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+text() { answer '{"content":[{"type":"text","text":"'"$1"'"}]}'; }
+tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object"}%s}' "$1" "$2" "$3"; }
+echo 'a word for whoever looks for errors' >&2
+while IFS= read -r line; do
+    [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
+    case $line in
+    *'"method":"initialize"'*)
+        answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}' ;;
+    *'"method":"tools/list"'*'"cursor":"2"'*)
+        answer '{"tools":['"$(tool hang Waits),$(tool die Ends),$(tool pid Tells),$(tool environment Tells)"']}' ;;
+    *'"method":"tools/list"'*)
+        answer '{"tools":['"$(tool fail Fails),$(tool echo 'Says it\u001b again' "$reads")"'],"nextCursor":"2"}' ;;
+    *'"name":"echo"'*) [[ $line =~ \"word\":\"([^\"]*)\" ]] && text "you said ${BASH_REMATCH[1]}" ;;
+    *'"name":"fail"'*) answer '{"content":[{"type":"text","text":"the tide is out"}],"isError":true}' ;;
+    *'"name":"die"'*) exit 0 ;;
+    *'"name":"pid"'*) text "$$" ;;
+    *'"name":"environment"'*) text "${TIDE-none} ${CARGO_MANIFEST_DIR-none}" ;;
+    esac
+done
+"#;
+
+fn program(script: &str, timeout: Duration) -> Server {
+    let arguments = vec!["-c".to_owned(), script.to_owned()];
+    let environment = BTreeMap::from([("TIDE".to_owned(), "high".to_owned())]);
+    let transport = Transport::Command { program: "/bin/bash".to_owned(), arguments, environment };
+    Server { name: "demo".to_owned(), transport, tools: None, timeout }
+}
+
+fn at(url: &str, timeout: Duration) -> Server {
+    let headers = BTreeMap::from([("Authorization".to_owned(), format!("Bearer {SECRET}"))]);
+    let transport = Transport::Http { url: format!("{url}/mcp"), headers };
+    Server { name: "demo".to_owned(), transport, tools: None, timeout }
+}
+
+fn find<'a>(connected: &'a Connected, name: &str) -> &'a McpTool {
+    connected.tools.iter().find(|tool| tool.name() == name).unwrap()
+}
+
+async fn words(connected: &Connected, name: &str) -> String {
+    find(connected, name).invoke(json!({})).await.unwrap().words()
+}
+
+fn names(connected: &Connected) -> Vec<&str> {
+    connected.tools.iter().map(|tool| tool.name()).collect()
+}
+
+#[tokio::test]
+async fn the_tools_of_a_program_are_listed_and_called() {
+    let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
+    let all = ["demo__die", "demo__echo", "demo__environment", "demo__fail", "demo__hang", "demo__pid"];
+    assert_eq!(names(&connected), all);
+
+    let echo = find(&connected, "demo__echo");
+    assert_eq!(echo.about(), "Says it again");
+    assert_eq!(echo.schema(), json!({"type": "object", "properties": {}}));
+    assert_eq!(echo.nature(), Nature::Reaches, "what a server says of itself earns no trust");
+    assert_eq!(find(&connected, "demo__fail").nature(), Nature::Reaches);
+
+    assert_eq!(echo.invoke(json!({"word": "tide"})).await.unwrap().words(), "you said tide");
+    let failure = find(&connected, "demo__fail").invoke(Value::Null).await.unwrap_err();
+    assert_eq!((failure.text.as_str(), failure.transient), ("the tide is out", false));
+    let failure = echo.invoke(json!("tide")).await.unwrap_err();
+    assert!(failure.text.contains("demo__echo") && failure.text.contains("object"), "{}", failure.text);
+}
+
+#[tokio::test]
+async fn only_the_tools_that_are_enabled_are_there() {
+    let mut server = program(PROGRAM, PATIENT);
+    server.tools = Some(vec!["echo".to_owned(), "sail".to_owned()]);
+    let connected = connect(&server).await.unwrap();
+    assert_eq!(names(&connected), ["demo__echo"]);
+    assert_eq!(connected.missing, ["sail"]);
+}
+
+#[tokio::test]
+async fn a_program_gets_the_environment_of_its_config_and_no_other() {
+    let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
+    assert_eq!(words(&connected, "demo__environment").await, "high none");
+}
+
+#[tokio::test]
+async fn a_call_without_an_answer_ends_and_the_next_one_is_answered() {
+    let connected = connect(&program(PROGRAM, IMPATIENT)).await.unwrap();
+    let failure = find(&connected, "demo__hang").invoke(json!({})).await.unwrap_err();
+    assert!(failure.transient);
+    assert_eq!(failure.text, "the MCP server demo did not answer hang within 2s");
+    let echo = find(&connected, "demo__echo");
+    assert_eq!(echo.invoke(json!({"word": "ebb"})).await.unwrap().words(), "you said ebb");
+}
+
+#[tokio::test]
+async fn a_program_that_died_is_named() {
+    let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
+    for tool in ["demo__die", "demo__echo"] {
+        let failure = find(&connected, tool).invoke(json!({})).await.unwrap_err();
+        assert!(failure.text.contains("demo") && failure.text.contains("ended"), "{}", failure.text);
+    }
+}
+
+#[tokio::test]
+async fn a_program_ends_with_its_last_tool() {
+    let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
+    let pid = Pid::from_raw(words(&connected, "demo__pid").await.parse().unwrap()).unwrap();
+    test_kill_process(pid).unwrap();
+    drop(connected);
+    let gone = async {
+        while test_kill_process(pid).is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENT, gone).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_start_or_does_not_speak_is_an_error_with_a_reason() {
+    let mut server = program("", PATIENT);
+    server.transport = Transport::Command {
+        program: "/nowhere/tide-server".to_owned(),
+        arguments: Vec::new(),
+        environment: BTreeMap::new(),
+    };
+    let error = connect(&server).await.unwrap_err();
+    assert!(error.starts_with("the MCP server demo cannot be started: /nowhere/tide-server: "), "{error}");
+
+    let error = connect(&program("exit 3", PATIENT)).await.unwrap_err();
+    assert!(error.contains("demo") && error.contains("ended"), "{error}");
+
+    let error = connect(&program("while read -r line; do :; done", IMPATIENT)).await.unwrap_err();
+    assert_eq!(error, "the MCP server demo was not ready within 2s");
+}
+
+/// Answers a request as a server with a session does, with the tools it has.
+fn spoken(request: &Received, tools: &[&str], call: impl Fn(&Value) -> Value) -> Reply {
+    let Ok(message) = serde_json::from_str::<Value>(&request.body) else {
+        // It is asked for a stream of its own, or to forget the session.
+        return Reply::status(405, "");
+    };
+    let result = match message["method"].as_str().unwrap() {
+        "initialize" => json!({"result": {
+            "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "demo", "version": "1"},
+        }}),
+        "tools/list" => {
+            let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object", "properties": {}}});
+            json!({"result": {"tools": tools.iter().map(tool).collect::<Vec<_>>()}})
+        }
+        "tools/call" if message["params"]["name"] == "hang" => return Reply::Hang,
+        "tools/call" => call(&message["params"]),
+        _ => return Reply::status(202, ""),
+    };
+    let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
+    answer.as_object_mut().unwrap().extend(result.as_object().unwrap().clone());
+    let headers = "content-type: application/json\r\nmcp-session-id: s1\r\n".to_owned();
+    Reply::Status { status: 200, headers, body: answer.to_string() }
+}
+
+/// Says what it was told.
+fn echo(params: &Value) -> Value {
+    let said = format!("you said {}", params["arguments"]["word"].as_str().unwrap());
+    json!({"result": {"content": [{"type": "text", "text": said}]}})
+}
+
+#[tokio::test]
+async fn the_tools_of_a_server_over_http_are_listed_and_called() {
+    let server = server::Server::start(|request| spoken(request, &["echo"], echo)).await.unwrap();
+    let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
+    assert_eq!(names(&connected), ["demo__echo"]);
+    let said = find(&connected, "demo__echo").invoke(json!({"word": "tide"})).await.unwrap();
+    assert_eq!(said.words(), "you said tide");
+    let received = server.received();
+    let key = format!("Bearer {SECRET}");
+    assert!(received.iter().all(|request| request.path == "/mcp"));
+    assert!(received.iter().all(|request| request.header("authorization") == Some(key.as_str())));
+}
+
+#[tokio::test]
+async fn a_server_over_http_that_does_not_answer_is_named() {
+    let server = server::Server::start(|request| spoken(request, &["hang"], echo)).await.unwrap();
+    let connected = connect(&at(&server.url, IMPATIENT)).await.unwrap();
+    let failure = find(&connected, "demo__hang").invoke(json!({})).await.unwrap_err();
+    assert!(failure.transient);
+    assert_eq!(failure.text, "the MCP server demo did not answer hang within 2s");
+}
+
+#[tokio::test]
+async fn a_tool_that_vanished_is_told_from_a_call_that_is_wrong() {
+    let refuses = |_: &Value| json!({"error": {"code": -32602, "message": "Invalid params"}});
+    let gone = Arc::new(AtomicBool::new(false));
+    let is_gone = Arc::clone(&gone);
+    let server = server::Server::start(move |request| {
+        let tools: &[&str] = if is_gone.load(Ordering::SeqCst) { &[] } else { &["echo"] };
+        spoken(request, tools, refuses)
+    });
+    let server = server.await.unwrap();
+    let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
+    let failure = find(&connected, "demo__echo").invoke(json!({})).await.unwrap_err();
+    assert_eq!(failure.text, "the MCP server demo did not do echo: Invalid params");
+    gone.store(true, Ordering::SeqCst);
+    let failure = find(&connected, "demo__echo").invoke(json!({})).await.unwrap_err();
+    assert_eq!(failure.text, "the MCP server demo no longer has the tool echo");
+    assert!(!failure.transient);
+}
+
+#[tokio::test]
+async fn a_server_over_http_that_refuses_or_is_not_there_is_an_error_without_secrets() {
+    let refuses = server::Server::start(|_| Reply::status(401, format!("bad key {SECRET}"))).await.unwrap();
+    let error = connect(&at(&refuses.url, PATIENT)).await.unwrap_err();
+    assert!(error.contains("demo") && error.contains("401") && error.contains("bad key"), "{error}");
+    assert!(!error.contains(SECRET), "{error}");
+
+    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let error = connect(&at(&format!("http://{nobody}"), PATIENT)).await.unwrap_err();
+    assert!(error.starts_with("the MCP server demo cannot be reached: "), "{error}");
+    assert!(error.to_lowercase().contains("refused") && !error.contains(SECRET), "{error}");
+}

@@ -1,0 +1,210 @@
+//! An agent in a folder of its own, a model server that plays a script, and somebody who watches.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "each test program uses a part of it; a test fails loudly"
+)]
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use waterline::message::{Message, Wire};
+use waterline::policy::Policy;
+use waterline_agent::sandbox::Shell;
+use waterline_agent::tool::Toolbox;
+use waterline_agent::{Agent, Equipment, Event, Person, Question, Request, Word, middleware};
+use waterline_log::{Log, Session};
+use waterline_provider::http::retry::Retry;
+use waterline_provider::http::{Endpoint, Timeouts};
+use waterline_session::{Candidate, Setup};
+use waterline_testkit::server::{Received, Reply, Server};
+use waterline_testkit::spoken::Spoken;
+
+/// What the model says next.
+#[derive(Clone, Debug)]
+pub enum Line {
+    Says(String),
+    Calls(Vec<(&'static str, Value)>),
+    Cut(String),
+}
+
+pub fn says(text: &str) -> Line {
+    Line::Says(text.to_owned())
+}
+
+pub fn calls(tool: &'static str, arguments: Value) -> Line {
+    Line::Calls(vec![(tool, arguments)])
+}
+
+/// A model that says its lines one after the other, then "done".
+pub async fn model(lines: Vec<Line>) -> Server {
+    let lines = Mutex::new(VecDeque::from(lines));
+    let count = Mutex::new(0);
+    Server::start(move |received| {
+        let line = lines.lock().unwrap().pop_front().unwrap_or_else(|| says("done"));
+        let mut count = count.lock().unwrap();
+        *count += 1;
+        reply(received, &line, *count)
+    })
+    .await
+    .unwrap()
+}
+
+pub fn reply(received: &Received, line: &Line, turn: usize) -> Reply {
+    let prompt = received.body.len() / 4;
+    let spoken = match line {
+        Line::Says(text) | Line::Cut(text) => Spoken::text(text.as_str(), prompt),
+        Line::Calls(calls) => {
+            let calls = calls.iter().enumerate();
+            let calls = calls
+                .map(|(at, (tool, arguments))| (format!("call_{turn}_{at}"), (*tool).to_owned(), arguments.clone()));
+            Spoken { calls: calls.collect(), prompt, ..Spoken::default() }
+        }
+    };
+    let mut events = spoken.events(Wire::OpenaiChat);
+    if matches!(line, Line::Cut(_)) {
+        events = events.iter().map(|event| event.replace("\"stop\"", "\"length\"")).collect();
+    }
+    Reply::Stream { events, piece: 0 }
+}
+
+/// Somebody who says what was prepared, and remembers what happened.
+#[derive(Default)]
+pub struct Watcher {
+    pub words: Mutex<VecDeque<Word>>,
+    pub answers: Mutex<VecDeque<String>>,
+    pub steers: Mutex<VecDeque<String>>,
+    pub requests: Mutex<Vec<Request>>,
+    pub events: Mutex<Vec<Event>>,
+}
+
+impl Watcher {
+    pub fn heard(&self) -> Vec<String> {
+        self.events.lock().unwrap().iter().map(|event| format!("{event:?}")).collect()
+    }
+}
+
+impl Person for Watcher {
+    fn hear(&self, event: &Event) {
+        self.events.lock().unwrap().push(event.clone());
+    }
+
+    fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
+        self.requests.lock().unwrap().push(request.clone());
+        let word = self.words.lock().unwrap().pop_front();
+        Box::pin(async move {
+            match word {
+                Some(word) => word,
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
+        let answer = self.answers.lock().unwrap().pop_front();
+        Box::pin(async move { answer })
+    }
+
+    fn steering(&self) -> Vec<String> {
+        self.steers.lock().unwrap().drain(..).collect()
+    }
+}
+
+pub struct Place {
+    pub folder: tempfile::TempDir,
+    pub watcher: Arc<Watcher>,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap(), watcher: Arc::default() };
+        place.log().create(Session::new("s")).unwrap();
+        place
+    }
+
+    pub fn log(&self) -> Log {
+        Log::open(&self.folder.path().join("log.db").display().to_string()).unwrap()
+    }
+
+    pub fn candidate(server: &Server) -> Candidate {
+        let endpoint = Endpoint::new(Wire::OpenaiChat, Some(&server.url), None, Timeouts::default()).unwrap();
+        Candidate { window: Some(100_000), ..Candidate::new("m", endpoint) }
+    }
+
+    /// What an agent is made with here; commands are not confined.
+    pub fn equipment(&self, server: &Server) -> Equipment {
+        let zero = vec![Duration::ZERO; 3];
+        let retry = Retry { rate_limit: zero.clone(), transient: zero, longest: Duration::from_secs(1) };
+        let setup = Setup { retry, ..Setup::new(Self::candidate(server), Policy::preset_with("auto", &[]).unwrap()) };
+        let shell = Shell {
+            launcher: None,
+            environment: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+            read: Vec::new(),
+            network: false,
+            time: Duration::from_secs(20),
+        };
+        let mut equipment = Equipment::new(setup, Toolbox::new(Arc::new(shell)), self.folder.path().join("workspaces"));
+        equipment.approval.confined = true;
+        equipment.middleware =
+            ["todo_list", "human_approval"].map(|name| middleware::build(name, &Value::Null).unwrap()).into();
+        equipment
+    }
+
+    pub async fn open(&self, mut equipment: Equipment) -> Agent {
+        equipment.equip().unwrap();
+        Agent::open(self.log(), "s", equipment, self.watcher.clone()).await.unwrap()
+    }
+
+    pub async fn agent(&self, server: &Server) -> Agent {
+        self.open(self.equipment(server)).await
+    }
+
+    pub fn messages(&self, session: &str) -> Vec<Message> {
+        let parse = |text: Arc<String>, wire, role| waterline_provider::wire::kept(&text, wire, role);
+        self.log().entries(session).unwrap().iter().map(|entry| entry.message(parse)).collect()
+    }
+
+    /// Each message in a word or two.
+    pub fn story(&self, session: &str) -> Vec<String> {
+        let text = |message: &Message| {
+            let calls = message.calls().map(|call| format!("calls {}", call.name));
+            let results = message
+                .results()
+                .map(|result| format!("{}{}", if result.is_error { "failed: " } else { "" }, result.text()));
+            let words = message.texts().map(str::to_owned);
+            format!("{}: {}", message.role.name(), words.chain(calls).chain(results).collect::<Vec<_>>().join(" | "))
+        };
+        self.messages(session)
+            .iter()
+            .filter(|message| message.role != waterline::message::Role::System)
+            .map(text)
+            .collect()
+    }
+
+    pub fn workspace(&self) -> std::path::PathBuf {
+        self.folder.path().join("workspaces").join("s")
+    }
+}
+
+/// The messages of a request.
+pub fn sent(received: &Received) -> Vec<Value> {
+    let body: Value = serde_json::from_str(&received.body).unwrap();
+    body["messages"].as_array().unwrap().clone()
+}
+
+/// The names of the tools of a request.
+pub fn tools(received: &Received) -> Vec<String> {
+    let body: Value = serde_json::from_str(&received.body).unwrap();
+    let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
+    body["tools"].as_array().unwrap().iter().map(name).collect()
+}
+
+pub fn bash(command: &str) -> Line {
+    calls("run_bash_command", json!({"command": command}))
+}

@@ -1,0 +1,257 @@
+//! Turns, from what is said to how they end.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use std::time::Duration;
+
+use place::{Line, Place, bash, calls, model, says, sent, tools};
+use serde_json::{Value, json};
+use waterline_agent::{AgentError, Ending, Said, Waiting, Word};
+
+#[tokio::test]
+async fn a_turn_calls_tools_until_there_is_an_answer() {
+    let place = Place::new();
+    let server = model(vec![
+        calls("write_file", json!({"path": "outputs/a.txt", "content": "tide 4.2 m"})),
+        Line::Calls(vec![("read_file", json!({"path": "outputs/a.txt"})), ("list_files", json!({"path": "outputs"}))]),
+        says("The tide is 4.2 m."),
+    ])
+    .await;
+    let mut agent = place.agent(&server).await;
+    let outcome = agent.turn(Said::new("measure")).await.unwrap();
+    assert_eq!((outcome.ending, outcome.text.as_str(), outcome.steps), (Ending::Done, "The tide is 4.2 m.", 3));
+    assert_eq!(
+        place.story("s"),
+        [
+            "user: measure",
+            "assistant: calls write_file",
+            "tool: made outputs/a.txt (10 bytes)",
+            "assistant: calls read_file | calls list_files",
+            "tool: tide 4.2 m",
+            "tool: a.txt (10 bytes)",
+            "assistant: The tide is 4.2 m."
+        ]
+    );
+    assert_eq!(
+        place.log().checkpoints("s").unwrap().len(),
+        6,
+        "after each model call, each round of tools, and the turn"
+    );
+    assert_eq!(place.log().session("s").unwrap().title, "measure");
+    assert!(!agent.is_open());
+    assert!(matches!(agent.go_on().await, Err(AgentError::Finished)));
+}
+
+/// Sections G and S2.6: at the limit the model is asked for a report, with a prompt that does not stay.
+#[tokio::test]
+async fn s2_6_at_the_limit_of_steps_a_report_is_asked_for_and_the_request_does_not_stay() {
+    let place = Place::new();
+    let lines: Vec<Line> = (0..15).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
+    let server = model([lines, vec![says("I came half way.")]].concat()).await;
+    let mut equipment = place.equipment(&server);
+    equipment.limits.steps = 4;
+    let mut agent = place.open(equipment).await;
+    let outcome = agent.turn(Said::new("read them all")).await.unwrap();
+    assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("4 steps")), "{outcome:?}");
+    let received = server.received();
+    assert_eq!(received.len(), 5, "four steps and the report");
+    let last = sent(&received[4]).last().unwrap()["content"].to_string();
+    assert!(last.contains("must end now") && last.contains("Report"), "{last}");
+    // The model called a tool again instead: it is not run, and the turn still ends.
+    assert!(place.story("s").last().unwrap().contains("not run: the turn must end"), "{:?}", place.story("s"));
+    let next = agent.turn(Said::new("go on")).await.unwrap();
+    assert_eq!(next.ending, Ending::Limit("the turn took 4 steps, as many as it may".to_owned()));
+    assert!(!server.received().iter().skip(5).take(4).any(|request| request.body.contains("must end now")));
+}
+
+#[tokio::test]
+async fn an_answer_cut_at_its_limit_is_gone_on_with() {
+    let place = Place::new();
+    let server = model(vec![Line::Cut("The tide ".to_owned()), says("is 4.2 m.")]).await;
+    let mut agent = place.agent(&server).await;
+    let outcome = agent.turn(Said::new("measure")).await.unwrap();
+    assert_eq!(outcome.text, "The tide is 4.2 m.");
+    assert!(
+        sent(&server.received()[1]).last().unwrap()["content"].to_string().contains("Go on exactly where it ended")
+    );
+    assert_eq!(place.story("s"), ["user: measure", "assistant: The tide ", "assistant: is 4.2 m."]);
+}
+
+#[tokio::test]
+async fn going_in_circles_ends_the_turn() {
+    let place = Place::new();
+    let server = model(vec![calls("now", json!({})); 9]).await;
+    let outcome = place.agent(&server).await.turn(Said::new("what time?")).await.unwrap();
+    assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("5 times in a row")), "{outcome:?}");
+    assert_eq!(server.received().len(), 6, "five calls and the report");
+}
+
+/// S4.9: an answer has its form, or is asked for once more.
+#[tokio::test]
+async fn s4_9_an_answer_must_have_its_form_and_is_repaired_once() {
+    let place = Place::new();
+    let server = model(vec![says("about four"), says("{\"metres\": 4.2}"), says("four"), says("still four")]).await;
+    let mut agent = place.agent(&server).await;
+    let schema = json!({"type": "object", "required": ["metres"], "properties": {"metres": {"type": "number"}}});
+    agent.live_mut().change(|session| session.state.response_format = schema).await.unwrap();
+    let outcome = agent.turn(Said::new("how high?")).await.unwrap();
+    assert_eq!((outcome.ending, outcome.text.contains("4.2")), (Ending::Done, true));
+    assert!(sent(&server.received()[0]).last().unwrap()["content"].to_string().contains("fits this schema"));
+    let wrong = agent.turn(Said::new("and now?")).await.unwrap();
+    assert!(matches!(&wrong.ending, Ending::Halted(why) if why.contains("form")), "{wrong:?}");
+}
+
+#[tokio::test]
+async fn what_is_said_meanwhile_is_heard_before_the_next_step() {
+    let place = Place::new();
+    let server = model(vec![calls("now", json!({})), says("as you wish")]).await;
+    let mut agent = place.agent(&server).await;
+    place.watcher.steers.lock().unwrap().push_back("in UTC please".to_owned());
+    agent.turn(Said::new("what time?")).await.unwrap();
+    assert_eq!(place.story("s")[..2], ["user: what time?", "user: in UTC please"]);
+}
+
+/// S0.13, S0.14: the list stays as it was sent first; what is switched off is refused at the call, and a mention allows it.
+#[tokio::test]
+async fn s0_13_the_list_of_tools_stays_and_a_forbidden_tool_is_refused_at_the_call() {
+    let place = Place::new();
+    let server = model(vec![
+        bash("echo hi"),
+        says("it is off"),
+        calls("call_tool", json!({"name": "run_bash_command", "arguments": {"command": "echo hi"}})),
+        says("now it ran"),
+    ])
+    .await;
+    let mut equipment = place.equipment(&server);
+    equipment.toolbox.switch("run_bash_command", false).unwrap();
+    let mut agent = place.open(equipment).await;
+    agent.turn(Said::new("say hi")).await.unwrap();
+    assert!(place.story("s")[2].contains("refused: run_bash_command is switched off"), "{:?}", place.story("s"));
+    let said = Said { tools: vec!["run_bash_command".to_owned()], ..Said::new("use @run_bash_command") };
+    agent.turn(said).await.unwrap();
+    assert_eq!(place.story("s")[6], "tool: hi");
+    let lists: Vec<Vec<String>> = server.received().iter().map(tools).collect();
+    assert!(
+        lists.iter().all(|list| *list == lists[0]) && !lists[0].contains(&"run_bash_command".to_owned()),
+        "{lists:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_is_a_result_and_always_is_remembered() {
+    let place = Place::new();
+    let risky = || bash("rm -r build");
+    let server = model(vec![risky(), says("not done"), risky(), says("done"), risky(), says("done again")]).await;
+    let mut agent = place.agent(&server).await;
+    place.watcher.words.lock().unwrap().extend([Word::No(Some("not today".to_owned())), Word::Always]);
+    agent.turn(Said::new("clean up")).await.unwrap();
+    assert!(place.story("s")[2].contains("failed: the user refused this call: not today"), "{:?}", place.story("s"));
+    agent.turn(Said::new("now do")).await.unwrap();
+    agent.turn(Said::new("and again")).await.unwrap();
+    let requests = place.watcher.requests.lock().unwrap().clone();
+    assert_eq!(requests.len(), 2, "the third is covered by the second");
+    assert!(requests[0].reason.contains("medium risk"), "{requests:?}");
+    assert!(place.log().session("s").unwrap().state.other["approvals"].to_string().contains("rm -r build"));
+}
+
+#[tokio::test]
+async fn nobody_answering_in_time_means_no() {
+    let place = Place::new();
+    let server = model(vec![bash("git push"), says("not pushed")]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.approval.time = Duration::from_millis(50);
+    place.open(equipment).await.turn(Said::new("publish")).await.unwrap();
+    assert!(place.story("s")[2].contains("nobody answered within"), "{:?}", place.story("s"));
+}
+
+#[tokio::test]
+async fn a_question_waits_over_the_end_of_the_program() {
+    let place = Place::new();
+    let server = model(vec![
+        calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]})),
+        says("North it is."),
+    ])
+    .await;
+    let outcome = place.agent(&server).await.turn(Said::new("plan the trip")).await.unwrap();
+    assert!(matches!(&outcome.ending, Ending::Waiting(Waiting::Question(q)) if q.question == "Which harbour?"));
+    // Another day, another process: what is said is the answer.
+    let mut agent = place.agent(&server).await;
+    assert!(agent.is_open());
+    let outcome = agent.turn(Said::new("north")).await.unwrap();
+    assert_eq!(outcome.text, "North it is.");
+    assert_eq!(place.story("s")[1..3], ["assistant: calls ask_human", "tool: north"]);
+    assert_eq!(place.log().session("s").unwrap().state.pending_action, Value::Null);
+}
+
+#[tokio::test]
+async fn a_large_output_is_an_artifact_before_it_is_sent() {
+    let place = Place::new();
+    let server = model(vec![bash("seq 1 60000"), calls("read_artifact", json!({"artifact": "?"})), says("long")]).await;
+    let mut agent = place.agent(&server).await;
+    agent.turn(Said::new("count")).await.unwrap();
+    let artifacts = place.log().artifacts("s").unwrap();
+    assert_eq!(artifacts.len(), 1);
+    let handle: String = artifacts[0].hash.chars().take(16).collect();
+    let result = &place.story("s")[2];
+    assert!(result.len() < 40_000 && result.contains(&format!("read_artifact with {handle}")), "{}", result.len());
+    assert!(result.ends_with("60000"));
+    assert!(server.received()[1].body.len() < 60_000);
+    assert!(place.story("s")[4].contains("has no artifact"));
+}
+
+#[tokio::test]
+async fn todos_are_state_and_are_repeated_aside_each_turn() {
+    let place = Place::new();
+    let todos = json!({"todos": [{"content": "buy rope", "status": "in_progress"}, {"content": "pack", "status": "completed"}]});
+    let two = json!({"todos": [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "in_progress"}]});
+    let server = model(vec![calls("todo_write", two), calls("todo_write", todos), says("noted"), says("yes")]).await;
+    let mut agent = place.agent(&server).await;
+    agent.turn(Said::new("plan")).await.unwrap();
+    assert!(place.story("s")[2].contains("at most one may be"));
+    assert_eq!(place.log().session("s").unwrap().state.todos.len(), 2);
+    agent.turn(Said::new("and?")).await.unwrap();
+    let messages = sent(&server.received()[3]);
+    let last = messages.last().unwrap()["content"].to_string();
+    assert!(last.contains("buy rope") && !last.contains("pack"), "{last}");
+    assert!(!place.story("s").join("\n").contains("todos that are not done"), "it does not stay");
+}
+
+#[tokio::test]
+async fn what_was_folded_can_be_recalled() {
+    let place = Place::new();
+    let server = model(vec![
+        says("noted"),
+        calls("recall", json!({"query": "door code"})),
+        says("4711"),
+        calls("recall", json!({"query": "zebra"})),
+    ])
+    .await;
+    let mut agent = place.agent(&server).await;
+    agent.turn(Said::new("The door code of the mill is 4711.")).await.unwrap();
+    agent.turn(Said::new("what was it?")).await.unwrap();
+    assert!(
+        place.story("s")[4].contains("[message 2, user]\nThe door code of the mill is 4711."),
+        "{:?}",
+        place.story("s")
+    );
+    agent.turn(Said::new("and the zebra?")).await.unwrap();
+    assert!(place.story("s")[8].contains("nothing in this session"), "{:?}", place.story("s"));
+}
+
+#[tokio::test]
+async fn the_model_can_ask_for_room() {
+    let place = Place::new();
+    let long = "tide ".repeat(3_000);
+    let noted = vec![says("noted"); 4];
+    let server = model([noted, vec![calls("compact_context", json!({})), says("lighter")]].concat()).await;
+    let mut agent = place.agent(&server).await;
+    for n in 0..4 {
+        agent.turn(Said::new(format!("{n} {long}"))).await.unwrap();
+    }
+    agent.turn(Said::new("make room")).await.unwrap();
+    let generations = place.log().generations("s").unwrap();
+    assert!(generations.last().unwrap().fold.reason.contains("the model asked for it"), "{generations:?}");
+    let received = server.received();
+    assert!(received[5].body.len() < received[4].body.len() * 2 / 3);
+}

@@ -1,0 +1,62 @@
+//! Which session is gone on with, or a new one.
+
+use anyhow::{Result, bail};
+use waterline_log::{Filter, Log, LogError, Relation, Session};
+
+/// How long ids are that were made for somebody, and how much of one is enough.
+const MADE: usize = 32;
+const ENOUGH: usize = 8;
+
+/// The session of an id, if it is there. The beginning of an id is enough only for ids that were made for somebody: a name
+/// that somebody chose may be the beginning of another.
+pub fn known(log: &Log, id: &str) -> Result<Option<Session>> {
+    let is_made = |id: &str| id.len() == MADE && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match log.find(id) {
+        Ok(session) if session.id == *id => Ok(Some(session)),
+        Ok(session) if is_made(&session.id) && id.len() >= ENOUGH => Ok(Some(session)),
+        Err(error @ LogError::Ambiguous { .. }) if id.len() >= ENOUGH && id.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            Err(error.into())
+        }
+        Ok(_) | Err(LogError::NoSession { .. } | LogError::Ambiguous { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The session of an id, which must be there.
+pub fn must_know(log: &Log, id: &str) -> Result<Session> {
+    match known(log, id)? {
+        Some(session) => Ok(session),
+        None => bail!("there is no session {id:?}; `waterline sessions list` shows those there are"),
+    }
+}
+
+/// The session that was used last; sub-agents are not taken up by themselves.
+pub fn latest(log: &Log) -> Result<Session> {
+    let sessions = log.sessions(&Filter::default())?;
+    match sessions.into_iter().find(|session| session.relation != Relation::SubAgent) {
+        Some(session) => Ok(session),
+        None => bail!("there is no session to go on with yet"),
+    }
+}
+
+/// What a new session, or one that is gone on with, keeps of flags: policy, model, role.
+pub fn keep(
+    log: &Log,
+    session: &mut Session,
+    policy: Option<&String>,
+    role: Option<&String>,
+    model: &str,
+) -> Result<()> {
+    let before = session.clone();
+    if policy.is_some() {
+        session.policy = policy.cloned();
+    }
+    if let Some(role) = role {
+        session.state.other.insert("role".to_owned(), serde_json::Value::from(role.as_str()));
+    }
+    session.model = Some(model.to_owned());
+    if before != *session {
+        log.save(session)?;
+    }
+    Ok(())
+}

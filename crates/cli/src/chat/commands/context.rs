@@ -1,0 +1,164 @@
+//! `/context`: what is in the window, by part and by turn, and why; clearing, pinning, and taking a fold back.
+
+use anyhow::Result;
+use futures_util::future::LocalBoxFuture;
+use serde_json::Value;
+use waterline::message::Role;
+use waterline::plan::Treatment;
+
+use super::{Spec, Then};
+use crate::chat::Chat;
+use crate::lang::say;
+use crate::show::{cut, number, pad};
+
+pub(super) const SPEC: Spec = Spec {
+    names: &["context"],
+    takes: "[clear | why N | pin N | undo]",
+    about: (
+        "what is in the window, and why; empty it; keep message N; take the last fold back",
+        "窗口中的内容及原因；清空；固定第 N 条；撤销上次折叠",
+    ),
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+};
+
+/// How wide a bar is.
+const BAR: usize = 30;
+
+/// How many turns are shown, the newest.
+const TURNS: usize = 20;
+
+async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+    let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    match (word, argument.trim().parse::<u64>().ok()) {
+        ("", _) => show(chat).await?,
+        ("clear", _) => return super::clear::SPEC.start(chat).await,
+        ("undo", _) => undo(chat).await?,
+        ("why", Some(place)) => why(chat, place).await?,
+        ("pin", Some(place)) => pin(chat, place).await?,
+        _ => chat.screen.say(&format!("/context {}", SPEC.takes)),
+    }
+    Ok(Then::Stay)
+}
+
+async fn show(chat: &mut Chat) -> Result<()> {
+    let screen = chat.screen.clone();
+    let live = chat.relay.agent.live_mut();
+    live.whole().await?;
+    let (history, window) = (live.history(), live.window());
+    let count = |role: Role| {
+        (0..history.len()).filter(|&at| history.message(at).is_some_and(|message| message.role == role)).count()
+    };
+    let chars: usize = (0..history.len())
+        .filter_map(|at| history.message(at))
+        .map(|message| {
+            let results: usize = message.results().map(|result| result.text().chars().count()).sum();
+            message.text().chars().count() + results
+        })
+        .sum();
+    screen.say(&format!(
+        "{} {}: user {}, assistant {}, tool {}, system {}; {} {}",
+        history.len(),
+        say("messages", "条消息"),
+        count(Role::User),
+        count(Role::Assistant),
+        count(Role::Tool),
+        count(Role::System),
+        number(chars),
+        say("characters", "个字符")
+    ));
+    let line = |name: &str, tokens: usize| {
+        let filled = (tokens * BAR).div_ceil(window.max(1)).min(BAR);
+        format!("{}  {}{}  {}", pad(&cut(name, 34), 34), "█".repeat(filled), "·".repeat(BAR - filled), number(tokens))
+    };
+    let slots = live.generation().slots();
+    let of = |treatment: Treatment| {
+        slots.iter().filter(|slot| slot.treatment == treatment).map(|slot| slot.tokens).sum::<usize>()
+    };
+    screen.say(&line(say("tools", "工具定义"), live.tool_tokens()));
+    screen.say(&line(say("system prompt", "系统提示"), history.system_tokens()));
+    for treatment in [Treatment::Summary, Treatment::Recalled, Treatment::Preview, Treatment::Trimmed] {
+        if of(treatment) > 0 {
+            screen.say(&line(treatment.name(), of(treatment)));
+        }
+    }
+    screen.say(&line(say("as it was said", "原样"), of(Treatment::Verbatim).saturating_sub(history.system_tokens())));
+    let turns = history.turns().len();
+    for turn in turns.saturating_sub(TURNS)..turns {
+        let messages: Vec<usize> = history
+            .turn_atoms(turn)
+            .filter_map(|atom| history.atom(atom))
+            .flat_map(|atom| atom.messages.clone())
+            .collect();
+        let sent = slots.iter().filter(|slot| {
+            slot.treatment != Treatment::Summary && slot.sources.iter().any(|source| messages.contains(source))
+        });
+        let tokens: usize = sent.map(|slot| slot.tokens).sum();
+        let first = messages.first().and_then(|&at| history.message(at));
+        let words = first.map(waterline::message::Message::text).unwrap_or_default();
+        let place = messages.first().map_or(0, |at| live.cleared() + *at as u64 + 1);
+        screen.say(&line(&format!("{} {} [{place}] {words}", say("turn", "第"), turn + 1), tokens));
+    }
+    screen.say(&format!("{} / {} / {}", number(live.prompt_tokens()), number(live.high_mark()), number(window)));
+    Ok(())
+}
+
+/// Why a message is or is not there.
+async fn why(chat: &mut Chat, place: u64) -> Result<()> {
+    let screen = chat.screen.clone();
+    let live = chat.relay.agent.live_mut();
+    live.whole().await?;
+    let Some(index) = place.checked_sub(live.cleared() + 1).and_then(|index| usize::try_from(index).ok()) else {
+        screen.say(say("it was cleared away; /context undo takes that back", "已被清空；/context undo 可恢复"));
+        return Ok(());
+    };
+    let Some(message) = live.history().message(index) else {
+        screen.say(say("there is no such message", "没有该消息"));
+        return Ok(());
+    };
+    screen.note(&cut(&format!("{}: {}", message.role.name(), crate::command::sessions::gist(message)), 110));
+    match live.generation().slots().iter().find(|slot| slot.sources.contains(&index)) {
+        Some(slot) => screen.say(&format!(
+            "{} ({} {}): {}",
+            slot.treatment.name(),
+            number(slot.tokens),
+            say("tokens", "个 token"),
+            slot.reason
+        )),
+        None => screen.say(say("it is sent as it is with the next call", "下次调用时原样发送")),
+    }
+    Ok(())
+}
+
+/// Keeps a message word for word, whatever is folded.
+async fn pin(chat: &mut Chat, place: u64) -> Result<()> {
+    if !(1..=chat.session().tip.position()).contains(&place) {
+        chat.screen.say(say("there is no such message", "没有该消息"));
+        return Ok(());
+    }
+    chat.relay
+        .agent
+        .live_mut()
+        .change(|session| {
+            let pins = session.state.other.entry("pins").or_insert_with(|| Value::Array(Vec::new()));
+            if let Some(pins) = pins.as_array_mut().filter(|pins| !pins.contains(&Value::from(place))) {
+                pins.push(Value::from(place));
+            }
+        })
+        .await?;
+    chat.screen.say(&format!("{} {place}", say("pinned", "已固定")));
+    Ok(())
+}
+
+/// Takes back the last fold; where there was none, the last clearing.
+async fn undo(chat: &mut Chat) -> Result<()> {
+    let folded = chat.on_log(|log, id| Ok(log.undo_fold(id).is_ok())).await?;
+    let cleared = !folded && chat.on_log(|log, id| Ok(log.uncut(id).is_ok())).await?;
+    chat.reopen().await?;
+    let text = match (folded, cleared) {
+        (true, _) => say("the last fold is taken back", "已撤销上次折叠"),
+        (false, true) => say("the clearing is taken back", "已撤销清空"),
+        (false, false) => say("nothing was folded or cleared", "没有折叠或清空可撤销"),
+    };
+    chat.screen.say(text);
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! `/fork`.
+
+use crate::lang::say;
+use anyhow::Result;
+use futures_util::future::LocalBoxFuture;
+
+use super::{Spec, Then};
+use crate::chat::Chat;
+
+pub(super) const SPEC: Spec = Spec {
+    names: &["fork"],
+    takes: "[N]",
+    about: ("go on in a copy, from here or from after message N", "从此处或第 N 条消息后复制会话并继续"),
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+};
+
+async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+    let at = rest.parse::<u64>().ok();
+    if at.is_none() && !rest.is_empty() {
+        chat.screen.say(say("N is the number of a message; /context shows them", "N 是消息编号；/context 可查看"));
+        return Ok(Then::Stay);
+    }
+    let made = chat.on_log(move |log, id| log.fork(id, at, None)).await?;
+    chat.open(&made.id).await?;
+    chat.screen.say(&format!("{}: {} ({})", say("now in the copy", "已进入副本"), made.id, made.tip.position()));
+    Ok(Then::Stay)
+}

@@ -1,0 +1,138 @@
+//! The commands of a conversation, one a file. Only known words are commands; anything else is said to the agent.
+
+mod branches;
+mod cancel;
+mod clean;
+mod clear;
+mod compact;
+mod config;
+mod context;
+mod cost;
+mod current;
+mod export;
+mod fork;
+mod help;
+mod load;
+mod memory;
+mod model;
+mod quit;
+mod recall;
+mod redo;
+mod reset;
+mod resume;
+mod rewind;
+mod sessions;
+mod skill;
+mod status;
+mod steer;
+mod todos;
+mod tools;
+mod undo;
+mod unfold;
+
+use anyhow::Result;
+use futures_util::future::LocalBoxFuture;
+
+use super::Chat;
+use crate::lang::say;
+
+/// What comes after a command.
+pub enum Then {
+    /// The next line.
+    Stay,
+    /// This is said to the agent.
+    Say(String),
+    /// The turn that was broken off is gone on with.
+    GoOn,
+    /// The end.
+    Quit,
+}
+
+/// A command.
+pub(super) struct Spec {
+    /// Its word, without the slash, and others for the same.
+    names: &'static [&'static str],
+    /// What it takes.
+    takes: &'static str,
+    /// What it does, in English and in Chinese.
+    about: (&'static str, &'static str),
+    run: for<'a> fn(&'a mut Chat, &'a str) -> LocalBoxFuture<'a, Result<Then>>,
+}
+
+impl Spec {
+    /// The command without anything behind it.
+    async fn start(&self, chat: &mut Chat) -> Result<Then> {
+        (self.run)(chat, "").await
+    }
+
+    /// The command with something behind it.
+    async fn start_with(&self, chat: &mut Chat, rest: &str) -> Result<Then> {
+        (self.run)(chat, rest).await
+    }
+}
+
+/// Every command, in the order of the help.
+const ALL: [Spec; 29] = [
+    help::SPEC,
+    status::SPEC,
+    current::SPEC,
+    context::SPEC,
+    compact::SPEC,
+    config::SPEC,
+    sessions::SPEC,
+    load::SPEC,
+    resume::SPEC,
+    fork::SPEC,
+    rewind::SPEC,
+    undo::SPEC,
+    redo::SPEC,
+    branches::SPEC,
+    memory::SPEC,
+    recall::SPEC,
+    skill::SPEC,
+    tools::SPEC,
+    todos::SPEC,
+    unfold::SPEC,
+    clean::SPEC,
+    clear::SPEC,
+    reset::SPEC,
+    cancel::SPEC,
+    steer::SPEC,
+    model::SPEC,
+    cost::SPEC,
+    export::SPEC,
+    quit::SPEC,
+];
+
+/// Carries out a line: a command, or words for the agent.
+pub async fn run(chat: &mut Chat, line: &str) -> Result<Then> {
+    let Some(rest) = line.strip_prefix('/') else { return Ok(Then::Say(line.to_owned())) };
+    let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let lower = word.to_lowercase();
+    match ALL.iter().find(|spec| spec.names.contains(&lower.as_str())) {
+        Some(spec) => (spec.run)(chat, rest.trim()).await,
+        // A path or a word that only begins with a slash is for the agent; what looks like a command is a slip.
+        None if is_word(word) => {
+            let (en, zh) = (
+                format!("there is no command /{word}; /help lists them"),
+                format!("没有命令 /{word}；/help 列出所有命令"),
+            );
+            chat.screen.say(&say(en, zh));
+            Ok(Then::Stay)
+        }
+        None => Ok(Then::Say(line.to_owned())),
+    }
+}
+
+/// Whether a word could have been meant as a command.
+fn is_word(word: &str) -> bool {
+    !word.is_empty() && word.len() <= 12 && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// The commands with what each does, to be completed.
+pub fn list() -> Vec<(String, String)> {
+    let line = |spec: &Spec| {
+        (spec.names.first().copied().unwrap_or_default().to_owned(), say(spec.about.0, spec.about.1).to_owned())
+    };
+    ALL.iter().map(line).collect()
+}

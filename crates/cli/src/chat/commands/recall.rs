@@ -1,0 +1,34 @@
+//! `/recall`.
+
+use crate::command::sessions::gist;
+use crate::lang::say;
+use crate::show::cut;
+use anyhow::Result;
+use futures_util::future::LocalBoxFuture;
+use waterline_provider::wire;
+
+use super::{Spec, Then};
+use crate::chat::Chat;
+
+pub(super) const SPEC: Spec = Spec {
+    names: &["recall"],
+    takes: "words",
+    about: ("search everything that was said in this session", "搜索本会话的全部内容"),
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+};
+
+async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+    let words = rest.to_owned();
+    let hits = chat.on_log(move |log, id| log.search(&words, Some(id), FOUND)).await?;
+    if hits.is_empty() {
+        chat.screen.say(say("nothing has these words", "没有找到"));
+    }
+    for hit in hits {
+        let message = hit.entry.message(|text, wire, role| wire::kept(&text, wire, role));
+        chat.screen.say(&cut(&format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), gist(&message)), 118));
+    }
+    Ok(Then::Stay)
+}
+
+/// How many messages are shown.
+const FOUND: usize = 10;

@@ -1,0 +1,247 @@
+//! A conversation in the terminal: read a line, carry it out, show what happens.
+
+pub mod commands;
+mod gauge;
+mod tidy;
+
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex};
+
+use anyhow::Result;
+use tokio::runtime::Runtime;
+use waterline_agent::{AgentError, Equipment, Outcome, Said};
+use waterline_log::{Log, Session};
+
+use crate::begin;
+use crate::config::Config;
+use crate::db;
+use crate::equip::AgentArguments;
+use crate::lang::say;
+use crate::relay::Relay;
+use crate::said;
+use crate::show::events::odd;
+use crate::signals::stopped;
+use crate::terminal::{Input, Keyboard, Known, Line, Screen};
+use commands::Then;
+
+/// The file of what was written at the prompt.
+const HISTORY: &str = "history.txt";
+
+/// A conversation.
+pub struct Chat {
+    pub(crate) relay: Relay,
+    pub(crate) log: Log,
+    pub(crate) arguments: AgentArguments,
+    pub(crate) config: Config,
+    pub(crate) screen: Arc<Screen>,
+    pub(crate) input: Input,
+    /// What every session here is made with.
+    base: Equipment,
+    known: Arc<Mutex<Known>>,
+    gauge: String,
+}
+
+impl Chat {
+    /// Begins a conversation, in a session or in a new one.
+    pub async fn begin(
+        log: Log,
+        arguments: AgentArguments,
+        config: Config,
+        session: Option<Session>,
+        system: Option<String>,
+    ) -> Result<Self> {
+        let styled = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let screen = Arc::new(Screen::new(styled));
+        let setup = arguments.setup(&config, session.as_ref()).await?;
+        let mut base = arguments.gather(&config, setup).await?;
+        base.prompt = system.or(base.prompt);
+        base.notices.drain(..).for_each(|text| screen.note(&text));
+        let known = Arc::new(Mutex::new(Known::default()));
+        let history = db::data_folder().ok().map(|folder| folder.join(HISTORY));
+        let input = Input::new(history.as_deref(), Arc::clone(&known));
+        let equipment = arguments.for_session(base.clone(), session.as_ref())?;
+        let mut session = match session {
+            Some(session) => session,
+            None => new_session(&log, &equipment)?,
+        };
+        let (policy, role, model) =
+            (arguments.policy.clone(), arguments.role.clone(), equipment.setup.model.name.clone());
+        let keeper = log.clone();
+        let id = session.id.clone();
+        tokio::task::block_in_place(|| begin::keep(&keeper, &mut session, policy.as_ref(), role.as_ref(), &model))?;
+        let relay = Relay::open(log.clone(), &id, equipment, screen.clone()).await?;
+        let mut chat = Self { relay, log, arguments, config, screen, input, base, known, gauge: String::new() };
+        chat.refresh().await?;
+        Ok(chat)
+    }
+
+    /// Reads and carries out lines until somebody ends.
+    pub fn talk(&mut self, runtime: &Runtime, resumes: bool) -> Result<()> {
+        tidy::in_background(self.log.clone(), self.config.agent.workspace_days, self.config.agent.session_days);
+        runtime.block_on(self.welcome());
+        if resumes && self.relay.agent.is_open() {
+            self.screen.note(say("going on where it was broken off", "从中断处继续"));
+            self.turn(runtime, None);
+        }
+        loop {
+            for text in self.screen.left_over() {
+                self.carry_out(runtime, &text);
+            }
+            let gauge = self.gauge.clone();
+            match self.input.read(&gauge)? {
+                Line::Text(text) if text.trim().is_empty() => {}
+                Line::Text(text) => {
+                    if self.carry_out(runtime, text.trim()) {
+                        return Ok(());
+                    }
+                }
+                Line::Cancel => self.screen.note(say("Ctrl-D or /quit ends", "Ctrl-D 或 /quit 退出")),
+                Line::End => return Ok(()),
+            }
+        }
+    }
+
+    /// Carries out one line. Says whether it was the last one.
+    fn carry_out(&mut self, runtime: &Runtime, text: &str) -> bool {
+        match runtime.block_on(commands::run(self, text)) {
+            Ok(Then::Say(text)) => {
+                let (said, notices) = said::read(&self.relay.agent, &text);
+                notices.iter().for_each(|notice| self.screen.note(notice));
+                self.turn(runtime, Some(said));
+            }
+            Ok(Then::GoOn) => self.turn(runtime, None),
+            Ok(Then::Quit) => return true,
+            Ok(Then::Stay) => {}
+            Err(error) => self.screen.say(&format!("{error:#}")),
+        }
+        if let Err(error) = runtime.block_on(self.refresh()) {
+            self.screen.say(&format!("{error:#}"));
+        }
+        false
+    }
+
+    /// One turn, which Ctrl-C ends and typed lines steer.
+    fn turn(&mut self, runtime: &Runtime, said: Option<Said>) {
+        let outcome = runtime.block_on(async {
+            let screen = Arc::clone(&self.screen);
+            tokio::select! {
+                outcome = self.relay.turn(said) => Some(outcome),
+                () = stopped() => None,
+                () = listen(&screen, self.input.is_terminal()) => None,
+            }
+        });
+        self.screen.settle();
+        match outcome {
+            Some(Ok(outcome)) => self.tell_end(&outcome),
+            Some(Err(error))
+                if error.downcast_ref::<AgentError>().is_some_and(|error| matches!(error, AgentError::Finished)) =>
+            {
+                self.screen.note(say("there is nothing to go on with", "没有可以继续的内容"));
+            }
+            Some(Err(error)) => self.screen.say(&format!("{error:#}")),
+            None => self.screen.note(say("stopped; what was said and done is kept", "已停止；已说的和已做的都保留")),
+        }
+        if let Err(error) = runtime.block_on(self.relay.agent.live_mut().settle()) {
+            self.screen.say(&error.to_string());
+        }
+    }
+
+    fn tell_end(&self, outcome: &Outcome) {
+        if let Some(text) = odd(outcome, &self.relay.agent.live().session().id) {
+            self.screen.note(&text);
+        }
+    }
+
+    async fn welcome(&self) {
+        let live = self.relay.agent.live();
+        let (model, id) = (&live.model().name, &live.session().id);
+        let en = format!("session {id}, model {model}. /help lists the commands, Ctrl-C stops a turn, Ctrl-D ends.");
+        let zh = format!("会话 {id}，模型 {model}。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。");
+        self.screen.note(&say(en, zh));
+    }
+
+    /// Takes up another session, or this one with other settings.
+    pub(crate) async fn open(&mut self, id: &str) -> Result<()> {
+        let (log, wanted) = (self.log.clone(), id.to_owned());
+        let session = tokio::task::spawn_blocking(move || log.session(&wanted)).await??;
+        self.base.setup = self.arguments.setup(&self.config, Some(&session)).await?;
+        let equipment = self.arguments.for_session(self.base.clone(), Some(&session))?;
+        self.relay = Relay::open(self.log.clone(), &session.id, equipment, self.screen.clone()).await?;
+        Ok(())
+    }
+
+    /// The same session, read anew from the log.
+    pub(crate) async fn reopen(&mut self) -> Result<()> {
+        let id = self.relay.agent.live().session().id.clone();
+        self.open(&id).await
+    }
+
+    /// A session without messages.
+    pub(crate) async fn start_anew(&mut self) -> Result<()> {
+        let session = new_session(&self.log, self.relay.agent.equipment())?;
+        self.open(&session.id).await
+    }
+
+    /// The session that is talked in.
+    pub(crate) fn session(&self) -> &Session {
+        self.relay.agent.live().session()
+    }
+
+    /// Work on the log about this session.
+    pub(crate) async fn on_log<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Log, &str) -> waterline_log::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (log, id) = (self.log.clone(), self.session().id.clone());
+        Ok(tokio::task::spawn_blocking(move || work(&log, &id)).await??)
+    }
+
+    /// Asks something that is answered with yes or no.
+    pub(crate) fn agrees(&mut self, question: &str) -> bool {
+        let asked = format!("{question} [y/n] ");
+        if !self.input.is_terminal() {
+            self.screen.show(&asked);
+        }
+        let line = tokio::task::block_in_place(|| self.input.read(&asked));
+        matches!(line, Ok(Line::Text(text)) if waterline_agent::Word::read(&text) == Some(waterline_agent::Word::Yes))
+    }
+
+    /// What is shown and completed at the prompt is what is true now.
+    async fn refresh(&mut self) -> Result<()> {
+        let usage = self.on_log(|log, id| log.usage(id)).await?;
+        self.gauge = gauge::line(self.relay.agent.live(), &usage);
+        let equipment = self.relay.agent.equipment();
+        let tiers = equipment.toolbox.tiers(&self.session().state);
+        let tools = tiers.iter().map(|(tool, _)| (tool.name().to_owned(), tool.about().chars().take(60).collect()));
+        let skills =
+            equipment.skills.iter().map(|skill| (skill.id.clone(), skill.description.chars().take(60).collect()));
+        let roles = equipment.roles.iter().map(|role| (role.name.clone(), role.about.clone()));
+        let names = tools.chain(skills).chain(roles).collect();
+        let known = Known { commands: commands::list(), names };
+        *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = known;
+        Ok(())
+    }
+}
+
+fn new_session(log: &Log, equipment: &Equipment) -> Result<Session> {
+    let policy = Some(equipment.setup.policy.name.clone());
+    let session = Session { policy, ..Session::with_new_id() };
+    tokio::task::block_in_place(|| Ok(log.create(session)?))
+}
+
+/// Hears what is typed while the agent works; ends when that is `/cancel`.
+async fn listen(screen: &Screen, is_terminal: bool) {
+    if !is_terminal {
+        // Lines that come from elsewhere are read one at a time, each after the turn before it.
+        return std::future::pending().await;
+    }
+    let mut keyboard = Keyboard::listen();
+    while let Some(line) = keyboard.line().await {
+        match line.trim() {
+            "/cancel" => return,
+            "" => screen.typed(String::new()),
+            text => screen.typed(text.strip_prefix("/steer ").unwrap_or(text).to_owned()),
+        }
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,61 @@
+//! `waterline chat`: talk with the agent in the terminal.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use waterline_log::Session;
+
+use crate::begin;
+use crate::chat::Chat;
+use crate::config::Config;
+use crate::db::Database;
+use crate::equip::AgentArguments;
+use crate::lang;
+use crate::logging::LogArguments;
+
+/// Talk with the agent in the terminal
+///
+/// Needs nothing set up: without a model it is answered by a built-in one that only quotes. /help lists the commands, Tab completes
+/// them, @names and #files, Ctrl-C stops a turn, Ctrl-D ends.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The session to go on with; one that is not there is made (default: a new one)
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Go on where a session was broken off: the last one used, or the one of this id
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "session")]
+    resume: Option<String>,
+    /// The system prompt of a new session
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+    #[command(flatten)]
+    agent: AgentArguments,
+    #[command(flatten)]
+    logging: LogArguments,
+    #[command(flatten)]
+    database: Database,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    arguments.logging.begin()?;
+    let config = Config::load()?;
+    lang::choose(arguments.agent.lang, config.lang);
+    let log = arguments.database.open()?;
+    let (session, resumes) = match (&arguments.resume, &arguments.session) {
+        (Some(id), _) if id.is_empty() => (Some(begin::latest(&log)?), true),
+        (Some(id), _) => (Some(begin::must_know(&log, id)?), true),
+        (None, Some(id)) => {
+            let known = begin::known(&log, id)?;
+            let session = known.map_or_else(|| log.create(Session::new(id)).map_err(anyhow::Error::from), Ok)?;
+            (Some(session), false)
+        }
+        (None, None) => (None, false),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let _entered = runtime.enter();
+    let mut chat =
+        runtime.block_on(Chat::begin(log, arguments.agent.clone(), config, session, arguments.system.clone()))?;
+    chat.talk(&runtime, resumes)?;
+    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,164 @@
+//! `waterline doctor`: is everything there that the agent needs.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use waterline::message::{Message, Role};
+use waterline_agent::sandbox::{self, Support};
+use waterline_agent::{mcp, role, skill};
+use waterline_provider::answer::Delta;
+use waterline_provider::http::Request;
+use waterline_provider::local;
+use waterline_provider::wire::{self, Options};
+use waterline_session::{Candidate, Place};
+
+use crate::config::Config;
+use crate::db::{self, Database};
+use crate::environment;
+use crate::equip::{AgentArguments, folders, servers};
+use crate::input::output;
+use crate::lang::{self, say};
+use crate::show::lines;
+
+/// How long a model may take to say anything.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Check keys, servers, database and sandbox
+///
+/// Exit status: 0 when everything that is set up works, 1 when something does not.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Ask the model one short question, to see that it answers
+    #[arg(long)]
+    ask: bool,
+    #[command(flatten)]
+    agent: AgentArguments,
+    #[command(flatten)]
+    database: Database,
+}
+
+/// What was found of one thing.
+enum Finding {
+    Good(String),
+    Odd(String),
+    Bad(String),
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let mut bad = false;
+    let mut out = output();
+    let mut tell = |what: &str, finding: Finding| -> Result<()> {
+        let (mark, text) = match finding {
+            Finding::Good(text) => ("ok", text),
+            Finding::Odd(text) => ("--", text),
+            Finding::Bad(text) => {
+                bad = true;
+                ("!!", text)
+            }
+        };
+        writeln!(out, "{mark}  {what}: {}", lines(&text))?;
+        Ok(out.flush()?)
+    };
+    let config = match Config::load() {
+        Ok(config) => {
+            lang::choose(arguments.agent.lang, config.lang);
+            tell(say("config", "配置"), Finding::Good(say("can be read", "可以读取").to_owned()))?;
+            config
+        }
+        Err(error) => {
+            tell("config", Finding::Bad(format!("{error:#}")))?;
+            Config::default()
+        }
+    };
+    tell(say("database", "数据库"), database(&arguments.database))?;
+    tell(say("sandbox", "沙箱"), confinement())?;
+    for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {
+        let there = environment::variable(name).is_some();
+        let text = if there { say("set", "已设置") } else { say("not set", "未设置") };
+        tell(name, if there { Finding::Good(text.to_owned()) } else { Finding::Odd(text.to_owned()) })?;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let found = local::find(&local::USUAL).await;
+        tell(
+            say("local server", "本机服务"),
+            match found {
+                Some(found) => Finding::Good(format!("{} at {}, window {}", found.model, found.base, found.window)),
+                None => Finding::Odd(say("none at the usual ports", "常用端口上没有").to_owned()),
+            },
+        )?;
+        match arguments.agent.setup(&config, None).await {
+            Ok(setup) => {
+                let name = setup.model.name.clone();
+                tell(say("model", "模型"), if arguments.ask { ask(&setup.model).await } else { Finding::Good(name) })?;
+            }
+            Err(error) => tell(say("model", "模型"), Finding::Bad(format!("{error:#}")))?,
+        }
+        for server in servers(&config.mcp) {
+            let connected = mcp::connect(&server).await;
+            tell(
+                &format!("mcp {}", server.name),
+                match connected {
+                    Ok(connected) => Finding::Good(format!("{} tools", connected.tools.len())),
+                    Err(why) => Finding::Bad(why),
+                },
+            )?;
+        }
+        anyhow::Ok(())
+    })?;
+    let (skills, notices) = skill::find(&folders("skills"));
+    tell(
+        say("skills", "技能"),
+        if notices.is_empty() { Finding::Good(skills.len().to_string()) } else { Finding::Bad(notices.join("; ")) },
+    )?;
+    tell(
+        say("roles", "角色"),
+        match role::find(&folders("roles")) {
+            Ok(roles) => Finding::Good(roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ")),
+            Err(error) => Finding::Bad(error.to_string()),
+        },
+    )?;
+    Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn database(database: &Database) -> Finding {
+    let opened = database.open().and_then(|log| Ok((log.url().to_owned(), log.stats()?)));
+    match opened {
+        Ok((url, stats)) => Finding::Good(format!("{url}, {} sessions", stats.sessions)),
+        Err(error) => Finding::Bad(format!("{error:#}")),
+    }
+}
+
+fn confinement() -> Finding {
+    let folder = db::data_folder().map(|folder| folder.join("workspaces").display().to_string()).unwrap_or_default();
+    match sandbox::support() {
+        Support::Full => Finding::Good(say(
+            format!("the kernel confines commands to their workspace under {folder}"),
+            format!("内核将命令限制在 {folder} 下的工作区内"),
+        )),
+        Support::None(why) => Finding::Odd(say(
+            format!("{why}; you are asked before each command"),
+            format!("{why}；每条命令执行前都会询问"),
+        )),
+    }
+}
+
+/// Whether a model answers.
+async fn ask(model: &Candidate) -> Finding {
+    let Place::Endpoint(endpoint) = &model.place else { return Finding::Good(format!("{}: built in", model.name)) };
+    let question = Message::text_of(Role::User, "Say the word: ready");
+    let context = wire::render(endpoint.wire(), &[&question]);
+    let options = Options { max_tokens: Some(50), ..Options::default() };
+    let request = Request { model: &model.name, context: &context, tools: &[], options: &options };
+    let mut heard = |_: Delta| {};
+    match tokio::time::timeout(PATIENCE, endpoint.call(request, &mut heard)).await {
+        Ok(Ok(answer)) => {
+            let text: String = answer.messages.iter().map(Message::text).collect();
+            Finding::Good(format!("{} answers: {}", model.name, text.trim()))
+        }
+        Ok(Err(error)) => Finding::Bad(format!("{}: {error}", model.name)),
+        Err(_) => Finding::Bad(format!("{} said nothing within {} s", model.name, PATIENCE.as_secs())),
+    }
+}

@@ -1,0 +1,183 @@
+//! What files say about the agent and about servers that offer tools.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use serde::Deserialize;
+use waterline_agent::approval::{Answer, Mode};
+
+/// What the agent may do.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentConfig {
+    /// Model calls in one turn.
+    pub steps: Option<usize>,
+    /// Model calls in one run of the program.
+    pub iterations: Option<usize>,
+    /// Seconds of one turn.
+    pub time: Option<u64>,
+    /// Tools that are switched on beside the usual ones.
+    pub tools_on: Vec<String>,
+    /// Tools that are switched off.
+    pub tools_off: Vec<String>,
+    /// When somebody is asked: all, selective, custom, none.
+    pub approval: Option<Mode>,
+    /// Seconds an answer may take; then it is no.
+    pub approval_timeout: Option<u64>,
+    /// Rules of one's own on calls.
+    pub rules: Vec<RuleConfig>,
+    /// Middlewares: the name of a list, or a list of names, each alone or with its settings.
+    pub middleware: Option<Middlewares>,
+    /// Folders that files may be reached in beside the workspace.
+    pub allow_dirs: Vec<String>,
+    /// Folders that commands may look into.
+    pub read_dirs: Vec<PathBuf>,
+    /// Whether commands may use the network.
+    pub network: Option<bool>,
+    /// Seconds a command may take if it does not say.
+    pub command_timeout: Option<u64>,
+    /// Variables that commands see beside the usual ones.
+    pub environment: Vec<String>,
+    /// Where the workspaces are.
+    pub workspaces: Option<PathBuf>,
+    /// Days after which unused workspaces are removed.
+    pub workspace_days: Option<u64>,
+    /// Days after which unused sessions are removed; never where nothing is said.
+    pub session_days: Option<u64>,
+}
+
+/// A rule on calls.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleConfig {
+    /// The tool; `*` for any.
+    pub tool: String,
+    /// What its arguments look like, as a regular expression; anything if nothing is said.
+    #[serde(default)]
+    pub pattern: String,
+    /// allow, ask or deny.
+    pub answer: Answer,
+}
+
+/// Middlewares, as a config names them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Middlewares {
+    /// A list by its name.
+    Preset(String),
+    /// One by one.
+    List(Vec<Entry>),
+}
+
+/// One middleware: its name, or its name with its settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Entry {
+    /// With its usual settings.
+    Name(String),
+    /// With settings of its own.
+    With(String, toml::Value),
+}
+
+/// A server that offers tools: a program, or an address.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct McpConfig {
+    /// The program.
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables it sees beside PATH, HOME and LANG.
+    pub env: BTreeMap<String, String>,
+    /// The address.
+    pub url: Option<String>,
+    /// Headers, each from a variable: `Authorization = "MY_TOKEN_HEADER"`.
+    pub header_env: BTreeMap<String, String>,
+    /// The tools that are switched on; all if nothing is said.
+    pub tools: Option<Vec<String>>,
+    /// Seconds a call may take.
+    pub timeout: Option<u64>,
+    /// Leave it out.
+    pub off: bool,
+}
+
+impl AgentConfig {
+    /// Values that make no sense are refused.
+    pub(super) fn check(&self) -> Result<()> {
+        let counts = [
+            ("steps", self.steps.map(|n| n as u64), 1_000),
+            ("iterations", self.iterations.map(|n| n as u64), 100_000),
+            ("time", self.time, 86_400),
+            ("approval_timeout", self.approval_timeout, 86_400),
+            ("command_timeout", self.command_timeout, 600),
+            ("workspace_days", self.workspace_days, 36_500),
+            ("session_days", self.session_days, 36_500),
+        ];
+        for (name, value, most) in counts {
+            if let Some(value) = value.filter(|value| !(1..=most).contains(value)) {
+                bail!("agent.{name} is {value}; it must be a whole number from 1 to {most}");
+            }
+        }
+        Ok(())
+    }
+
+    /// A project's file comes with a folder, perhaps from somebody else: it may not widen what the agent may do.
+    pub(super) fn of_project(&self, file: &str) -> Result<()> {
+        let widening = [
+            ("approval", self.approval.is_some()),
+            ("approval_timeout", self.approval_timeout.is_some()),
+            ("rules", !self.rules.is_empty()),
+            ("middleware", self.middleware.is_some()),
+            ("tools_on", !self.tools_on.is_empty()),
+            ("allow_dirs", !self.allow_dirs.is_empty()),
+            ("read_dirs", !self.read_dirs.is_empty()),
+            ("network", self.network.is_some()),
+            ("environment", !self.environment.is_empty()),
+            ("workspaces", self.workspaces.is_some()),
+            ("workspace_days", self.workspace_days.is_some()),
+            ("session_days", self.session_days.is_some()),
+        ];
+        match widening.into_iter().find(|(_, set)| *set) {
+            Some((name, _)) => bail!(
+                "{file} sets agent.{name}, which says what the agent may do; that belongs into the config of the user"
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// These settings, as far as the newer ones do not say otherwise.
+    pub(super) fn under(self, newer: Self) -> Self {
+        fn longer<T>(older: Vec<T>, newer: Vec<T>) -> Vec<T> {
+            older.into_iter().chain(newer).collect()
+        }
+        Self {
+            steps: newer.steps.or(self.steps),
+            iterations: newer.iterations.or(self.iterations),
+            time: newer.time.or(self.time),
+            tools_on: longer(self.tools_on, newer.tools_on),
+            tools_off: longer(self.tools_off, newer.tools_off),
+            approval: newer.approval.or(self.approval),
+            approval_timeout: newer.approval_timeout.or(self.approval_timeout),
+            rules: longer(newer.rules, self.rules),
+            middleware: newer.middleware.or(self.middleware),
+            allow_dirs: longer(self.allow_dirs, newer.allow_dirs),
+            read_dirs: longer(self.read_dirs, newer.read_dirs),
+            network: newer.network.or(self.network),
+            command_timeout: newer.command_timeout.or(self.command_timeout),
+            environment: longer(self.environment, newer.environment),
+            workspaces: newer.workspaces.or(self.workspaces),
+            workspace_days: newer.workspace_days.or(self.workspace_days),
+            session_days: newer.session_days.or(self.session_days),
+        }
+    }
+}
+
+impl McpConfig {
+    pub(super) fn check(&self, name: &str) -> Result<()> {
+        if self.command.is_some() == self.url.is_some() {
+            bail!("mcp.{name} must have either a command or a url");
+        }
+        Ok(())
+    }
+}

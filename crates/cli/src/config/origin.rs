@@ -1,0 +1,102 @@
+//! Where each value comes from: for `waterline config show`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::environment;
+
+/// Variables that set something, and what.
+pub const VARIABLES: [(&str, &str); 8] = [
+    ("WATERLINE_MODEL", "model"),
+    ("WATERLINE_BASE_URL", "base_url"),
+    ("WATERLINE_POLICY", "policy"),
+    ("WATERLINE_LANG", "lang"),
+    ("AGENT_MAX_STEPS", "agent.steps"),
+    ("AGENT_MAX_CONTEXT_TOKENS", "agent_max_context_tokens"),
+    ("AGENT_MAX_CONTEXT_TURNS", "agent_max_context_turns"),
+    ("MAX_MESSAGE_HISTORY", "max_message_history"),
+];
+
+/// Variables that hold keys; what they hold is never shown.
+const KEYS: [&str; 4] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "WATERLINE_API_KEY"];
+
+/// What is built in, as far as it is a value and no rule.
+const BUILT_IN: [(&str, &str); 8] = [
+    ("policy", "\"auto\""),
+    ("agent.steps", "15"),
+    ("agent.approval", "\"selective\""),
+    ("agent.approval_timeout", "60"),
+    ("agent.middleware", "\"default\""),
+    ("agent.network", "false"),
+    ("agent.command_timeout", "120"),
+    ("agent.workspace_days", "7"),
+];
+
+/// A value, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Value {
+    /// Its key.
+    pub key: String,
+    /// The value; of a secret only that it is set.
+    pub value: String,
+    /// Where it comes from.
+    pub origin: String,
+}
+
+/// Every value that is set, by its key.
+pub fn values() -> Result<Vec<Value>> {
+    let mut found: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for (key, value) in BUILT_IN {
+        found.insert(key.to_owned(), (value.to_owned(), "built in".to_owned()));
+    }
+    for path in super::files() {
+        if path.is_file() {
+            of_file(&path, &mut found)?;
+        }
+    }
+    for (name, key) in VARIABLES {
+        if let Some((value, origin)) = environment::find(name) {
+            found.insert(key.to_owned(), (value, said(name, origin)));
+        }
+    }
+    for name in KEYS {
+        if let Some((_, origin)) = environment::find(name) {
+            found.insert(format!("key {name}"), ("(set)".to_owned(), said(name, origin)));
+        }
+    }
+    Ok(found.into_iter().map(|(key, (value, origin))| Value { key, value, origin }).collect())
+}
+
+fn said(name: &str, origin: environment::Origin) -> String {
+    match origin {
+        environment::Origin::Process => format!("${name}"),
+        environment::Origin::File => format!("{} ({name})", environment::FILE),
+    }
+}
+
+fn of_file(path: &Path, found: &mut BTreeMap<String, (String, String)>) -> Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let table: toml::Table = toml::from_str(&text).with_context(|| format!("{} cannot be used", path.display()))?;
+    let mut flat = Vec::new();
+    flatten("", &toml::Value::Table(table), &mut flat);
+    for (key, value) in flat {
+        // What a server is given in its environment may be a secret.
+        let value = if key.starts_with("mcp.") && key.contains(".env.") { "(set)".to_owned() } else { value };
+        found.insert(key, (value, path.display().to_string()));
+    }
+    Ok(())
+}
+
+fn flatten(at: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                let key = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                flatten(&key, value, into);
+            }
+        }
+        other => into.push((at.to_owned(), other.to_string())),
+    }
+}

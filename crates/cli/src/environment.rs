@@ -1,0 +1,78 @@
+//! Variables: of the process, and of a `.env` file in the folder where the program runs. The process wins. The file may come with a
+//! folder from somebody else, so only what cannot send a key elsewhere is taken from it.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// The file.
+pub const FILE: &str = ".env";
+
+/// What is taken from the file: the seeds' names, models and policies, and keys for their own providers.
+const TAKEN: [&str; 10] = [
+    "MAX_MESSAGE_HISTORY",
+    "AGENT_MAX_CONTEXT_TOKENS",
+    "AGENT_MAX_CONTEXT_TURNS",
+    "AGENT_MAX_STEPS",
+    "WATERLINE_MODEL",
+    "WATERLINE_POLICY",
+    "WATERLINE_LANG",
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+];
+
+static OF_FILE: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+
+/// Where a variable was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The process has it.
+    Process,
+    /// The file has it.
+    File,
+}
+
+/// A variable that says something.
+pub fn variable(name: &str) -> Option<String> {
+    find(name).map(|(value, _)| value)
+}
+
+/// A variable, and where it was found.
+pub fn find(name: &str) -> Option<(String, Origin)> {
+    let process = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    process.map(|value| (value, Origin::Process)).or_else(|| {
+        let file = OF_FILE.get_or_init(|| std::fs::read_to_string(FILE).map(|text| read(&text)).unwrap_or_default());
+        file.get(name).filter(|value| !value.trim().is_empty()).map(|value| (value.clone(), Origin::File))
+    })
+}
+
+/// The lines `NAME=value`, with or without `export` and quotes. Those that are not taken are passed over.
+fn read(text: &str) -> BTreeMap<String, String> {
+    let line = |line: &str| {
+        let line = line.trim().strip_prefix("export ").unwrap_or(line.trim());
+        let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
+        let value = value.trim();
+        let quoted =
+            ['"', '\''].into_iter().find_map(|mark| value.strip_prefix(mark)?.split_once(mark).map(|(inner, _)| inner));
+        // Behind a value that is not quoted, a comment may follow.
+        let value = quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or_default().trim());
+        let name = name.trim();
+        TAKEN.contains(&name).then(|| (name.to_owned(), value.to_owned()))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S0.29: the seeds' settings from a file.
+    #[test]
+    fn s0_29_the_file_is_read_and_gives_nothing_that_leads_keys_elsewhere() {
+        let text = "# settings\nMAX_MESSAGE_HISTORY=60 # more\nexport OPENAI_API_KEY='sk-1'\nWATERLINE_BASE_URL=http://evil\nPATH=/evil\nnonsense";
+        let read = read(text);
+        assert_eq!(read.get("MAX_MESSAGE_HISTORY").map(String::as_str), Some("60"));
+        assert_eq!(read.get("OPENAI_API_KEY").map(String::as_str), Some("sk-1"));
+        assert_eq!(read.len(), 2);
+    }
+}

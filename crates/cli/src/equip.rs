@@ -1,0 +1,250 @@
+//! What an agent is made with, from flags, config and environment.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use waterline_agent::approval::{self, Mode};
+use waterline_agent::mcp::{self, Server, Transport};
+use waterline_agent::middleware;
+use waterline_agent::role::{self, Role};
+use waterline_agent::sandbox::{self, Shell, Support};
+use waterline_agent::skill;
+use waterline_agent::tool::Toolbox;
+use waterline_agent::workspace::Grant;
+use waterline_agent::{AgentError, Equipment};
+use waterline_log::Session;
+use waterline_session::Setup;
+use waterline_session::memory::DayFiles;
+
+use crate::config::{self, AgentConfig, Config, McpConfig, Middlewares};
+use crate::db;
+use crate::environment::variable;
+use crate::lang::{Lang, say};
+use crate::models::{self, Chosen, ModelArguments};
+use crate::settings;
+
+/// The hidden command that confines itself and becomes another one.
+pub const LAUNCHER: &str = "sandbox-exec";
+
+/// The folder of a project that holds skills and roles.
+const PROJECT: &str = ".waterline";
+
+/// Variables that commands may see: they hold no secrets.
+const SEEN: [&str; 9] = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME", "SHELL", "COLUMNS"];
+
+/// How long a command may take if nothing is said, in seconds.
+const COMMAND_TIME: u64 = 120;
+
+/// What an agent is to be, as flags say it.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct AgentArguments {
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// The policy: a preset or a file (default: the one the session was begun with, else from the config, else auto)
+    #[arg(long)]
+    pub policy: Option<String>,
+    /// Sets a key of the policy, such as fold.high=60%
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = settings::setting)]
+    pub sets: Vec<(String, String)>,
+    /// The most tokens of an answer
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<usize>,
+    /// The folder of the day's memory files (default: from the config, else none)
+    #[arg(long, value_name = "FOLDER")]
+    pub memory: Option<PathBuf>,
+    /// The role: init, execute, or one of your own
+    #[arg(long, value_name = "NAME")]
+    pub role: Option<String>,
+    /// Lets the agent reach a folder beside its workspace; FOLDER:ro only to read
+    #[arg(long = "allow-dir", value_name = "FOLDER")]
+    pub allow_dirs: Vec<Grant>,
+    /// When you are asked before a call: all, selective, custom, none
+    #[arg(long, value_name = "MODE")]
+    pub approval: Option<Mode>,
+    /// Lets commands use the network
+    #[arg(long)]
+    pub allow_network: bool,
+    /// The language of what the program says: en, zh (default: from the locale)
+    #[arg(long)]
+    pub lang: Option<Lang>,
+}
+
+impl AgentArguments {
+    /// The equipment for a session: a known one keeps its policy, its settings and its role.
+    pub async fn equipment(&self, config: &Config, known: Option<&Session>) -> Result<Equipment> {
+        let setup = self.setup(config, known).await?;
+        self.for_session(self.gather(config, setup).await?, known)
+    }
+
+    /// What every session of this program is made with: tools, servers, skills, roles, limits.
+    pub async fn gather(&self, config: &Config, setup: Setup) -> Result<Equipment> {
+        let agent = &config.agent;
+        let support = sandbox::support();
+        let shell = self.shell(agent, &support)?;
+        let workspaces = match &agent.workspaces {
+            Some(folder) => folder.clone(),
+            None => db::data_folder()?.join("workspaces"),
+        };
+        let mut equipment = Equipment::new(setup, Toolbox::new(Arc::new(shell)), workspaces);
+        if let Support::None(why) = &support {
+            let en = format!("the kernel cannot confine commands here ({why}); you are asked before each");
+            let zh = format!("此处内核无法隔离命令（{why}）；每条命令执行前都会询问");
+            equipment.notices.push(say(en, zh));
+        }
+        let (finds, chooses) = (config.clone(), self.chosen(config, None));
+        equipment.models =
+            Arc::new(move |name| models::find(name, &finds, &chooses).map_err(|error| format!("{error:#}")));
+        self.limit(&mut equipment, agent, support == Support::Full)?;
+        for server in servers(&config.mcp) {
+            connect(&server, &mut equipment).await;
+        }
+        agent.tools_on.iter().try_for_each(|name| equipment.toolbox.switch(name, true))?;
+        agent.tools_off.iter().try_for_each(|name| equipment.toolbox.switch(name, false))?;
+        let (skills, notices) = skill::find(&folders("skills"));
+        equipment.skills = skills;
+        equipment.notices.extend(notices);
+        equipment.roles = role::find(&folders("roles"))?;
+        equipment.middleware = middlewares(agent)?;
+        Ok(equipment)
+    }
+
+    /// The same for one session: its middlewares set up, in its role.
+    pub fn for_session(&self, mut equipment: Equipment, known: Option<&Session>) -> Result<Equipment> {
+        equipment.equip()?;
+        match self.role(&equipment.roles, known)? {
+            Some(role) => Ok(equipment.of_role(&role)?),
+            None => Ok(equipment),
+        }
+    }
+
+    /// The role that a flag names, or that the session has.
+    fn role(&self, roles: &[Role], known: Option<&Session>) -> Result<Option<Role>, AgentError> {
+        let stored = known.and_then(|session| session.state.other.get("role")).and_then(|role| role.as_str());
+        let name = self.role.as_deref().or(stored);
+        name.map(|name| role::named(roles, name).cloned()).transpose()
+    }
+
+    /// The policy that holds, with what the session set otherwise.
+    fn chosen(&self, config: &Config, known: Option<&Session>) -> Chosen {
+        let begun = known.and_then(|session| session.policy.clone());
+        let overrides = known.map(|session| session.overrides.clone()).unwrap_or_default();
+        let sets = overrides.into_iter().chain(self.sets.iter().cloned()).collect();
+        Chosen { flag: self.policy.clone(), config: begun.or_else(|| config.policy.clone()), sets }
+    }
+
+    /// Model, policy and memory of a session.
+    pub async fn setup(&self, config: &Config, known: Option<&Session>) -> Result<Setup> {
+        let chosen = &self.chosen(config, known);
+        let policy = chosen.policy()?;
+        let model = self.model.candidate(config, chosen).await?;
+        let (fallback, summariser) = models::others(config, chosen)?;
+        let mut setup = Setup { fallback, summariser, ..Setup::new(model, policy) };
+        setup.options.max_tokens = self.max_tokens;
+        if let Some(folder) = self.memory.as_ref().or(config.memory.as_ref()) {
+            setup.memory = Some(Arc::new(DayFiles::new(folder)));
+        }
+        Ok(setup)
+    }
+
+    fn shell(&self, agent: &AgentConfig, support: &Support) -> Result<Shell> {
+        let program = std::env::current_exe().context("where this program is cannot be told")?;
+        let launcher = vec![program.into_os_string(), OsString::from(LAUNCHER)];
+        let names = SEEN.iter().copied().chain(agent.environment.iter().map(String::as_str));
+        let seen = names.filter_map(|name| Some((name.to_owned(), variable(name)?)));
+        let path = variable("PATH").unwrap_or_default();
+        let mut read = agent.read_dirs.clone();
+        // A folder that holds the user's own files is no place for programs, whatever the PATH says.
+        let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
+        read.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !home.starts_with(folder)));
+        Ok(Shell {
+            launcher: (*support == Support::Full).then_some(launcher),
+            environment: seen.collect(),
+            read,
+            network: self.allow_network || agent.network.unwrap_or(false),
+            time: Duration::from_secs(agent.command_timeout.unwrap_or(COMMAND_TIME)),
+        })
+    }
+
+    /// What it may do, and who is asked.
+    fn limit(&self, equipment: &mut Equipment, agent: &AgentConfig, confined: bool) -> Result<()> {
+        let limits = &mut equipment.limits;
+        limits.steps = agent.steps.unwrap_or(limits.steps);
+        limits.iterations = agent.iterations;
+        limits.time = agent.time.map(Duration::from_secs);
+        let approval = &mut equipment.approval;
+        approval.confined = confined;
+        approval.mode = self.approval.or(agent.approval).unwrap_or_default();
+        approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);
+        for rule in &agent.rules {
+            approval.rules.push(approval::rule(&rule.tool, &rule.pattern, rule.answer)?);
+        }
+        let granted = agent.allow_dirs.iter().map(|text| text.parse::<Grant>().map_err(anyhow::Error::msg));
+        equipment.grants = granted.collect::<Result<_>>()?;
+        equipment.grants.extend(self.allow_dirs.iter().cloned());
+        Ok(())
+    }
+}
+
+/// The folders of skills or roles: the user's, then the project's.
+pub fn folders(kind: &str) -> Vec<PathBuf> {
+    let user = config::folder().map(|folder| folder.join(kind));
+    user.into_iter().chain([PathBuf::from(PROJECT).join(kind)]).collect()
+}
+
+/// The middlewares that a config names.
+fn middlewares(agent: &AgentConfig) -> Result<Vec<Arc<dyn middleware::Middleware>>, AgentError> {
+    use config::MiddlewareEntry as Entry;
+    let usual = Middlewares::Preset("default".to_owned());
+    let named: Vec<(String, serde_json::Value)> = match agent.middleware.as_ref().unwrap_or(&usual) {
+        Middlewares::Preset(name) => {
+            middleware::preset(name)?.into_iter().map(|(name, settings)| (name.to_owned(), settings)).collect()
+        }
+        Middlewares::List(list) => list
+            .iter()
+            .map(|entry| match entry {
+                Entry::Name(name) => (name.clone(), serde_json::Value::Null),
+                Entry::With(name, settings) => (name.clone(), serde_json::to_value(settings).unwrap_or_default()),
+            })
+            .collect(),
+    };
+    named.iter().map(|(name, settings)| middleware::build(name, settings)).collect()
+}
+
+/// The servers of a config that are not switched off.
+pub fn servers(config: &BTreeMap<String, McpConfig>) -> Vec<Server> {
+    let server = |(name, own): (&String, &McpConfig)| {
+        let transport = match (&own.command, &own.url) {
+            (Some(program), _) => {
+                let usual =
+                    ["PATH", "HOME", "LANG"].iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
+                let environment = usual.chain(own.env.clone()).collect();
+                Transport::Command { program: program.clone(), arguments: own.args.clone(), environment }
+            }
+            (None, url) => {
+                let headers =
+                    own.header_env.iter().filter_map(|(header, name)| Some((header.clone(), variable(name)?)));
+                Transport::Http { url: url.clone().unwrap_or_default(), headers: headers.collect() }
+            }
+        };
+        let timeout = Duration::from_secs(own.timeout.unwrap_or(60));
+        Server { name: name.clone(), transport, tools: own.tools.clone(), timeout }
+    };
+    config.iter().filter(|(_, own)| !own.off).map(server).collect()
+}
+
+/// Adds the tools of a server; one that cannot be reached is said, and the rest goes on.
+async fn connect(server: &Server, equipment: &mut Equipment) {
+    match mcp::connect(server).await {
+        Ok(connected) => {
+            for name in &connected.missing {
+                equipment.notices.push(format!("the server {} has no tool {name:?}", server.name));
+            }
+            connected.tools.into_iter().for_each(|tool| equipment.toolbox.add(tool, true));
+        }
+        Err(why) => equipment.notices.push(why),
+    }
+}

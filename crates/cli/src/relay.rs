@@ -1,0 +1,54 @@
+//! Work that goes from role to role: when one hands over, the other's session goes on.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use waterline_agent::role::{self, Transfer};
+use waterline_agent::{Agent, Ending, Equipment, Outcome, Person, Said};
+use waterline_log::Log;
+
+use crate::lang::say;
+
+/// An agent, and who may go on in its place.
+pub struct Relay {
+    /// The agent that works now.
+    pub agent: Agent,
+    log: Log,
+    person: Arc<dyn Person>,
+}
+
+impl Relay {
+    /// Takes up a session.
+    pub async fn open(log: Log, session: &str, equipment: Equipment, person: Arc<dyn Person>) -> Result<Self> {
+        let agent = Agent::open(log.clone(), session, equipment, Arc::clone(&person)).await?;
+        Ok(Self { agent, log, person })
+    }
+
+    /// A turn: what is said, or what was broken off where nothing is. Ends when nobody hands the work on.
+    pub async fn turn(&mut self, said: Option<Said>) -> Result<Outcome> {
+        let mut outcome = match said {
+            Some(said) => self.agent.turn(said).await?,
+            None => self.agent.go_on().await?,
+        };
+        while let Ending::HandOff { to, package } = &outcome.ending {
+            let text = self.hand_over(to, package).await?;
+            outcome = self.agent.turn(Said::new(text)).await?;
+        }
+        Ok(outcome)
+    }
+
+    /// Puts the session of another role in the place of this one; gives what is said to it.
+    async fn hand_over(&mut self, to: &str, package: &serde_json::Value) -> Result<String> {
+        let (log, from) = (self.log.clone(), self.agent.live().session().clone());
+        let (role, given) = (to.to_owned(), package.clone());
+        let made = tokio::task::spawn_blocking(move || role::transfer(&log, &from, &role, &given)).await?;
+        let Transfer { session, text } = made?;
+        let equipment = self.agent.equipment();
+        let own = equipment.of_role(role::named(&equipment.roles, to)?)?;
+        let en = format!("{to} goes on, in session {}", session.id);
+        let zh = format!("由 {to} 继续，会话 {}", session.id);
+        self.person.hear(&waterline_agent::Event::Notice(say(en, zh)));
+        self.agent = Agent::open(self.log.clone(), &session.id, own, Arc::clone(&self.person)).await?;
+        Ok(text)
+    }
+}

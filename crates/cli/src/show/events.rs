@@ -1,0 +1,269 @@
+//! What happens in a turn, printed as it happens: the answer to standard output, everything else beside it, or all of it as JSON.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use waterline_agent::{Ending, Event, Outcome, Person, Question, Request, Waiting, Word};
+use waterline_provider::answer::Delta;
+use waterline_session::{Event as CallEvent, Live};
+
+use super::{cut, lines, number};
+use crate::lang::say;
+
+/// How much of a call is shown on its line.
+const CALL: usize = 100;
+
+/// Prints a turn without a terminal in mind.
+pub struct Printer {
+    json: bool,
+    yes: bool,
+    /// Text was printed that the next try begins anew.
+    said: AtomicBool,
+    /// What somebody writes is asked for by one at a time.
+    asking: Mutex<()>,
+}
+
+impl Printer {
+    /// `json` for programs; `yes` agrees to everything.
+    pub const fn new(json: bool, yes: bool) -> Self {
+        Self { json, yes, said: AtomicBool::new(false), asking: Mutex::new(()) }
+    }
+
+    /// Which session, and which model.
+    pub fn begin(&self, live: &Live, is_new: bool) {
+        let (id, model) = (&live.session().id, &live.model().name);
+        if self.json {
+            print(&json!({"event": "session", "session": id, "model": model}));
+        } else if is_new {
+            anstream::eprintln!("session {id}, model {}", lines(model));
+        }
+    }
+
+    /// Why there is no answer.
+    pub fn failed(&self, session: &str, error: &anyhow::Error) {
+        if self.json {
+            print(&json!({"event": "error", "session": session, "message": format!("{error:#}")}));
+        } else {
+            self.break_line();
+        }
+    }
+
+    /// A word beside the answer.
+    pub fn note(&self, text: &str) {
+        if self.json {
+            print(&json!({"event": "notice", "text": text}));
+            return;
+        }
+        self.break_line();
+        anstream::eprintln!("waterline: {}", lines(text));
+    }
+
+    /// How it ended.
+    pub fn end(&self, live: &Live, outcome: &Outcome) -> Result<()> {
+        if !self.json {
+            self.break_line();
+            if let Some(text) = odd(outcome, &live.session().id) {
+                self.note(&text);
+            }
+            return Ok(());
+        }
+        let usage = &outcome.usage;
+        let (ending, why) = match &outcome.ending {
+            Ending::Done | Ending::HandOff { .. } => ("end", None),
+            Ending::Limit(why) => ("limit", Some(why.clone())),
+            Ending::Halted(why) => ("halted", Some(why.clone())),
+            Ending::Waiting(_) => ("waiting", odd(outcome, &live.session().id)),
+        };
+        let line = json!({
+            "event": "answer",
+            "session": live.session().id,
+            "model": live.model().name,
+            "text": outcome.text,
+            "stop": ending,
+            "why": why,
+            "steps": outcome.steps,
+            "prompt_tokens": usage.prompt(),
+            "cached_tokens": usage.cache_read,
+            "output_tokens": usage.output,
+            "window": live.window(),
+            "level": live.level().to_string(),
+            "folds": live.generation().number,
+        });
+        writeln!(std::io::stdout(), "{line}")?;
+        Ok(())
+    }
+
+    fn break_line(&self) {
+        if !self.json && self.said.swap(false, Ordering::Relaxed) {
+            anstream::println!();
+        }
+    }
+
+    /// Asks on the terminal, where there is one.
+    fn ask(&self, text: &str) -> Option<String> {
+        if self.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let _one = self.asking.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.break_line();
+        anstream::eprint!("{} ", lines(text));
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).ok().filter(|read| *read > 0)?;
+        Some(line.trim().to_owned())
+    }
+}
+
+impl Person for Printer {
+    fn hear(&self, event: &Event) {
+        if self.json {
+            if let Some(line) = json(event) {
+                print(&line);
+            }
+            return;
+        }
+        match event {
+            Event::Call(CallEvent::Delta(Delta::Text(text))) => {
+                anstream::print!("{}", lines(text));
+                drop(std::io::stdout().flush());
+                self.said.store(true, Ordering::Relaxed);
+            }
+            Event::Call(event) => {
+                if let Some(text) = call_note(event) {
+                    self.note(&text);
+                }
+            }
+            Event::ToolBegins { name, arguments, .. } => self.note(&cut(&format!("{name} {arguments}"), CALL)),
+            Event::ToolEnds { name, text, failed: true, .. } => {
+                self.note(&cut(&format!("{name} failed: {}", text.lines().next().unwrap_or_default()), CALL));
+            }
+            Event::Steered(text) | Event::Notice(text) => self.note(text),
+            Event::HookFailed { middleware, hook, why } => self.note(&format!("{middleware}: {hook} failed: {why}")),
+            // What a sub-agent says is not the answer; its calls are shown.
+            Event::Below { context_id, event } => match &**event {
+                Event::ToolBegins { name, arguments, .. } => {
+                    self.note(&cut(&format!("{context_id}: {name} {arguments}"), CALL))
+                }
+                Event::HookFailed { .. } => self.hear(event),
+                _ => {}
+            },
+            Event::Begins
+            | Event::Ends
+            | Event::Asks(_)
+            | Event::Answered { .. }
+            | Event::Failed(_)
+            | Event::Todos(_)
+            | Event::ToolEnds { .. } => {}
+        }
+    }
+
+    fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
+        Box::pin(async move {
+            if self.yes {
+                return Word::Yes;
+            }
+            let text = format!("{} {}\n{} [y/n]", request.tool, request.arguments, request.reason);
+            match tokio::task::block_in_place(|| self.ask(&text)) {
+                Some(line) => Word::read(&line).unwrap_or(Word::No(Some(line))),
+                None => Word::No(Some("nobody is there to agree to it; --yes agrees to everything".to_owned())),
+            }
+        })
+    }
+
+    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move {
+            let choices = if question.choices.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", question.choices.join(" / "))
+            };
+            tokio::task::block_in_place(|| self.ask(&format!("{}{choices}", question.question)))
+                .filter(|answer| !answer.is_empty())
+        })
+    }
+}
+
+/// Whoever closed the pipe does not want the rest.
+fn print(line: &Value) {
+    drop(writeln!(std::io::stdout(), "{line}"));
+}
+
+/// What is to be said about an ending that is not what somebody waits for.
+pub fn odd(outcome: &Outcome, session: &str) -> Option<String> {
+    match &outcome.ending {
+        Ending::Limit(why) => Some(say(format!("ended early: {why}"), format!("提前结束：{why}"))),
+        Ending::Halted(why) => Some(say(format!("stopped: {why}"), format!("已停止：{why}"))),
+        Ending::Waiting(Waiting::Question(question)) => {
+            let asked = &question.question;
+            let en = format!("it asks: {asked}\nanswer with: waterline run --session {session} \"…\"");
+            let zh = format!("它问：{asked}\n请用以下命令回答：waterline run --session {session} \"…\"");
+            Some(say(en, zh))
+        }
+        Ending::Waiting(Waiting::Approval(request)) => {
+            Some(format!("{} {} waits for somebody to agree to it", request.tool, request.arguments))
+        }
+        Ending::Done if outcome.text.trim().is_empty() => {
+            Some(say("the answer was empty".to_owned(), "回答为空".to_owned()))
+        }
+        Ending::Done | Ending::HandOff { .. } => None,
+    }
+}
+
+/// What is said of something that happens in a call, beside the answer.
+pub fn call_note(event: &CallEvent) -> Option<String> {
+    match event {
+        CallEvent::Delta(_) => None,
+        CallEvent::Again { why, wait } => {
+            let after = if wait.is_zero() { String::new() } else { format!(" in {:.0} s", wait.as_secs_f64()) };
+            Some(format!("trying again{after}: {why}"))
+        }
+        CallEvent::Model(name) => Some(format!("asking {name} instead")),
+        CallEvent::Summarising => Some("summing up what is folded".to_owned()),
+        CallEvent::Folded { reason, before, after } => {
+            Some(format!("folded from {} to {} tokens: {reason}", number(*before), number(*after)))
+        }
+        CallEvent::Notice(text) => Some(text.clone()),
+    }
+}
+
+fn json(event: &Event) -> Option<Value> {
+    Some(match event {
+        Event::Call(CallEvent::Delta(Delta::Text(text))) => json!({"event": "text", "text": text}),
+        Event::Call(CallEvent::Delta(Delta::Thinking(text))) => json!({"event": "thinking", "text": text}),
+        Event::Call(CallEvent::Delta(Delta::Call { at, id, name })) => {
+            json!({"event": "call", "at": at, "id": id, "name": name})
+        }
+        Event::Call(CallEvent::Delta(Delta::Arguments { at, json })) => {
+            json!({"event": "arguments", "at": at, "json": json})
+        }
+        Event::Call(CallEvent::Again { why, wait }) => {
+            json!({"event": "again", "why": why, "wait_ms": wait.as_millis()})
+        }
+        Event::Call(CallEvent::Model(name)) => json!({"event": "model", "model": name}),
+        Event::Call(CallEvent::Summarising) => json!({"event": "summarising"}),
+        Event::Call(CallEvent::Folded { reason, before, after }) => {
+            json!({"event": "folded", "reason": reason, "before": before, "after": after})
+        }
+        Event::Call(CallEvent::Notice(text)) | Event::Notice(text) => json!({"event": "notice", "text": text}),
+        Event::Asks(step) => json!({"event": "asks", "step": step}),
+        Event::Answered { usage, .. } => {
+            json!({"event": "answered", "prompt_tokens": usage.prompt(), "cached_tokens": usage.cache_read, "output_tokens": usage.output})
+        }
+        Event::ToolBegins { id, name, arguments } => {
+            json!({"event": "tool", "id": id, "name": name, "arguments": arguments})
+        }
+        Event::ToolEnds { id, name, text, failed, took } => {
+            json!({"event": "result", "id": id, "name": name, "text": text, "failed": failed, "took_ms": took.as_millis()})
+        }
+        Event::Todos(todos) => json!({"event": "todos", "todos": todos}),
+        Event::Steered(text) => json!({"event": "steered", "text": text}),
+        Event::HookFailed { middleware, hook, why } => {
+            json!({"event": "hook_failed", "middleware": middleware, "hook": hook, "why": why})
+        }
+        Event::Below { context_id, event } => json!({"event": "below", "context_id": context_id, "of": json(event)?}),
+        Event::Begins | Event::Ends | Event::Failed(_) => return None,
+    })
+}
