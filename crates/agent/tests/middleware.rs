@@ -1,0 +1,262 @@
+//! Middleware: the hooks in their order, what each verdict does, and the list that comes with the program.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use place::{Line, Place, bash, calls, model, says, sent, tools};
+use serde_json::json;
+use waterline_agent::middleware::{Hooked, Middleware, Moment, To, Verdict, build};
+use waterline_agent::{Callback, Ending, Event, Said};
+
+/// Writes down when it is asked, and says what it was told to.
+struct Spy {
+    name: &'static str,
+    priority: i32,
+    heard: Arc<Mutex<Vec<String>>>,
+    says: fn(&str) -> Hooked,
+}
+
+impl Spy {
+    fn note(&self, hook: &str) -> Hooked {
+        self.heard.lock().unwrap().push(format!("{} {hook}", self.name));
+        (self.says)(hook)
+    }
+}
+
+impl Middleware for Spy {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn priority(&self) -> i32 {
+        self.priority
+    }
+
+    fn before_agent(&self, _: &mut Moment<'_>) -> Hooked {
+        self.note("before_agent")
+    }
+
+    fn after_agent(&self, _: &mut Moment<'_>) -> Hooked {
+        self.note("after_agent")
+    }
+
+    fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
+        moment.state.scratchpad.push(json!("seen"));
+        self.note("before_model")
+    }
+
+    fn after_model(&self, _: &mut Moment<'_>) -> Hooked {
+        self.note("after_model")
+    }
+
+    fn before_tools(&self, _: &mut Moment<'_>) -> Hooked {
+        self.note("before_tools")
+    }
+
+    fn after_tools(&self, _: &mut Moment<'_>) -> Hooked {
+        self.note("after_tools")
+    }
+}
+
+fn spy(
+    name: &'static str,
+    priority: i32,
+    heard: &Arc<Mutex<Vec<String>>>,
+    says: fn(&str) -> Hooked,
+) -> Arc<dyn Middleware> {
+    Arc::new(Spy { name, priority, heard: Arc::clone(heard), says })
+}
+
+/// S4.11, section G: six hooks, lowest priority first.
+#[tokio::test]
+async fn s4_11_hooks_are_asked_in_their_order() {
+    let place = Place::new();
+    let server = model(vec![calls("now", json!({})), says("noon")]).await;
+    let heard = Arc::default();
+    let mut equipment = place.equipment(&server);
+    equipment.middleware =
+        vec![spy("late", 200, &heard, |_| Ok(Verdict::Ok)), spy("early", 5, &heard, |_| Ok(Verdict::Ok))];
+    place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+    let hooks = [
+        "before_agent",
+        "before_model",
+        "after_model",
+        "before_tools",
+        "after_tools",
+        "before_model",
+        "after_model",
+        "after_agent",
+    ];
+    let expected: Vec<String> =
+        hooks.iter().flat_map(|hook| [format!("early {hook}"), format!("late {hook}")]).collect();
+    assert_eq!(*heard.lock().unwrap(), expected);
+}
+
+/// Section G: a failing hook is visible, and nothing else fails with it.
+#[tokio::test]
+async fn a_failing_hook_is_shown_and_counted() {
+    let place = Place::new();
+    let server = model(vec![says("noon")]).await;
+    let heard = Arc::default();
+    let mut equipment = place.equipment(&server);
+    equipment.middleware = vec![spy("broken", 5, &heard, |hook| {
+        if hook == "before_model" { Err("it broke".to_owned()) } else { Ok(Verdict::Ok) }
+    })];
+    let mut agent = place.open(equipment).await;
+    let outcome = agent.turn(Said::new("time?")).await.unwrap();
+    assert_eq!((outcome.text.as_str(), agent.hook_failures()), ("noon", 1));
+    assert!(place.watcher.heard().iter().any(|event| event.contains("HookFailed") && event.contains("it broke")));
+}
+
+#[tokio::test]
+async fn verdicts_halt_go_elsewhere_and_store_the_state() {
+    let place = Place::new();
+    let server = model(vec![calls("now", json!({}))]).await;
+    let heard = Arc::default();
+    let mut equipment = place.equipment(&server);
+    equipment.middleware = vec![spy("m", 5, &heard, |hook| match hook {
+        "before_model" => Ok(Verdict::Update),
+        "before_tools" => Ok(Verdict::Halt("enough".to_owned())),
+        _ => Ok(Verdict::Ok),
+    })];
+    let outcome = place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+    assert_eq!(outcome.ending, Ending::Halted("enough".to_owned()));
+    assert_eq!(place.log().session("s").unwrap().state.scratchpad.len(), 1, "an update is stored");
+
+    let place = Place::new();
+    let server = model(vec![says("never said")]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.middleware =
+        vec![spy(
+            "m",
+            5,
+            &heard,
+            |hook| if hook == "before_model" { Ok(Verdict::Goto(To::End)) } else { Ok(Verdict::Ok) },
+        )];
+    let outcome = place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+    assert_eq!((outcome.ending, server.received().len()), (Ending::Done, 0));
+}
+
+#[tokio::test]
+async fn call_limit_halts_the_turn() {
+    let place = Place::new();
+    let server = model((0..9).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect()).await;
+    let mut equipment = place.equipment(&server);
+    equipment.middleware.push(build("call_limit", &json!({"turn": 2})).unwrap());
+    let outcome = place.open(equipment).await.turn(Said::new("read")).await.unwrap();
+    assert!(matches!(&outcome.ending, Ending::Halted(why) if why.contains("2 model calls")), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn pii_changes_what_is_said_and_what_tools_find_before_anything_is_stored() {
+    let place = Place::new();
+    let server = model(vec![bash("echo ann@$(echo example).org"), says("done")]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.middleware.push(build("pii", &json!({})).unwrap());
+    place.open(equipment).await.turn(Said::new("mail bob@example.org")).await.unwrap();
+    assert_eq!((place.story("s")[0].as_str(), place.story("s")[2].as_str()), ("user: mail [EMAIL]", "tool: [EMAIL]"));
+    assert!(!server.received().iter().any(|request| request.body.contains("example.org")));
+}
+
+#[tokio::test]
+async fn tools_are_emulated_retried_and_selected() {
+    let place = Place::new();
+    let server = model(vec![bash("rm -rf /"), says("pretended")]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.middleware.push(build("tool_emulator", &json!({"results": {"run_bash_command": "as if"}})).unwrap());
+    equipment
+        .middleware
+        .push(build("tool_selector", &json!({"max_tools": 3, "always": ["run_bash_command"]})).unwrap());
+    place.open(equipment).await.turn(Said::new("wipe it")).await.unwrap();
+    assert_eq!(place.story("s")[2], "tool: as if");
+    assert_eq!(place.watcher.requests.lock().unwrap().len(), 0, "what is not run is not asked about");
+    let told = tools(&server.received()[0]);
+    assert_eq!(told, ["read_file", "write_file", "run_bash_command", "call_tool"]);
+    let prompt = sent(&server.received()[0])[0]["content"].to_string();
+    assert!(prompt.contains("More tools, reached through call_tool") && prompt.contains("- todo_write:"), "{prompt}");
+}
+
+/// S4.38, S4.39, C4.4: the window of the seed, with its numbers, as a middleware with options.
+#[tokio::test]
+async fn s4_39_summarization_and_context_editing_set_the_policy() {
+    let place = Place::new();
+    let server = model(vec![]).await;
+    for (name, settings, key, value) in [
+        ("summarization", json!({"window_size": 12, "compress_threshold": 24}), "window.messages", 12),
+        ("context_editing", json!({"keep": 5}), "clear.keep", 5),
+    ] {
+        let mut equipment = place.equipment(&server);
+        equipment.middleware.push(build(name, &settings).unwrap());
+        equipment.equip().unwrap();
+        assert_eq!(equipment.setup.policy.setting(key).and_then(|set| set.as_integer()), Some(value), "{name}");
+    }
+    let mut equipment = place.equipment(&server);
+    equipment.middleware.push(build("summarization", &json!({"token_threshold": 10})).unwrap());
+    equipment.equip().unwrap();
+    assert!(equipment.notices[0].contains("token_threshold 10 is below max_tokens"), "{:?}", equipment.notices);
+}
+
+#[derive(Default)]
+struct Counting {
+    tokens: AtomicUsize,
+    tools: AtomicUsize,
+    chains: AtomicUsize,
+}
+
+impl Callback for Counting {
+    fn llm_token(&self, _: &str) {
+        self.tokens.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn tool_end(&self, _: &str, _: &str) {
+        self.tools.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn chain_end(&self) {
+        self.chains.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// S4.10: callbacks are told.
+#[tokio::test]
+async fn s4_10_callbacks_are_told() {
+    let place = Place::new();
+    let server = model(vec![calls("now", json!({})), says("noon")]).await;
+    let counting = Arc::new(Counting::default());
+    let mut equipment = place.equipment(&server);
+    equipment.callbacks.push(counting.clone());
+    place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+    let counts = [&counting.tokens, &counting.tools, &counting.chains].map(|count| count.load(Ordering::SeqCst));
+    assert!(counts[0] >= 1 && counts[1..] == [1, 1], "{counts:?}");
+}
+
+/// A line that nobody plays is still a line.
+#[tokio::test]
+async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
+    use waterline_agent::Word;
+    use waterline_agent::approval::{Answer, Mode, rule};
+    for (mode, asked) in [(Mode::All, 2), (Mode::Selective, 1), (Mode::Custom, 1), (Mode::None, 1)] {
+        let place = Place::new();
+        let server = model(vec![
+            Line::Calls(vec![("now", json!({})), ("run_bash_command", json!({"command": "git push"}))]),
+            says("done"),
+        ])
+        .await;
+        let mut equipment = place.equipment(&server);
+        equipment.approval.mode = mode;
+        if matches!(mode, Mode::Custom | Mode::None) {
+            equipment.approval.rules =
+                vec![rule("now", "", Answer::Ask).unwrap(), rule("run_bash_command", "push", Answer::Deny).unwrap()];
+        }
+        place.watcher.words.lock().unwrap().extend([Word::Yes, Word::Yes]);
+        place.open(equipment).await.turn(Said::new("go")).await.unwrap();
+        assert_eq!(place.watcher.requests.lock().unwrap().len(), asked, "{mode:?}");
+        if matches!(mode, Mode::Custom | Mode::None) {
+            assert!(place.story("s")[3].contains("a rule of the user forbids it"), "{:?}", place.story("s"));
+        }
+        assert!(place.watcher.events.lock().unwrap().iter().any(|event| matches!(event, Event::Ends)));
+    }
+}

@@ -1,0 +1,148 @@
+//! Roles and the hand-off of work between them; files and names that are mentioned.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use place::{Place, calls, model, says, tools};
+use serde_json::{Value, json};
+use waterline::message::{Body, Role as Speaker};
+use waterline_agent::role::{Role, find, named, transfer};
+use waterline_agent::workspace::{Workspace, attach};
+use waterline_agent::{Agent, Ending, Said, Word};
+
+fn hand_off(to: &str) -> place::Line {
+    calls("hand_off", json!({"to": to, "summary": "build it", "paths": ["outputs/design.md"]}))
+}
+
+/// S1.39, section G: a package of paths, wrapped; the other role's session is found again on the way back.
+#[tokio::test]
+async fn s1_39_work_goes_from_role_to_role_and_back() {
+    let place = Place::new();
+    let server = model(vec![hand_off("execute"), hand_off("init")]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.roles = find(&[]).unwrap();
+    let equip = |role: &Role| equipment.of_role(role).unwrap();
+    let init = named(&equipment.roles, "init").unwrap();
+    let mut session = place.log().session("s").unwrap();
+    session.state.other.insert("role".to_owned(), Value::from("init"));
+    place.log().save(&session).unwrap();
+    place.watcher.words.lock().unwrap().extend([Word::Yes, Word::Yes]);
+    let mut agent = place.open(equip(init)).await;
+    assert_eq!(agent.live().window(), 200_000, "the window of its role");
+    let outcome = agent.turn(Said::new("design it")).await.unwrap();
+    let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
+    assert_eq!(
+        (to.as_str(), &package["handoff_type"], &package["version"]),
+        ("execute", &json!("init_to_execute"), &json!(1))
+    );
+    assert!(place.watcher.requests.lock().unwrap()[0].tool == "hand_off", "each transfer is asked about");
+
+    let there = transfer(&place.log(), agent.live().session(), &to, &package).unwrap();
+    assert!(
+        there.text.starts_with("<init_to_execute_context>") && there.text.contains("outputs/design.md"),
+        "{}",
+        there.text
+    );
+    let mut own = equip(named(&equipment.roles, "execute").unwrap());
+    own.equip().unwrap();
+    let mut other = Agent::open(place.log(), &there.session.id, own, place.watcher.clone()).await.unwrap();
+    assert_eq!(other.workspace().path(), agent.workspace().path(), "both work on the same files");
+    let outcome = other.turn(Said::new(there.text)).await.unwrap();
+    let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
+    let back = transfer(&place.log(), other.live().session(), &to, &package).unwrap();
+    assert_eq!((back.session.id.as_str(), back.session.state.other["transfers"].as_u64()), ("s", Some(2)));
+    assert!(back.text.starts_with("<execute_to_init_context>"));
+}
+
+#[tokio::test]
+async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
+    let place = Place::new();
+    let server = model(vec![hand_off("chef"), hand_off("execute"), says("then I finish it")]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.roles = find(&[]).unwrap();
+    equipment.approval.mode = waterline_agent::approval::Mode::None;
+    let mut session = place.log().session("s").unwrap();
+    session.state.other.extend([("role".to_owned(), json!("init")), ("transfers".to_owned(), json!(5))]);
+    place.log().save(&session).unwrap();
+    let own = equipment.of_role(named(&equipment.roles, "init").unwrap()).unwrap();
+    let outcome = place.open(own).await.turn(Said::new("go")).await.unwrap();
+    assert_eq!(outcome.ending, Ending::Done);
+    let story = place.story("s").join("\n");
+    assert!(
+        story.contains("cannot be handed to \"chef\"; it can to execute") && story.contains("handed over 5 times"),
+        "{story}"
+    );
+    assert!(tools(&server.received()[0]).contains(&"hand_off".to_owned()));
+}
+
+/// Section G: files are copied, small texts injected, pictures become pictures for models that see.
+#[test]
+fn files_that_are_named_are_taken_along() {
+    let place = tempfile::tempdir().unwrap();
+    let base = place.path().join("project");
+    for (path, bytes) in [
+        ("notes.md", &b"tide 4.2 m"[..]),
+        ("docs/a.md", b"a"),
+        ("docs/deep/b.md", b"b"),
+        ("pic.png", b"\x89PNG"),
+        ("x.bin", b"\xff\x00"),
+    ] {
+        std::fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
+        std::fs::write(base.join(path), bytes).unwrap();
+    }
+    std::fs::write(base.join("long.txt"), "x".repeat(30_000)).unwrap();
+    std::fs::write(place.path().join("secret.txt"), "hidden").unwrap();
+    std::os::unix::fs::symlink(place.path().join("secret.txt"), base.join("innocent.md")).unwrap();
+    let workspace = Workspace::open(&place.path().join("w"), "s", &[]).unwrap();
+    let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let taken = attach(
+        &workspace,
+        &base,
+        &names(&["notes.md", "docs/", "**/*.md", "pic.png", "x.bin", "long.txt", "gone.md"]),
+        true,
+    );
+    let texts: Vec<String> = taken
+        .parts
+        .iter()
+        .filter_map(|part| match &part.body {
+            Body::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(texts[0], "[File: uploads/notes.md]\ntide 4.2 m");
+    assert!(
+        texts.contains(&"[File: uploads/docs/a.md]\na".to_owned())
+            && texts.contains(&"[File: uploads/docs/deep/b.md]\nb".to_owned()),
+        "{texts:?}"
+    );
+    assert!(texts.iter().any(|text| text.starts_with("[File: uploads/long.txt, 30000 bytes: read_file")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("x.bin, 2 bytes, not a text")));
+    assert_eq!(taken.parts.iter().filter(|part| matches!(part.body, Body::Image(_))).count(), 1);
+    assert!(taken.notices.iter().any(|notice| notice == "#gone.md: there is no such file"), "{:?}", taken.notices);
+    assert!(workspace.read_text("uploads/docs/deep/b.md").is_ok());
+    let blind = attach(&workspace, &base, &names(&["pic.png"]), false);
+    assert!(blind.parts.iter().all(|part| !matches!(part.body, Body::Image(_))));
+    let link = attach(&workspace, &base, &names(&["innocent.md"]), false);
+    assert!(link.parts.is_empty() && link.notices[0].contains("it is a link to"), "{:?}", link.notices);
+}
+
+/// S0.11, S0.68: a picture is sent as one, and what was attached is in the state.
+#[tokio::test]
+async fn s0_25_uploads_are_tracked_in_the_state() {
+    let place = Place::new();
+    let server = model(vec![says("seen")]).await;
+    let mut agent = place.agent(&server).await;
+    let said = Said {
+        files: vec![json!({"path": "uploads/a.md"})],
+        mentioned: vec!["pdf".to_owned()],
+        skill: Some("pdf".to_owned()),
+        ..Said::new("look @pdf")
+    };
+    agent.turn(said).await.unwrap();
+    let state = place.log().session("s").unwrap().state;
+    assert_eq!(
+        (state.uploaded_files.len(), state.mentioned_agents, state.active_skill.as_deref()),
+        (1, vec!["pdf".to_owned()], Some("pdf"))
+    );
+    assert_eq!(place.messages("s")[0].role, Speaker::System);
+}
