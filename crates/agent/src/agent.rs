@@ -252,12 +252,20 @@ fn tools_of(state: &State) -> Vec<Tool> {
     state.tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok()).collect()
 }
 
-/// The workspace of a session: a sub-agent works in that of its parent.
+/// The workspace of a session. A sub-agent works in that of its parent; a fork begins with a copy of it.
 fn open_workspace(session: &Session, equipment: &Equipment) -> Result<Workspace, AgentError> {
     let stored = session.state.workspace_path.as_ref().map(std::path::PathBuf::from);
     let owner = session.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&session.id);
-    let path = stored.unwrap_or_else(|| equipment.workspaces.join(folder_name(&session.id)));
-    Workspace::open(&path, owner, &equipment.grants)
+    let own = equipment.workspaces.join(folder_name(&session.id));
+    match stored {
+        Some(path) if Workspace::owner(&path).is_some_and(|named| named != owner) => {
+            let workspace = Workspace::open(&own, &session.id, &equipment.grants)?;
+            workspace.copy_from(&path);
+            Ok(workspace)
+        }
+        Some(path) => Workspace::open(&path, owner, &equipment.grants),
+        None => Workspace::open(&own, owner, &equipment.grants),
+    }
 }
 
 /// Where the state of a sub-agent says whose workspace it works in.

@@ -10,10 +10,6 @@ use crate::workspace::Workspace;
 /// The file of a skill.
 const FILE: &str = "SKILL.md";
 
-/// A skill larger than this is not copied, and neither are so many files.
-const BYTES: u64 = 20_000_000;
-const FILES: usize = 1_000;
-
 /// How much of a description the model is told.
 const DESCRIPTION: usize = 500;
 
@@ -79,34 +75,10 @@ fn head(text: &str) -> Option<&str> {
 pub(crate) fn unpack(skills: &[Skill], workspace: &Workspace) {
     for skill in skills {
         let to = format!("skills/{}", skill.id);
-        if workspace.entries(&to).is_ok() {
-            continue;
-        }
-        if let Err(why) = copy(&skill.folder, workspace, &to, &mut (BYTES, FILES)) {
-            tracing::warn!(target: "waterline::skill", skill = %skill.id, %why, "a skill was not copied whole");
+        if workspace.entries(&to).is_err() {
+            workspace.copy_into(&to, &skill.folder);
         }
     }
-}
-
-/// Written through the workspace, which lets no link lead out of it.
-fn copy(from: &Path, workspace: &Workspace, to: &str, left: &mut (u64, usize)) -> Result<(), String> {
-    let text = |error: std::io::Error| error.to_string();
-    for entry in std::fs::read_dir(from).map_err(text)? {
-        let entry = entry.map_err(text)?;
-        let metadata = std::fs::symlink_metadata(entry.path()).map_err(text)?;
-        let inside = format!("{to}/{}", entry.file_name().to_string_lossy());
-        // A link may lead anywhere: what it leads to is not part of the skill.
-        if metadata.is_dir() {
-            copy(&entry.path(), workspace, &inside, left)?;
-        } else if metadata.is_file() {
-            let room = (left.0.checked_sub(metadata.len()), left.1.checked_sub(1));
-            let (Some(bytes), Some(files)) = room else { return Err("it is too large".to_owned()) };
-            *left = (bytes, files);
-            let bytes = std::fs::read(entry.path()).map_err(text)?;
-            workspace.write(&inside, &bytes).map_err(|failure| failure.text)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ async fn sub_agents_work_beside_each_other() {
             return reply(received, &line, turn);
         }
         let text = if first.contains("two") { "long ".repeat(20_000) } else { first };
-        match reply(received, &says(&text), turn) {
+        match reply(received, &says(text), turn) {
             // Slow enough to be together.
             Reply::Stream { events, .. } => Reply::Slow { events, pause: Duration::from_millis(200) },
             other => other,

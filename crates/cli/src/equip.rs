@@ -77,7 +77,7 @@ impl AgentArguments {
     /// The equipment for a session: a known one keeps its policy, its settings and its role.
     pub async fn equipment(&self, config: &Config, known: Option<&Session>) -> Result<Equipment> {
         let setup = self.setup(config, known).await?;
-        self.for_session(self.gather(config, setup).await?, known)
+        self.for_session(self.gather(config, setup).await?, config, known)
     }
 
     /// What every session of this program is made with: tools, servers, skills, roles, limits.
@@ -98,7 +98,7 @@ impl AgentArguments {
         let (finds, chooses) = (config.clone(), self.chosen(config, None));
         equipment.models =
             Arc::new(move |name| models::find(name, &finds, &chooses).map_err(|error| format!("{error:#}")));
-        self.limit(&mut equipment, agent, support == Support::Full)?;
+        equipment.approval.confined = support == Support::Full;
         for server in servers(&config.mcp) {
             connect(&server, &mut equipment).await;
         }
@@ -112,8 +112,9 @@ impl AgentArguments {
         Ok(equipment)
     }
 
-    /// The same for one session: its middlewares set up, in its role.
-    pub fn for_session(&self, mut equipment: Equipment, known: Option<&Session>) -> Result<Equipment> {
+    /// The same for one session: what it may do, its middlewares set up, in its role.
+    pub fn for_session(&self, mut equipment: Equipment, config: &Config, known: Option<&Session>) -> Result<Equipment> {
+        self.limit(&mut equipment, &config.agent)?;
         equipment.equip()?;
         match self.role(&equipment.roles, known)? {
             Some(role) => Ok(equipment.of_role(&role)?),
@@ -170,18 +171,16 @@ impl AgentArguments {
     }
 
     /// What it may do, and who is asked.
-    fn limit(&self, equipment: &mut Equipment, agent: &AgentConfig, confined: bool) -> Result<()> {
+    fn limit(&self, equipment: &mut Equipment, agent: &AgentConfig) -> Result<()> {
         let limits = &mut equipment.limits;
         limits.steps = agent.steps.unwrap_or(limits.steps);
         limits.iterations = agent.iterations;
         limits.time = agent.time.map(Duration::from_secs);
         let approval = &mut equipment.approval;
-        approval.confined = confined;
         approval.mode = self.approval.or(agent.approval).unwrap_or_default();
         approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);
-        for rule in &agent.rules {
-            approval.rules.push(approval::rule(&rule.tool, &rule.pattern, rule.answer)?);
-        }
+        let rules = agent.rules.iter().map(|rule| approval::rule(&rule.tool, &rule.pattern, rule.answer));
+        approval.rules = rules.collect::<Result<_, _>>()?;
         let granted = agent.allow_dirs.iter().map(|text| text.parse::<Grant>().map_err(anyhow::Error::msg));
         equipment.grants = granted.collect::<Result<_>>()?;
         equipment.grants.extend(self.allow_dirs.iter().cloned());

@@ -6,6 +6,7 @@ pub mod dice;
 pub mod generate;
 pub mod model;
 pub mod notation;
+pub mod script;
 pub mod server;
 pub mod spoken;
 pub mod write;

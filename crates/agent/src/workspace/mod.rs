@@ -2,6 +2,7 @@
 //! only: whatever a path says, and whoever changes links meanwhile, the kernel does not let it lead out.
 
 mod attach;
+mod copy;
 mod files;
 mod place;
 
@@ -115,6 +116,13 @@ impl Workspace {
                 file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())
             }
         }
+    }
+
+    /// Whose workspace a folder is, if it is one.
+    pub(crate) fn owner(path: &Path) -> Option<String> {
+        let is_file = std::fs::symlink_metadata(path.join(FILE)).is_ok_and(|metadata| metadata.is_file());
+        let text = if is_file { std::fs::read_to_string(path.join(FILE)).ok()? } else { return None };
+        serde_json::from_str::<Metadata>(&text).ok().map(|metadata| metadata.session)
     }
 
     /// Where it is.

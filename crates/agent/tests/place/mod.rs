@@ -23,55 +23,13 @@ use waterline_log::{Log, Session};
 use waterline_provider::http::retry::Retry;
 use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_session::{Candidate, Setup};
-use waterline_testkit::server::{Received, Reply, Server};
-use waterline_testkit::spoken::Spoken;
+use waterline_testkit::server::{Received, Server};
 
-/// What the model says next.
-#[derive(Clone, Debug)]
-pub enum Line {
-    Says(String),
-    Calls(Vec<(&'static str, Value)>),
-    Cut(String),
-}
-
-pub fn says(text: &str) -> Line {
-    Line::Says(text.to_owned())
-}
-
-pub fn calls(tool: &'static str, arguments: Value) -> Line {
-    Line::Calls(vec![(tool, arguments)])
-}
+pub use waterline_testkit::script::{Line, calls, reply, says};
 
 /// A model that says its lines one after the other, then "done".
 pub async fn model(lines: Vec<Line>) -> Server {
-    let lines = Mutex::new(VecDeque::from(lines));
-    let count = Mutex::new(0);
-    Server::start(move |received| {
-        let line = lines.lock().unwrap().pop_front().unwrap_or_else(|| says("done"));
-        let mut count = count.lock().unwrap();
-        *count += 1;
-        reply(received, &line, *count)
-    })
-    .await
-    .unwrap()
-}
-
-pub fn reply(received: &Received, line: &Line, turn: usize) -> Reply {
-    let prompt = received.body.len() / 4;
-    let spoken = match line {
-        Line::Says(text) | Line::Cut(text) => Spoken::text(text.as_str(), prompt),
-        Line::Calls(calls) => {
-            let calls = calls.iter().enumerate();
-            let calls = calls
-                .map(|(at, (tool, arguments))| (format!("call_{turn}_{at}"), (*tool).to_owned(), arguments.clone()));
-            Spoken { calls: calls.collect(), prompt, ..Spoken::default() }
-        }
-    };
-    let mut events = spoken.events(Wire::OpenaiChat);
-    if matches!(line, Line::Cut(_)) {
-        events = events.iter().map(|event| event.replace("\"stop\"", "\"length\"")).collect();
-    }
-    Reply::Stream { events, piece: 0 }
+    waterline_testkit::script::model(lines).await.unwrap()
 }
 
 /// Somebody who says what was prepared, and remembers what happened.

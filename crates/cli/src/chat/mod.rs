@@ -59,7 +59,7 @@ impl Chat {
         let known = Arc::new(Mutex::new(Known::default()));
         let history = db::data_folder().ok().map(|folder| folder.join(HISTORY));
         let input = Input::new(history.as_deref(), Arc::clone(&known));
-        let equipment = arguments.for_session(base.clone(), session.as_ref())?;
+        let equipment = arguments.for_session(base.clone(), &config, session.as_ref())?;
         let mut session = match session {
             Some(session) => session,
             None => new_session(&log, &equipment)?,
@@ -165,7 +165,7 @@ impl Chat {
         let (log, wanted) = (self.log.clone(), id.to_owned());
         let session = tokio::task::spawn_blocking(move || log.session(&wanted)).await??;
         self.base.setup = self.arguments.setup(&self.config, Some(&session)).await?;
-        let equipment = self.arguments.for_session(self.base.clone(), Some(&session))?;
+        let equipment = self.arguments.for_session(self.base.clone(), &self.config, Some(&session))?;
         self.relay = Relay::open(self.log.clone(), &session.id, equipment, self.screen.clone()).await?;
         Ok(())
     }

@@ -1,0 +1,44 @@
+//! Folders that are copied into a workspace. Links are left out: what they lead to is not part of the folder.
+
+use std::path::Path;
+
+use super::{FILE, Workspace};
+
+/// More than this is not copied.
+const BYTES: u64 = 200_000_000;
+const FILES: usize = 20_000;
+
+impl Workspace {
+    /// Copies everything of another workspace: for a session that was forked.
+    pub(crate) fn copy_from(&self, folder: &Path) {
+        self.copy_into("", folder);
+    }
+
+    /// Copies what is in a folder to a place in the workspace. What cannot be copied is left out, and told to whoever listens.
+    pub(crate) fn copy_into(&self, to: &str, folder: &Path) {
+        if let Err(why) = self.copy(folder, to, &mut (BYTES, FILES)) {
+            tracing::warn!(target: "waterline::workspace", folder = %folder.display(), %why, "a folder was not copied whole");
+        }
+    }
+
+    /// Written through the workspace, which lets no link lead out of it.
+    fn copy(&self, from: &Path, to: &str, left: &mut (u64, usize)) -> Result<(), String> {
+        let text = |error: std::io::Error| error.to_string();
+        for entry in std::fs::read_dir(from).map_err(text)? {
+            let entry = entry.map_err(text)?;
+            let metadata = std::fs::symlink_metadata(entry.path()).map_err(text)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let inside = if to.is_empty() { name } else { format!("{to}/{name}") };
+            if metadata.is_dir() {
+                self.copy(&entry.path(), &inside, left)?;
+            } else if metadata.is_file() && inside != FILE {
+                let room = (left.0.checked_sub(metadata.len()), left.1.checked_sub(1));
+                let (Some(bytes), Some(files)) = room else { return Err("it is too large".to_owned()) };
+                *left = (bytes, files);
+                let bytes = std::fs::read(entry.path()).map_err(text)?;
+                self.write(&inside, &bytes).map_err(|failure| failure.text)?;
+            }
+        }
+        Ok(())
+    }
+}

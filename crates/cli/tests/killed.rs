@@ -1,0 +1,142 @@
+//! The program is killed at each step of a turn, and the session goes on in the next process: nothing is lost, nothing is run twice.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod world;
+
+use std::process::{Child, Stdio};
+
+use serde_json::json;
+use waterline_testkit::script::{Line, calls, says};
+use world::{World, until};
+
+const SESSION: [&str; 2] = ["--session", "s"];
+
+fn start(world: &World, text: &str) -> Child {
+    let mut command = world.command("run", &[&SESSION[..], &[text]].concat());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Kills at once, without a word.
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// What the next process says that takes the session up.
+fn resume(world: &World) -> String {
+    let (code, out, err) = world.run("chat", &["--resume", "s"]);
+    assert_eq!(code, 0, "{err}");
+    out
+}
+
+/// The messages of the session, each with who said it.
+fn story(world: &World) -> String {
+    let (_, out, _) = world.plain(&["sessions", "show", "s", "--db", "log.db"]);
+    out
+}
+
+#[test]
+fn before_the_model_answered() {
+    let world = World::new(vec![Line::Hangs, says("four metres")]);
+    let child = start(&world, "how high?");
+    until("the request", || world.server.received().len() == 1);
+    kill(child);
+    let out = resume(&world);
+    assert!(out.contains("going on where it was broken off") && out.contains("four metres"), "{out}");
+    let said = world.last_request();
+    assert_eq!(said.iter().filter(|message| message.contains("how high?")).count(), 1, "{said:?}");
+}
+
+/// A call that was begun is answered as interrupted, never blindly run again.
+#[test]
+fn while_a_tool_ran() {
+    let command = "echo ran >> count; sleep 60";
+    let world = World::new(vec![calls("run_bash_command", json!({"command": command})), says("then I look first")]);
+    let child = start(&world, "do it");
+    let count = world.path(".local/share/waterline/workspaces/s/count");
+    until("the tool", || count.exists());
+    kill(child);
+    let out = resume(&world);
+    assert!(out.contains("then I look first"), "{out}");
+    assert_eq!(std::fs::read_to_string(&count).unwrap(), "ran\n", "run once");
+    assert!(world.last_request().last().unwrap().contains("interrupted: the program ended while this ran"));
+}
+
+/// Of two calls, the one that was done keeps its result, and only the other is interrupted.
+#[test]
+fn between_two_tools_of_a_step() {
+    let two = Line::Calls(vec![
+        ("write_file", json!({"path": "a.txt", "content": "a"})),
+        ("run_bash_command", json!({"command": "touch begun; sleep 60"})),
+        ("write_file", json!({"path": "b.txt", "content": "b"})),
+    ]);
+    let world = World::new(vec![two, says("all known")]);
+    let child = start(&world, "do both");
+    let workspace = world.path(".local/share/waterline/workspaces/s");
+    until("the second tool", || workspace.join("begun").exists());
+    kill(child);
+    resume(&world);
+    let last = world.last_request();
+    let results: Vec<&String> = last.iter().filter(|message| message.contains("\"tool\"")).collect();
+    assert_eq!(results.len(), 3, "{last:?}");
+    assert!(
+        results[0].contains("made a.txt") && results[1].contains("interrupted") && results[2].contains("made b.txt"),
+        "{results:?}"
+    );
+}
+
+#[test]
+fn after_the_tools_before_the_next_answer() {
+    let world = World::new(vec![
+        calls("run_bash_command", json!({"command": "echo ran >> count"})),
+        Line::Hangs,
+        says("it ran"),
+    ]);
+    let child = start(&world, "do it");
+    until("the second request", || world.server.received().len() == 2);
+    kill(child);
+    assert!(resume(&world).contains("it ran"));
+    let count = world.path(".local/share/waterline/workspaces/s/count");
+    assert_eq!(std::fs::read_to_string(count).unwrap(), "ran\n");
+    let last = world.last_request();
+    assert_eq!(last.iter().filter(|message| message.contains("\"tool\"")).count(), 1, "{last:?}");
+}
+
+#[test]
+fn after_the_answer_nothing_is_left_to_do() {
+    let world = World::new(vec![says("four metres")]);
+    let (code, out, _) = world.run("run", &[&SESSION[..], &["how high?"]].concat());
+    assert_eq!((code, out.as_str()), (0, "four metres\n"));
+    resume(&world);
+    assert_eq!(world.server.received().len(), 1, "nothing is asked again");
+    let (code, _, err) = world.run("run", &[&SESSION[..], &["--again"]].concat());
+    assert!(code == 2 && err.contains("there is nothing to go on with"), "{err}");
+    assert!(story(&world).contains("how high?"));
+}
+
+/// A question waits over the end of the program; the answer is given tomorrow, by another process.
+#[test]
+fn while_a_question_waits() {
+    let ask = calls("ask_human", json!({"question": "Which harbour?"}));
+    let world = World::new(vec![ask, says("North it is.")]);
+    let (code, _, err) = world.run("run", &[&SESSION[..], &["plan it"]].concat());
+    assert_eq!(code, 3, "{err}");
+    assert!(err.contains("Which harbour?") && err.contains("waterline run --session s"), "{err}");
+    let (code, out, _) = world.run("run", &[&SESSION[..], &["north"]].concat());
+    assert_eq!((code, out.as_str()), (0, "North it is.\n"));
+    assert!(world.last_request().last().unwrap().contains("north"));
+}
+
+/// A sub-agent that was at work when the program was killed is answered as interrupted; what it did is kept.
+#[test]
+fn while_a_sub_agent_worked() {
+    let world =
+        World::new(vec![calls("call_subagent", json!({"task": "look below"})), Line::Hangs, says("I start over")]);
+    let child = start(&world, "look");
+    until("the request below", || world.server.received().len() == 2);
+    kill(child);
+    assert!(resume(&world).contains("I start over"));
+    assert!(world.last_request().last().unwrap().contains("interrupted"));
+    let (_, out, _) = world.plain(&["sessions", "list", "--db", "log.db"]);
+    assert!(out.contains("look below"), "{out}");
+}

@@ -1,0 +1,222 @@
+//! Every command, as somebody types it.
+
+use serde_json::json;
+use waterline_testkit::script::{calls, says};
+
+use crate::pty::Terminal;
+use crate::world::World;
+
+fn talked() -> (World, Terminal) {
+    let world = World::new(vec![says("the tide is 4.2 m"), says("the wind is west"), says("noted")]);
+    let mut terminal = Terminal::start(&world, &["--session", "first"]);
+    terminal.play(
+        "> how high is the tide?
+         < the tide is 4.2 m
+         > and the wind?
+         < the wind is west",
+    );
+    (world, terminal)
+}
+
+/// S0.73, S2.30, S2.31: where one is, what is in the window, and why.
+#[test]
+fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() {
+    let (_world, mut terminal) = talked();
+    terminal.play(
+        "> /current
+         < Session: first
+         < Messages: 5
+         < Workspace:
+         > /status
+         < last turn     finished
+         < confined by the kernel
+         > /context
+         < 5 messages: user 2, assistant 2, tool 0, system 1;
+         < system prompt
+         < turn 1 [2] how high is the tide?
+         > /context why 2
+         < verbatim
+         > /context why 99
+         < there is no such message
+         > /context pin 2
+         < pinned 2
+         > /context clear
+         < the context is empty
+         > /context why 2
+         < it was cleared away
+         > /context undo
+         < the clearing is taken back
+         > /context undo
+         < nothing was folded or cleared
+         > /context frob
+         < /context [clear | why N | pin N | undo]
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+#[test]
+fn a_fold_is_shown_asked_about_made_and_taken_back() {
+    let long = "high tide\n".repeat(4) + &"tide ".repeat(700);
+    let long = long.as_str();
+    let world = World::new(vec![says(long), says(long), says(long), says("short")]);
+    let mut terminal = Terminal::start(&world, &["--window", "100k"]);
+    terminal.play(
+        "> one
+         < tide
+         > two
+         < tide
+         > three
+         < tide
+         > four
+         < short
+         > /compact
+         < are summed up; nothing is deleted
+         < fold?
+         > n
+         > /compact tide
+         < fold?
+         > y
+         < folded from
+         > /status
+         < folds         1
+         > /context undo
+         < the last fold is taken back
+         > /status
+         < folds         0
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+/// S2.7, S2.32, S2.33: settings hold at once, and wrong ones are refused with what is allowed.
+#[test]
+fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
+    let (_world, mut terminal) = talked();
+    terminal.play(
+        "> /config agent_max_context_tokens 80000
+         < belongs to the policy chat
+         > /config policy chat
+         < policy: auto → chat
+         > /config agent_max_context_tokens 80000
+         < agent_max_context_tokens: 50000 → 80000
+         > /config agent_max_context_turns 30
+         < agent_max_context_turns: 20 → 30
+         > /config halve.turns
+         < halve.turns = 30
+         > /config halve.turns nonsense
+         < a whole number from
+         > /config agent_max_steps 0
+         < from 1 to 1000
+         > /config approval sometimes
+         < there are all, selective, custom, none
+         > /config approval all
+         < approval: selective → all
+         > /config nonsense
+         < nothing is called nonsense
+         > /config
+         < agent_max_steps = 15
+         > /model
+         < m (
+         > /model nobody-knows
+         < needs a key
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+/// S0.63, section G: sessions are listed, loaded, forked and gone back in.
+#[test]
+fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
+    let (_world, mut terminal) = talked();
+    terminal.play(
+        "> /undo
+         < 5 → 3
+         > /redo
+         < 3 → 5
+         > /rewind 2
+         < 5 → 1
+         > /branches
+         < 5 messages
+         > /redo
+         < 1 → 5
+         > /fork 3
+         < now in the copy
+         > /current
+         < Messages: 3
+         > /reset
+         < new session
+         > /sessions
+         < how high is the tide?
+         > /load
+         < which one?
+         > /load zzz
+         < there is no such session
+         > /LOAD fir
+         < loaded session: first
+         < messages: 5
+         < assistant: the wind is west
+         > /recall tide
+         < how high is the tide?
+         > /recall zebra
+         < nothing has these words
+         > /cost
+         < calls: 2
+         < price: not known
+         > /export kept.jsonl
+         < kept.jsonl: 5 messages
+         > /export kept.jsonl
+         < it is there already
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+#[test]
+fn tools_todos_skills_and_the_rest() {
+    let todos = json!({"todos": [{"content": "buy rope", "status": "in_progress"}]});
+    let world = World::new(vec![calls("todo_write", todos), says("noted"), says("it is a skill")]);
+    world.write(
+        ".waterline/skills/knots/SKILL.md",
+        "---\nname: knots\ndescription: how to tie them\n---\nover, under\n",
+    );
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> /todos
+         < nothing is to be done
+         > remember the rope
+         < [>] buy rope
+         < noted
+         > /todos
+         < [>] buy rope
+         > /tools
+         < fetch_url                 discovered
+         < run_bash_command          visible
+         > /skill
+         < knots  how to tie them
+         > /skill sails
+         < there is no such skill
+         > /skill knots
+         < it is a skill
+         > /skill off
+         > /memory
+         < there is no memory
+         > /clean
+         < there is nothing to clean
+         > /clear
+         < the context is empty
+         > /cancel
+         < nothing is running
+         > /steer
+         < steer to what?
+         > /resume
+         < the last turn is finished
+         > /unfold 99
+         < there is no such call
+         > /frobnicate
+         < there is no command /frobnicate
+         > /exit",
+    );
+    assert!(world.last_request().iter().any(|message| message.contains("read skills/knots/SKILL.md and follow it")));
+    assert!(terminal.ends());
+}

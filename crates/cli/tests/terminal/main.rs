@@ -1,0 +1,182 @@
+//! `waterline chat` in a terminal: sessions as transcripts.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test fails loudly"
+)]
+
+mod commands;
+mod pty;
+#[path = "../world/mod.rs"]
+mod world;
+
+use pty::Terminal;
+use serde_json::json;
+use waterline_testkit::script::{Line, calls, says};
+use world::{World, until};
+
+/// Numbers that a model may call, so that somebody is asked.
+fn risky() -> Line {
+    calls("run_bash_command", json!({"command": "rm -r build"}))
+}
+
+#[test]
+fn a_conversation_with_a_tool_and_an_answer_in_markdown() {
+    let world = World::new(vec![
+        calls("write_file", json!({"path": "outputs/tide.txt", "content": "4.2 m\n"})),
+        says("# Tide\nIt is **4.2 m** high, see `tide.txt`:\n```\nlet x = 1;\n```\n- done"),
+    ]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.sees("model m. /help lists the commands");
+    terminal.play(
+        "> how high is the tide?
+         < ● write_file outputs/tide.txt
+         < Tide
+         < It is 4.2 m high, see tide.txt:
+         < let x = 1;
+         < • done
+         > /unfold 1
+         < made outputs/tide.txt (6 bytes)
+         > /quit",
+    );
+    assert!(terminal.screen().contains("%"), "the gauge tells what the cache served:\n{}", terminal.screen());
+    assert!(!terminal.screen().contains("**"), "{}", terminal.screen());
+    assert!(terminal.ends());
+}
+
+#[test]
+fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
+    let world =
+        World::new(vec![risky(), says("one"), risky(), says("two"), risky(), says("three"), risky(), says("four")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> first
+         < medium risk: it removes folders
+         ! 否
+         < the user refused this call
+         < one
+         > second
+         < [y]es / [n]o
+         ! y
+         < ✗ run_bash_command rm -r build
+         < two
+         > third
+         < [a]lways for this session
+         ! a
+         < three
+         > fourth
+         < four
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+#[test]
+fn a_question_is_answered_by_its_number() {
+    let ask = calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]}));
+    let world = World::new(vec![ask, says("South it is.")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> plan it
+         < Which harbour?
+         < 2. south
+         ! 2
+         < South it is.",
+    );
+    assert!(world.last_request().last().unwrap().contains("south"));
+}
+
+#[test]
+fn ctrl_c_ends_the_turn_and_keeps_the_session() {
+    let world = World::new(vec![Line::Hangs, says("here I am")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play("> are you there?");
+    until("the request", || world.server.received().len() == 1);
+    terminal.keys("\x03");
+    terminal.sees("stopped; what was said and done is kept");
+    terminal.play(
+        "> and now?
+         < here I am",
+    );
+    let said = world.last_request().join("\n");
+    assert!(said.contains("are you there?") && said.contains("and now?"), "{said}");
+    terminal.is_ready();
+    terminal.keys("\x04");
+    assert!(terminal.ends());
+}
+
+#[test]
+fn what_is_typed_while_a_turn_runs_steers_it() {
+    let world = World::new(vec![
+        calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"})),
+        says("in UTC, then"),
+    ]);
+    let mut terminal = Terminal::start(&world, &["--session", "s"]);
+    terminal.play("> what time is it?");
+    let workspace = world.path(".local/share/waterline/workspaces/s");
+    terminal.sees("run_bash_command while");
+    terminal.play("! in UTC please");
+    terminal.sees("in UTC please");
+    std::fs::write(workspace.join("go"), "").unwrap();
+    terminal.sees("in UTC, then");
+    let last = world.last_request();
+    assert!(last.last().unwrap().contains("in UTC please"), "{last:?}");
+}
+
+#[test]
+fn commands_names_and_files_are_completed_and_lines_go_on() {
+    let world = World::new(vec![says("noted")]);
+    world.write("notes.md", "tide");
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.is_ready();
+    terminal.keys("/stat\t");
+    terminal.sees("/status");
+    terminal.keys("\r");
+    terminal.sees("workspace");
+    terminal.is_ready();
+    terminal.keys("@read_a\t");
+    terminal.sees("@read_artifact");
+    terminal.keys("\x03");
+    terminal.is_ready();
+    terminal.keys("look at #not\t");
+    terminal.sees("#notes.md");
+    terminal.keys("\\\rand answer\r");
+    terminal.sees("noted");
+    let last = world.last_request();
+    assert!(
+        last.last().unwrap().contains("look at #notes.md") && last.last().unwrap().contains("\\nand answer"),
+        "{last:?}"
+    );
+    assert!(last.last().unwrap().contains("[File: uploads/notes.md]\\ntide"), "{last:?}");
+}
+
+/// S2.35: what the program says is said in the user's language.
+#[test]
+fn s2_35_the_program_speaks_chinese() {
+    let world = World::new(vec![says("你好")]);
+    let mut terminal = Terminal::start(&world, &["--lang", "zh"]);
+    terminal.play(
+        "> /help
+         < 列出命令
+         > /nonsense
+         < 没有命令 /nonsense
+         > 你好吗
+         < 你好
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+/// What a model says must not steer the terminal.
+#[test]
+fn control_characters_of_an_answer_are_shown_and_not_obeyed() {
+    let world = World::new(vec![says("before\u{1b}[2J\u{1b}]0;owned\u{7}after")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> hello there
+         < after",
+    );
+    assert!(terminal.screen().contains("hello there") && terminal.screen().contains("before"), "{}", terminal.screen());
+}

@@ -1,0 +1,128 @@
+//! A terminal that the program runs in: what is typed goes in, and what a person would see is read off its screen.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::sync::{Arc, Mutex};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+use crate::world::{World, until, until_or};
+
+pub struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    keys: Box<dyn Write + Send>,
+    screen: Arc<Mutex<vt100::Parser>>,
+    /// Prompts that were on the screen when something was last typed at one.
+    prompts: usize,
+    _master: Box<dyn MasterPty + Send>,
+}
+
+impl Terminal {
+    pub fn start(world: &World, more: &[&str]) -> Self {
+        let (rows, columns) = (200, 120);
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_waterline"));
+        command.cwd(world.home.path());
+        command.env_clear();
+        world.variables().iter().for_each(|(name, value)| command.env(name, value));
+        command.args(world.arguments("chat"));
+        command.args(more);
+        let child = pair.slave.spawn_command(command).unwrap();
+        let screen = vt100::Parser::new(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap(), 1_000);
+        let screen = Arc::new(Mutex::new(screen));
+        let (seen, mut reader) = (Arc::clone(&screen), pair.master.try_clone_reader().unwrap());
+        let keys = pair.master.take_writer().unwrap();
+        let answers = Arc::new(Mutex::new(keys));
+        let replies = Arc::clone(&answers);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4_096];
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                seen.lock().unwrap().process(&bytes[..count]);
+                // The program asks where its cursor stands; a terminal answers.
+                if bytes[..count].windows(4).any(|window| window == b"\x1b[6n") {
+                    let (row, column) = seen.lock().unwrap().screen().cursor_position();
+                    let answer = format!("\x1b[{};{}R", row + 1, column + 1);
+                    replies.lock().unwrap().write_all(answer.as_bytes()).unwrap();
+                }
+            }
+        });
+        Self { child, keys: Box::new(Keys(answers)), screen, prompts: 0, _master: pair.master }
+    }
+
+    /// What is on the screen.
+    pub fn screen(&self) -> String {
+        self.screen.lock().unwrap().screen().contents()
+    }
+
+    /// Types keys, as they are.
+    pub fn keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    /// Waits until a text is on the screen.
+    pub fn sees(&self, text: &str) {
+        until_or(|| format!("{text:?} on the screen:\n{}", self.screen()), || self.screen().contains(text));
+    }
+
+    /// Waits until a new prompt waits for a line.
+    pub fn is_ready(&mut self) {
+        let count = |screen: &str| screen.matches('›').count();
+        until_or(
+            || format!("a new prompt:\n{}", self.screen()),
+            || {
+                let screen = self.screen();
+                screen.trim_end().ends_with('›') && count(&screen) > self.prompts
+            },
+        );
+        self.prompts = count(&self.screen());
+    }
+
+    /// Plays a transcript: `> ` lines are typed at a new prompt, `! ` lines at once, `< ` lines must be seen
+    /// behind the line typed last.
+    pub fn play(&mut self, transcript: &str) {
+        let mut from = 0;
+        for line in transcript.trim().lines().map(str::trim_start) {
+            let (mark, text) = line.split_at(2.min(line.len()));
+            match mark {
+                "> " | "! " => {
+                    if mark == "> " {
+                        self.is_ready();
+                    }
+                    from = self.screen().len();
+                    self.keys(text);
+                    self.keys("\r");
+                }
+                "< " => until_or(
+                    || format!("{text:?} behind the last line:\n{}", self.screen()),
+                    || self.screen().get(from..).is_some_and(|new| new.contains(text)),
+                ),
+                _ => panic!("no line of a transcript: {line}"),
+            }
+        }
+    }
+
+    /// Waits for the end; gives whether it was a good one.
+    pub fn ends(mut self) -> bool {
+        let mut ended = None;
+        until("the end", || {
+            ended = self.child.try_wait().unwrap();
+            ended.is_some()
+        });
+        ended.unwrap().success()
+    }
+}
+
+/// Keys that two threads press.
+struct Keys(Arc<Mutex<Box<dyn Write + Send>>>);
+
+impl Write for Keys {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.lock().unwrap().flush()
+    }
+}
