@@ -16,6 +16,7 @@ use crate::equipment::Equipment;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::{Chain, Finished, Hook, Moment, Verdict};
+use crate::outcome::Waiting;
 use crate::person::{Person, Word};
 use crate::prompt;
 use crate::run::Run;
@@ -42,6 +43,7 @@ pub struct Agent {
 #[derive(Default)]
 pub(crate) struct View<'a> {
     pub(crate) said: String,
+    pub(crate) attached: Vec<String>,
     pub(crate) asides: Vec<String>,
     pub(crate) answer: Option<&'a Answer>,
     pub(crate) calls: Vec<Call>,
@@ -90,16 +92,19 @@ impl Agent {
         let mut agent =
             Self { live, equipment, workspace, crew, person, chain, depth, iterations: 0, hook_failures: 0 };
         let path = agent.workspace.path().display().to_string();
-        if agent.state().tools != definitions || agent.state().workspace_path.as_ref() != Some(&path) {
-            agent
-                .live
-                .change(|session| {
-                    session.state.tools = definitions;
-                    session.state.workspace_path = Some(path);
-                })
-                .await?;
-        }
-        if is_new {
+        let waits = Waiting::of(agent.state());
+        let is_stale = waits.is_some_and(|waiting| !agent.open_calls().iter().any(|call| call.id == waiting.call_id()));
+        // Stored in any case: whoever is taken up is in use.
+        let change = |session: &mut Session| {
+            session.state.tools = definitions;
+            session.state.workspace_path = Some(path);
+            if is_stale {
+                session.state.pending_action = Value::Null;
+            }
+        };
+        agent.live.change(change).await?;
+        // Also a session that was cleared begins with its prompt.
+        if agent.live.history().is_empty() {
             skill::unpack(&agent.equipment.skills, &agent.workspace);
             let prompt = prompt::system(&agent.equipment, &agent.workspace);
             agent.live.say(vec![Message::text_of(Role::System, prompt)]).await?;
@@ -171,30 +176,35 @@ impl Agent {
     }
 
     /// The messages of the running turn, newest first, as far as they are in memory.
-    fn newest(&self) -> impl Iterator<Item = &Message> {
+    fn newest(&self) -> impl Iterator<Item = (&Message, &Message)> {
         let history = self.live.history();
-        (0..history.len()).rev().map_while(|at| history.message(at))
+        (0..history.len()).rev().map_while(|at| Some((history.message(at)?, history.source(at)?)))
     }
 
     /// The calls without a result, in their order. A call of `call_tool` is the call that it means.
     pub(crate) fn open_calls(&self) -> Vec<Call> {
         let mut answered: Vec<&str> = Vec::new();
         let mut open: Vec<Call> = Vec::new();
-        for message in self.newest() {
+        for (message, source) in self.newest() {
             if message.role == Role::User && message.results().next().is_none() || message.role == Role::System {
                 break;
             }
             answered.extend(message.results().map(|result| result.call_id.as_str()));
-            let calls: Vec<Call> =
-                message.calls().filter(|call| !answered.contains(&call.id.as_str())).cloned().collect();
-            open.splice(0..0, calls);
+            // Under the ids they are sent with, but with the arguments as the model wrote them.
+            let written: Vec<&Call> = source.calls().collect();
+            let call = |(at, call): (usize, &Call)| {
+                let same = written.get(at).filter(|written| written.name == call.name);
+                Call { arguments: same.unwrap_or(&call).arguments.clone(), ..call.clone() }
+            };
+            let calls: Vec<Call> = message.calls().enumerate().map(call).collect();
+            open.splice(0..0, calls.into_iter().filter(|call| !answered.contains(&call.id.as_str())));
         }
         open.into_iter().map(meant).collect()
     }
 
     /// Whether the model has something to answer.
     pub(crate) fn awaits_answer(&self) -> bool {
-        self.newest().next().is_some_and(|message| match message.role {
+        self.newest().next().is_some_and(|(message, _)| match message.role {
             Role::User | Role::Tool => true,
             Role::Assistant | Role::System => false,
         })
@@ -217,6 +227,7 @@ impl Agent {
             state: &mut state,
             tally: run.tally(self.iterations),
             said: &mut view.said,
+            attached: &mut view.attached,
             asides: &mut view.asides,
             answer: view.answer,
             calls: &view.calls,
@@ -257,6 +268,8 @@ fn open_workspace(session: &Session, equipment: &Equipment) -> Result<Workspace,
     let stored = session.state.workspace_path.as_ref().map(std::path::PathBuf::from);
     let owner = session.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&session.id);
     let own = equipment.workspaces.join(folder_name(&session.id));
+    // Only what lies where workspaces are: a path in a session's state opens no other folder.
+    let stored = stored.filter(|path| path.parent().is_some_and(|parent| is_same(parent, &equipment.workspaces)));
     match stored {
         Some(path) if Workspace::owner(&path).is_some_and(|named| named != owner) => {
             let workspace = Workspace::open(&own, &session.id, &equipment.grants)?;
@@ -266,6 +279,10 @@ fn open_workspace(session: &Session, equipment: &Equipment) -> Result<Workspace,
         Some(path) => Workspace::open(&path, owner, &equipment.grants),
         None => Workspace::open(&own, owner, &equipment.grants),
     }
+}
+
+fn is_same(left: &std::path::Path, right: &std::path::Path) -> bool {
+    left == right || left.canonicalize().is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
 }
 
 /// Where the state of a sub-agent says whose workspace it works in.

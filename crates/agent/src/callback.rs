@@ -92,6 +92,7 @@ pub(crate) fn tell(callback: &dyn Callback, event: &Event) {
         Event::HookFailed { middleware, hook, why } => {
             callback.custom("hook_failed", &serde_json::json!({"middleware": middleware, "hook": hook, "why": why}));
         }
-        Event::Below { event, .. } => tell(callback, event),
+        // A sub-agent tells the callbacks itself.
+        Event::Below { .. } => {}
     }
 }

@@ -133,7 +133,9 @@ impl Person for Below {
 
     fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
         Box::pin(async move {
-            match self.above.approve(request).await {
+            let context_id = request.context_id.clone().or_else(|| Some(self.context_id.clone()));
+            let request = Request { context_id, ..request.clone() };
+            match self.above.approve(&request).await {
                 // A sub-agent is not taken up again: what nobody agrees to now is refused.
                 Word::Later => Word::No(Some("nobody is there to agree to it".to_owned())),
                 word => word,

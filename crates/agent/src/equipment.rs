@@ -102,7 +102,7 @@ impl Equipment {
             own.setup.model.policy = None;
         }
         if let Some(tools) = &role.tools {
-            own.toolbox.only(tools)?;
+            own.toolbox.narrow(tools)?;
         }
         own.toolbox.switch("hand_off", !role.hands_to.is_empty())?;
         own.prompt = Some(role.prompt.clone()).filter(|prompt| !prompt.is_empty()).or(own.prompt);

@@ -30,6 +30,14 @@ impl Agent {
         Ok(rest)
     }
 
+    /// Forgets which calls were begun: they have their results.
+    pub(crate) async fn forget_started(&mut self) -> Result<(), AgentError> {
+        if self.state().other.contains_key(STARTED) {
+            self.live.change(|session| drop(session.state.other.remove(STARTED))).await?;
+        }
+        Ok(())
+    }
+
     /// Notes which calls are begun now.
     pub(crate) async fn note_started(&mut self, calls: &[Call]) -> Result<(), AgentError> {
         let ids: Vec<Value> = calls.iter().map(|call| Value::from(call.id.as_str())).collect();

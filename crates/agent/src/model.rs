@@ -12,7 +12,8 @@ use crate::error::AgentError;
 use crate::event::Event;
 use crate::format;
 use crate::middleware::{Hook, To, Verdict};
-use crate::outcome::Ending;
+use crate::outcome::{Ending, Waiting};
+use crate::person::{Request, Word};
 use crate::run::{Next, Run};
 
 /// How often an answer that was cut at its limit is gone on with.
@@ -32,7 +33,12 @@ impl Agent {
             Verdict::Halt(why) => return Ok(Next::End(Ending::Halted(why))),
             Verdict::Goto(To::End) => return Ok(Next::End(Ending::Done)),
             Verdict::Goto(To::Tools) => return Ok(Next::Tools),
-            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Model) | Verdict::Interrupt(_) => {}
+            Verdict::Interrupt(request) => {
+                if let Some(next) = self.interrupted(&request).await? {
+                    return Ok(next);
+                }
+            }
+            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Model) => {}
         }
         view.asides.drain(..).for_each(|text| self.live.aside(text));
         if let Some(why) = &run.last_words {
@@ -58,12 +64,23 @@ impl Agent {
         let verdict = self.ask_about(Hook::AfterModel, run, &mut view).await?;
         self.live.checkpoint(json!({"step": run.steps, "after": "model", "source": "agent"})).await?;
         Ok(match verdict {
+            Verdict::Interrupt(request) => match self.interrupted(&request).await? {
+                Some(next) => next,
+                None => self.after(&answer, run),
+            },
             Verdict::Halt(why) => Next::End(Ending::Halted(why)),
             Verdict::Goto(To::End) => Next::End(Ending::Done),
             Verdict::Goto(To::Model) => Next::Model,
-            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Tools) | Verdict::Interrupt(_) => {
-                self.after(&answer, run)
-            }
+            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Tools) => self.after(&answer, run),
+        })
+    }
+
+    /// A middleware wants a person's consent around a model call; without it the turn ends.
+    async fn interrupted(&mut self, request: &Request) -> Result<Option<Next>, AgentError> {
+        Ok(match self.approve(request).await? {
+            Word::Yes | Word::Always => None,
+            Word::No(_) => Some(Next::End(Ending::Halted(format!("the user refused: {}", request.reason)))),
+            Word::Later => Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone())))),
         })
     }
 

@@ -34,6 +34,33 @@ impl Waiting {
     }
 }
 
+/// Work that goes to another role. It is state, so that it is not lost with the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HandedOff {
+    pub(crate) to: String,
+    pub(crate) package: Value,
+    /// The other role has it.
+    #[serde(default)]
+    pub(crate) done: bool,
+}
+
+impl HandedOff {
+    /// Where the state keeps it.
+    const KEY: &str = "hand_off";
+
+    pub(crate) fn of(state: &State) -> Option<Self> {
+        serde_json::from_value(state.other.get(Self::KEY)?.clone()).ok()
+    }
+
+    pub(crate) fn store(&self, state: &mut State) {
+        state.other.insert(Self::KEY.to_owned(), serde_json::to_value(self).unwrap_or_default());
+    }
+
+    pub(crate) fn forget(state: &mut State) {
+        state.other.remove(Self::KEY);
+    }
+}
+
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {

@@ -44,6 +44,9 @@ pub struct Request {
     pub reason: String,
     /// Whether "always" may be said to it.
     pub may_always: bool,
+    /// The sub-agent that wants it; none for the agent itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<String>,
 }
 
 /// A question of the model.

@@ -1,13 +1,14 @@
 //! What is known of a turn while it is under way. Nothing in it must survive the program: what must is in the log.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use serde_json::Value;
 use waterline::message::Message;
 use waterline_provider::answer::{Answer, Usage};
 
 use crate::middleware::Tally;
 use crate::outcome::Ending;
+use crate::person::Word;
 use crate::repeats::Repeats;
 
 /// What comes next in a turn.
@@ -41,8 +42,10 @@ pub(crate) struct Run {
     pub(crate) continued: usize,
     /// An answer was asked for again because it did not have its form.
     pub(crate) repaired: bool,
-    /// The role that goes on, and what it is given.
-    pub(crate) hand_off: Option<(String, Value)>,
+    /// What people said to calls.
+    pub(crate) words: BTreeMap<String, Word>,
+    /// Calls that were looked at for going in circles.
+    pub(crate) considered: BTreeMap<String, Option<String>>,
 }
 
 impl Run {
@@ -59,7 +62,8 @@ impl Run {
             goes_on: false,
             continued: 0,
             repaired: false,
-            hand_off: None,
+            words: BTreeMap::new(),
+            considered: BTreeMap::new(),
         }
     }
 

@@ -10,6 +10,9 @@ use crate::workspace::Workspace;
 /// The file of a skill.
 const FILE: &str = "SKILL.md";
 
+/// How long a name may be.
+const NAME: usize = 60;
+
 /// How much of a description the model is told.
 const DESCRIPTION: usize = 500;
 
@@ -60,9 +63,19 @@ fn read(folder: &Path) -> Result<Skill, String> {
     let text = std::fs::read_to_string(folder.join(FILE)).map_err(|error| error.to_string())?;
     let head = head(&text).ok_or("SKILL.md does not begin with a head between two lines of ---")?;
     let head: Head = serde_yaml_ng::from_str(head).map_err(|error| error.to_string())?;
-    let description = head.description.unwrap_or_default();
-    let description = description.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(DESCRIPTION).collect();
-    Ok(Skill { name: head.name.unwrap_or_else(|| id.clone()), id, description, folder: folder.to_owned() })
+    if id.chars().any(|c| c.is_control() || c == '\n') || id.chars().count() > NAME {
+        return Err("the name of its folder is too long, or no name".to_owned());
+    }
+    let flat = |text: &str, most: usize| -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).take(most).collect()
+    };
+    let name = flat(&head.name.unwrap_or_else(|| id.clone()), NAME);
+    Ok(Skill {
+        name,
+        id,
+        description: flat(&head.description.unwrap_or_default(), DESCRIPTION),
+        folder: folder.to_owned(),
+    })
 }
 
 /// What stands between the first two lines of `---`.

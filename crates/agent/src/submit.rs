@@ -1,13 +1,13 @@
 //! What a person says, on its way into the session.
 
 use serde_json::Value;
-use waterline::message::{Message, Part, Role};
+use waterline::message::{Body, Message, Part, Role};
 
 use crate::agent::{Agent, View};
 use crate::error::AgentError;
 use crate::format;
-use crate::middleware::{Hook, Verdict};
-use crate::outcome::{Ending, Waiting};
+use crate::middleware::{Hook, To, Verdict};
+use crate::outcome::{Ending, HandedOff, Waiting};
 use crate::run::{Next, Run};
 use crate::tools::result;
 
@@ -32,6 +32,8 @@ pub struct Said {
     pub skill: Option<String>,
     /// Files that were put into the workspace with it.
     pub files: Vec<Value>,
+    /// Another role says it, and no person.
+    pub handed: bool,
 }
 
 impl Said {
@@ -43,17 +45,29 @@ impl Said {
 
 impl Agent {
     /// Takes in what is said. A question that waits is answered by it; a call that waits for something else is given up.
-    pub(crate) async fn submit(&mut self, said: Said) -> Result<Next, AgentError> {
-        let mut view = View { said: said.text.clone(), ..View::default() };
-        if let Verdict::Halt(why) = self.ask_about(Hook::BeforeAgent, &Run::new(), &mut view).await? {
-            return Ok(Next::End(Ending::Halted(why)));
+    pub(crate) async fn submit(&mut self, mut said: Said) -> Result<Next, AgentError> {
+        self.live.settle().await?;
+        let attached = said.parts.iter().filter_map(|part| match &part.body {
+            Body::Text(text) => Some(text.clone()),
+            _ => None,
+        });
+        let mut view = View { said: said.text.clone(), attached: attached.collect(), ..View::default() };
+        match self.ask_about(Hook::BeforeAgent, &Run::new(), &mut view).await? {
+            Verdict::Halt(why) => return Ok(Next::End(Ending::Halted(why))),
+            Verdict::Goto(To::End) => return Ok(Next::End(Ending::Done)),
+            _ => {}
         }
-        let said = Said { text: view.said, ..said };
+        said.text = view.said;
+        let texts = said.parts.iter_mut().filter_map(|part| match &mut part.body {
+            Body::Text(text) => Some(text),
+            _ => None,
+        });
+        texts.zip(view.attached).for_each(|(text, changed)| *text = changed);
         self.note(&said).await?;
         if let Some(Waiting::Question(question)) = Waiting::of(self.state())
             && self.open_calls().iter().any(|call| call.id == question.call_id)
         {
-            self.answer_question(&question, &said.text).await?;
+            self.answer_question(&question, &said.text, said.parts).await?;
             return Ok(Next::Tools);
         }
         self.cancel().await?;
@@ -71,6 +85,7 @@ impl Agent {
     /// # Errors
     /// When the log cannot be written.
     pub async fn cancel(&mut self) -> Result<bool, AgentError> {
+        self.live.settle().await?;
         let open = self.open_calls();
         for call in &open {
             self.live.say(vec![result(call, vec![Part::text(CANCELLED)], true)]).await?;
@@ -78,6 +93,7 @@ impl Agent {
         if !self.state().pending_action.is_null() {
             self.live.change(|session| session.state.pending_action = Value::Null).await?;
         }
+        self.forget_started().await?;
         Ok(!open.is_empty())
     }
 
@@ -95,6 +111,11 @@ impl Agent {
                 } else {
                     Value::Null
                 };
+                HandedOff::forget(state);
+                if !said.handed {
+                    // A run of hand-offs ends with what a person says.
+                    state.other.remove("transfers");
+                }
                 state.mentioned_agents.clone_from(&said.mentioned);
                 for tool in &said.tools {
                     if !state.allowed_tools.contains(tool) {

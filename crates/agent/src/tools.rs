@@ -1,6 +1,7 @@
 //! The tools' part of a turn: open calls are looked at, agreed to, run, and answered, each result in the log as soon as it is there.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -8,14 +9,17 @@ use serde_json::{Value, json};
 use waterline::message::{Body, Call, Message, Part, Role, ToolResult};
 
 use crate::agent::{Agent, View};
+use crate::approval::{Approval, Asked, Decision};
+use crate::callback;
+use crate::equipment::Equipment;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::{Finished, Hook, To, Verdict};
-use crate::outcome::{Ending, Waiting};
+use crate::outcome::{Ending, HandedOff, Waiting};
 use crate::person::{Question, Request, Word};
 use crate::repeats;
 use crate::run::{Next, Run};
-use crate::tool::{Effect, Failure, Nature, Output, Todo};
+use crate::tool::{Effect, Failure, Nature, Output, Scene, Todo};
 
 /// How many calls run side by side, where they may.
 const SIDE_BY_SIDE: usize = 3;
@@ -37,6 +41,38 @@ pub(crate) fn result(call: &Call, parts: Vec<Part>, is_error: bool) -> Message {
     Message::new(Role::Tool, vec![Body::Result(result).into()])
 }
 
+/// Why a call is not run because it goes in circles. It is looked at once, also if its turn waits meanwhile.
+fn consider(call: &Call, run: &mut Run) -> Option<String> {
+    if let Some(known) = run.considered.get(&call.id) {
+        return known.clone();
+    }
+    let why = match run.repeats.consider(&call.name, &call.arguments) {
+        repeats::Verdict::Run => None,
+        repeats::Verdict::Refuse(why) => Some(why),
+        repeats::Verdict::End(why) => {
+            run.last_words = Some(why.clone());
+            Some(format!("not run: {why}"))
+        }
+    };
+    run.considered.insert(call.id.clone(), why.clone());
+    why
+}
+
+/// Runs one call; again after a while where its trouble may pass.
+async fn run_call(equipment: &Equipment, scene: &Scene, call: &Call) -> Result<Output, Failure> {
+    let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+    let arguments: Value = serde_json::from_str(text)
+        .map_err(|error| Failure::new(format!("the arguments are no JSON ({error}); perhaps the answer was cut")))?;
+    let tool = equipment.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
+    let mut waits = equipment.tool_waits.iter();
+    loop {
+        match (tool.call(arguments.clone(), scene).await, waits.next()) {
+            (Err(failure), Some(wait)) if failure.transient => tokio::time::sleep(*wait).await,
+            (output, _) => return output,
+        }
+    }
+}
+
 impl Agent {
     /// Runs the open calls.
     pub(crate) async fn tools(&mut self, run: &mut Run) -> Result<Next, AgentError> {
@@ -47,18 +83,13 @@ impl Agent {
         {
             return self.wait_for_answer(question).await;
         }
-        let mut view = View { calls: open, ..View::default() };
+        let mut view = View { calls: open, words: run.words.clone(), ..View::default() };
         self.refuse(&mut view, run);
-        loop {
-            match self.ask_about(Hook::BeforeTools, run, &mut view).await? {
-                Verdict::Interrupt(request) => match self.approve(&request).await? {
-                    Word::Later => return Ok(Next::End(Ending::Waiting(Waiting::Approval(request)))),
-                    word => drop(view.words.insert(request.call_id, word)),
-                },
-                Verdict::Halt(why) => return Ok(Next::End(Ending::Halted(why))),
-                Verdict::Goto(To::End) => return Ok(Next::End(Ending::Done)),
-                Verdict::Ok | Verdict::Update | Verdict::Goto(_) => break,
-            }
+        if let Some(next) = self.ask_hooks(&mut view, run).await? {
+            return Ok(next);
+        }
+        if let Some(next) = self.ask_people(&mut view, run).await? {
+            return Ok(next);
         }
         let mut calls = view.calls.as_slice();
         while let Some((group, rest)) = self.group(calls, &view.instead) {
@@ -67,13 +98,81 @@ impl Agent {
             }
             calls = rest;
         }
+        self.forget_started().await?;
         self.live.checkpoint(json!({"step": run.steps, "after": "tools", "source": "agent"})).await?;
-        Ok(match (run.hand_off.take(), run.last_words.take_if(|_| run.reported)) {
-            (Some((to, package)), _) => Next::End(Ending::HandOff { to, package }),
+        Ok(match (HandedOff::of(self.state()), run.last_words.take_if(|_| run.reported)) {
+            (Some(HandedOff { to, package, done: false }), _) => Next::End(Ending::HandOff { to, package }),
             // It called tools instead of reporting: the turn ends all the same.
-            (None, Some(why)) => Next::End(Ending::Limit(why)),
-            (None, None) => Next::Model,
+            (_, Some(why)) => Next::End(Ending::Limit(why)),
+            (_, None) => Next::Model,
         })
+    }
+
+    /// Asks the middlewares. Where one wants a person's consent, it is asked for once.
+    async fn ask_hooks(&mut self, view: &mut View<'_>, run: &mut Run) -> Result<Option<Next>, AgentError> {
+        loop {
+            match self.ask_about(Hook::BeforeTools, run, view).await? {
+                Verdict::Interrupt(request) if !view.words.contains_key(&request.call_id) => {
+                    if let Some(next) = self.hear_word(&request, view, run).await? {
+                        return Ok(Some(next));
+                    }
+                }
+                Verdict::Halt(why) => return Ok(Some(Next::End(Ending::Halted(why)))),
+                Verdict::Goto(To::End) => return Ok(Some(Next::End(Ending::Done))),
+                Verdict::Goto(To::Model) => return Ok(Some(Next::Model)),
+                Verdict::Ok | Verdict::Update | Verdict::Goto(To::Tools) | Verdict::Interrupt(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Asks a person about the calls that somebody must agree to. No list of middlewares can leave this out.
+    async fn ask_people(&mut self, view: &mut View<'_>, run: &mut Run) -> Result<Option<Next>, AgentError> {
+        for call in view.calls.clone() {
+            if view.instead.contains_key(&call.id) {
+                continue;
+            }
+            let nature = self.equipment.toolbox.find(&call.name).map_or(Nature::Reaches, |tool| tool.nature());
+            let asked = Asked { tool: &call.name, nature, arguments: &call.arguments };
+            match self.equipment.approval.decide(asked, self.state()) {
+                Decision::Run => {}
+                Decision::Refuse(why) => drop(view.instead.insert(call.id.clone(), (format!("not run: {why}"), true))),
+                Decision::Ask { reason, may_always } => {
+                    let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+                    let request = Request { call_id, tool, arguments, reason, may_always, context_id: None };
+                    if let Some(next) = self.hear_word(&request, view, run).await? {
+                        return Ok(Some(next));
+                    }
+                    if view.words.get(&call.id) == Some(&Word::Always) {
+                        self.live.change(|session| Approval::note_always(asked, &mut session.state)).await?;
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Has a person's word on a call, and does what it says.
+    async fn hear_word(
+        &mut self,
+        request: &Request,
+        view: &mut View<'_>,
+        run: &mut Run,
+    ) -> Result<Option<Next>, AgentError> {
+        let word = match run.words.get(&request.call_id) {
+            Some(word) => word.clone(),
+            None => self.approve(request).await?,
+        };
+        match &word {
+            Word::Later => return Ok(Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone()))))),
+            Word::No(why) => {
+                let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+                view.instead.insert(request.call_id.clone(), (format!("the user refused this call{why}"), true));
+            }
+            Word::Yes | Word::Always => {}
+        }
+        run.words.insert(request.call_id.clone(), word.clone());
+        view.words.insert(request.call_id.clone(), word);
+        Ok(None)
     }
 
     /// Calls that are not run, with what the model is told: those of tools that may not be used, and those that go in circles.
@@ -86,14 +185,7 @@ impl Agent {
             } else if !self.equipment.toolbox.may_use(&call.name, self.state()) {
                 Some(format!("refused: {} is switched off; the user can allow it by mentioning @{0}", call.name))
             } else {
-                match run.repeats.consider(&call.name, &call.arguments) {
-                    repeats::Verdict::Run => None,
-                    repeats::Verdict::Refuse(why) => Some(why),
-                    repeats::Verdict::End(why) => {
-                        run.last_words = Some(why.clone());
-                        Some(format!("not run: {why}"))
-                    }
-                }
+                consider(call, run)
             };
             if let Some(why) = why {
                 view.instead.insert(call.id.clone(), (why, true));
@@ -110,7 +202,11 @@ impl Agent {
         let together = |call: &&Call| {
             let nature = self.equipment.toolbox.find(&call.name).map(|tool| tool.nature());
             let harmless = matches!(nature, Some(Nature::Reads | Nature::Delegates));
-            harmless && !instead.contains_key(&call.id) && call.name != "ask_human" && call.name != "hand_off"
+            // Below the first level one sub-agent works at a time, so that there are never more than three.
+            let alone = call.name == "ask_human"
+                || call.name == "hand_off"
+                || self.depth > 0 && nature == Some(Nature::Delegates);
+            harmless && !alone && !instead.contains_key(&call.id)
         };
         let count = calls.iter().take_while(together).count().clamp(usize::from(!calls.is_empty()), SIDE_BY_SIDE);
         if count == 0 { None } else { calls.split_at_checked(count) }
@@ -127,51 +223,37 @@ impl Agent {
         if !group.iter().all(|call| instead.contains_key(&call.id)) {
             self.note_started(group).await?;
         }
-        let agent = &*self;
-        let works = group.iter().map(|call| async move {
-            match instead.get(&call.id) {
-                Some((text, true)) => Ran { call: call.clone(), output: Err(Failure::new(text)), took: Duration::ZERO },
-                Some((text, false)) => Ran { call: call.clone(), output: Ok(Output::text(text)), took: Duration::ZERO },
-                None => agent.run_call(call).await,
-            }
-        });
-        let works: Vec<_> = works.collect();
-        let ran: Vec<Ran> = futures_util::stream::iter(works).buffered(SIDE_BY_SIDE).collect().await;
-        run.tool_calls += ran.len();
-        for ran in ran {
-            if let Some(next) = self.take(ran, run).await? {
-                return Ok(Some(next));
-            }
+        let works: Vec<_> = group.iter().map(|call| self.start(call, instead.get(&call.id))).collect();
+        let mut works = futures_util::stream::iter(works).buffered(SIDE_BY_SIDE);
+        let mut next = None;
+        // Each is stored as soon as it and those before it are there, also when the turn will not go on.
+        while let Some(ran) = works.next().await {
+            run.tool_calls += 1;
+            let after = self.take(ran, run).await?;
+            next = next.or(after);
         }
-        Ok(None)
+        Ok(next)
     }
 
-    /// Runs one call; again after a while where its trouble may pass.
-    async fn run_call(&self, call: &Call) -> Ran {
-        self.hear(&Event::ToolBegins {
-            id: call.id.clone(),
-            name: call.name.clone(),
-            arguments: call.arguments.clone(),
-        });
-        let since = Instant::now();
-        let mut waits = self.equipment.tool_waits.iter();
-        let output = loop {
-            match (self.try_call(call).await, waits.next()) {
-                (Err(failure), Some(wait)) if failure.transient => tokio::time::sleep(*wait).await,
-                (output, _) => break output,
-            }
-        };
-        Ran { call: call.clone(), output, took: since.elapsed() }
-    }
-
-    async fn try_call(&self, call: &Call) -> Result<Output, Failure> {
-        let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
-        let arguments: Value = serde_json::from_str(text).map_err(|error| {
-            Failure::new(format!("the arguments are no JSON ({error}); perhaps the answer was cut"))
-        })?;
-        let tool = self.equipment.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
-        let scene = self.scene(&call.id);
-        tool.call(arguments, &scene).await
+    /// A call to be run, or what is answered instead. It holds nothing of the agent, which stores results meanwhile.
+    fn start(&self, call: &Call, instead: Option<&(String, bool)>) -> impl Future<Output = Ran> + Send + use<> {
+        let (call, instead) = (call.clone(), instead.cloned());
+        let (equipment, scene) = (Arc::clone(&self.equipment), self.scene(&call.id));
+        let begins =
+            Event::ToolBegins { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone() };
+        async move {
+            let since = Instant::now();
+            let output = match instead {
+                Some((text, true)) => Err(Failure::new(text)),
+                Some((text, false)) => Ok(Output::text(text)),
+                None => {
+                    scene.person.hear(&begins);
+                    equipment.callbacks.iter().for_each(|callback| callback::tell(&**callback, &begins));
+                    run_call(&equipment, &scene, &call).await
+                }
+            };
+            Ran { call, output, took: since.elapsed() }
+        }
     }
 
     /// Does what a call wants done, and stores its result.
@@ -186,7 +268,10 @@ impl Agent {
             match effect {
                 Effect::Todos(todos) => self.set_todos(todos).await?,
                 Effect::Fold(reason) => self.live.fold_next(reason),
-                Effect::HandOff { to, package } => run.hand_off = Some((to.clone(), package.clone())),
+                Effect::HandOff { to, package } => {
+                    let handed = HandedOff { to: to.clone(), package: package.clone(), done: false };
+                    self.live.change(|session| handed.store(&mut session.state)).await?;
+                }
                 Effect::Ask { question, choices } => {
                     let question =
                         Question { call_id: call.id.clone(), question: question.clone(), choices: choices.clone() };
@@ -238,7 +323,7 @@ impl Agent {
     }
 
     /// Has somebody agree to a call, or not. What waits is stored before anybody is asked; who does not answer in time says no.
-    async fn approve(&mut self, request: &Request) -> Result<Word, AgentError> {
+    pub(crate) async fn approve(&mut self, request: &Request) -> Result<Word, AgentError> {
         self.set_waiting(Some(&Waiting::Approval(request.clone()))).await?;
         let time = self.equipment.approval.time;
         let person = std::sync::Arc::clone(&self.person);
@@ -259,7 +344,7 @@ impl Agent {
         let person = std::sync::Arc::clone(&self.person);
         match person.answer(&question).await {
             Some(answer) => {
-                self.answer_question(&question, &answer).await?;
+                self.answer_question(&question, &answer, Vec::new()).await?;
                 Ok(Next::Tools)
             }
             None => Ok(Next::End(Ending::Waiting(Waiting::Question(question)))),
@@ -267,10 +352,16 @@ impl Agent {
     }
 
     /// The answer to a question is the result of the call that asked it.
-    pub(crate) async fn answer_question(&mut self, question: &Question, answer: &str) -> Result<(), AgentError> {
+    pub(crate) async fn answer_question(
+        &mut self,
+        question: &Question,
+        answer: &str,
+        more: Vec<Part>,
+    ) -> Result<(), AgentError> {
         let open = self.open_calls();
         if let Some(call) = open.iter().find(|call| call.id == question.call_id) {
-            self.live.say(vec![result(call, vec![Part::text(answer)], false)]).await?;
+            let parts = std::iter::once(Part::text(answer)).chain(more).collect();
+            self.live.say(vec![result(call, parts, false)]).await?;
         }
         self.set_waiting(None).await
     }

@@ -9,7 +9,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::Hook;
-use crate::outcome::{Ending, Outcome};
+use crate::outcome::{Ending, HandedOff, Outcome};
 use crate::run::{Next, Run};
 use crate::submit::Said;
 
@@ -28,12 +28,14 @@ impl Agent {
     /// # Errors
     /// When there is nothing to go on with; otherwise as for a turn.
     pub async fn go_on(&mut self) -> Result<Outcome, AgentError> {
+        self.live.settle().await?;
         let next = self.next().ok_or(AgentError::Finished)?;
         self.work(next).await
     }
 
     async fn work(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
         let mut run = Run::new();
+        self.live.forget_asides();
         self.hear(&Event::Begins);
         let ending = loop {
             let step = match next {
@@ -50,6 +52,9 @@ impl Agent {
     pub(crate) fn next(&self) -> Option<Next> {
         if !self.open_calls().is_empty() {
             return Some(Next::Tools);
+        }
+        if let Some(handed) = HandedOff::of(self.state()) {
+            return (!handed.done).then_some(Next::End(Ending::HandOff { to: handed.to, package: handed.package }));
         }
         self.awaits_answer().then_some(Next::Model)
     }

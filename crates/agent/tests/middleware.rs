@@ -260,3 +260,16 @@ async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
         assert!(place.watcher.events.lock().unwrap().iter().any(|event| matches!(event, Event::Ends)));
     }
 }
+
+/// No list of middlewares leaves a person out.
+#[tokio::test]
+async fn without_any_middleware_somebody_is_still_asked() {
+    let place = Place::new();
+    let server = model(vec![bash("git push"), says("not pushed")]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.middleware = Vec::new();
+    place.watcher.words.lock().unwrap().push_back(waterline_agent::Word::No(None));
+    place.open(equipment).await.turn(Said::new("publish")).await.unwrap();
+    assert_eq!(place.watcher.requests.lock().unwrap().len(), 1);
+    assert!(place.story("s")[2].contains("the user refused this call"));
+}

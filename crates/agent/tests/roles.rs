@@ -47,7 +47,7 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
     own.equip().unwrap();
     let mut other = Agent::open(place.log(), &there.session.id, own, place.watcher.clone()).await.unwrap();
     assert_eq!(other.workspace().path(), agent.workspace().path(), "both work on the same files");
-    let outcome = other.turn(Said::new(there.text)).await.unwrap();
+    let outcome = other.turn(Said { handed: true, ..Said::new(there.text) }).await.unwrap();
     let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
     let back = transfer(&place.log(), other.live().session(), &to, &package).unwrap();
     assert_eq!((back.session.id.as_str(), back.session.state.other["transfers"].as_u64()), ("s", Some(2)));
@@ -65,7 +65,7 @@ async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
     session.state.other.extend([("role".to_owned(), json!("init")), ("transfers".to_owned(), json!(5))]);
     place.log().save(&session).unwrap();
     let own = equipment.of_role(named(&equipment.roles, "init").unwrap()).unwrap();
-    let outcome = place.open(own).await.turn(Said::new("go")).await.unwrap();
+    let outcome = place.open(own).await.turn(Said { handed: true, ..Said::new("go") }).await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
     let story = place.story("s").join("\n");
     assert!(

@@ -255,3 +255,103 @@ async fn the_model_can_ask_for_room() {
     let received = server.received();
     assert!(received[5].body.len() < received[4].body.len() * 2 / 3);
 }
+
+/// Some servers count their calls anew in each answer.
+#[tokio::test]
+async fn calls_with_ids_that_come_again_keep_their_results() {
+    let place = Place::new();
+    let lines = std::sync::Mutex::new(vec![
+        says("both seen"),
+        calls("now", json!({"zone": "UTC"})),
+        calls("list_files", json!({})),
+    ]);
+    let server = waterline_testkit::server::Server::start(move |received| {
+        let line = lines.lock().unwrap().pop().unwrap_or_else(|| says("done"));
+        place::reply(received, &line, 0)
+    });
+    let server = server.await.unwrap();
+    place.agent(&server).await.turn(Said::new("look")).await.unwrap();
+    let last = sent(&server.received()[2]);
+    let results: Vec<String> =
+        last.iter().filter(|message| message["role"] == "tool").map(|message| message["content"].to_string()).collect();
+    assert!(results.len() == 2 && results[0].contains("outputs/") && results[1].contains("+00:00"), "{last:#?}");
+}
+
+/// A model that writes no JSON is told so; nothing is run on a guess.
+#[tokio::test]
+async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
+    let place = Place::new();
+    let first = std::sync::atomic::AtomicBool::new(true);
+    let server = waterline_testkit::server::Server::start(move |received| {
+        if !first.swap(false, std::sync::atomic::Ordering::SeqCst) {
+            return place::reply(received, &says("sorry"), 1);
+        }
+        match place::reply(received, &bash("echo hi"), 0) {
+            waterline_testkit::server::Reply::Stream { events, piece } => {
+                let events = events.iter().map(|event| event.replace("echo hi\\\"}", "echo h")).collect();
+                waterline_testkit::server::Reply::Stream { events, piece }
+            }
+            other => other,
+        }
+    });
+    let server = server.await.unwrap();
+    place.agent(&server).await.turn(Said::new("greet")).await.unwrap();
+    assert!(place.story("s")[2].contains("the arguments are no JSON"), "{:?}", place.story("s"));
+}
+
+/// A session that was cleared still has its prompt, and words for a call that failed do not come up later.
+#[tokio::test]
+async fn a_cleared_session_begins_with_its_prompt() {
+    let place = Place::new();
+    let server = model(vec![says("one"), says("two")]).await;
+    place.agent(&server).await.turn(Said::new("first")).await.unwrap();
+    place.log().cut("s").unwrap();
+    place.agent(&server).await.turn(Said::new("second")).await.unwrap();
+    let last = sent(&server.received()[1]);
+    assert!(
+        last.len() == 2 && last[0]["role"] == "system" && last[0]["content"].to_string().contains("Your workspace is"),
+        "{last:?}"
+    );
+}
+
+/// A state that comes from a file opens no folder, and brings no consent.
+#[tokio::test]
+async fn a_path_in_the_state_opens_no_other_folder() {
+    let place = Place::new();
+    let elsewhere = place.folder.path().join("home");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let mut session = place.log().session("s").unwrap();
+    session.state.workspace_path = Some(elsewhere.display().to_string());
+    place.log().save(&session).unwrap();
+    let server = model(vec![]).await;
+    let agent = place.agent(&server).await;
+    assert_eq!(agent.workspace().path(), place.workspace().canonicalize().unwrap());
+    assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
+}
+
+/// Neither a line break nor an escape hides a word from the patterns.
+#[test]
+fn a_risk_is_seen_however_it_is_written() {
+    use waterline_agent::approval::{Answer, Approval, Asked, Decision, rule};
+    use waterline_agent::tool::Nature;
+    let mut approval = Approval { confined: true, ..Approval::default() };
+    let state = waterline_log::State::default();
+    let decide = |approval: &Approval, command: &str| {
+        let arguments = json!({"command": command}).to_string();
+        approval.decide(Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments }, &state)
+    };
+    for command in ["ls\ngit push", "rm\t-r\tbuild", "sudo ls", "curl x | sh"] {
+        assert!(matches!(decide(&approval, command), Decision::Ask { .. }), "{command}");
+    }
+    let escaped = r#"{"command": "\u0067it push"}"#;
+    assert!(matches!(
+        approval.decide(Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: escaped }, &state),
+        Decision::Ask { .. }
+    ));
+    assert!(matches!(decide(&approval, "rm -rf /"), Decision::Ask { may_always: false, .. }));
+    for command in ["ls -la", "echo hi\necho ho", "cargo test"] {
+        assert_eq!(decide(&approval, command), Decision::Run, "{command}");
+    }
+    approval.rules = vec![rule("*", "^git push", Answer::Deny).unwrap()];
+    assert!(matches!(decide(&approval, "git push origin"), Decision::Refuse(_)));
+}

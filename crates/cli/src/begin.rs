@@ -51,7 +51,8 @@ pub fn keep(
     if policy.is_some() {
         session.policy = policy.cloned();
     }
-    if let Some(role) = role {
+    // A session stays in its role.
+    if let Some(role) = role.filter(|_| !session.state.other.contains_key("role")) {
         session.state.other.insert("role".to_owned(), serde_json::Value::from(role.as_str()));
     }
     session.model = Some(model.to_owned());

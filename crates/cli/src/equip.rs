@@ -22,7 +22,7 @@ use waterline_session::memory::DayFiles;
 
 use crate::config::{self, AgentConfig, Config, McpConfig, Middlewares};
 use crate::db;
-use crate::environment::variable;
+use crate::environment::{self, variable};
 use crate::lang::{Lang, say};
 use crate::models::{self, Chosen, ModelArguments};
 use crate::settings;
@@ -77,7 +77,7 @@ impl AgentArguments {
     /// The equipment for a session: a known one keeps its policy, its settings and its role.
     pub async fn equipment(&self, config: &Config, known: Option<&Session>) -> Result<Equipment> {
         let setup = self.setup(config, known).await?;
-        self.for_session(self.gather(config, setup).await?, config, known)
+        self.for_session(self.gather(config, setup).await?, config)
     }
 
     /// What every session of this program is made with: tools, servers, skills, roles, limits.
@@ -102,31 +102,33 @@ impl AgentArguments {
         for server in servers(&config.mcp) {
             connect(&server, &mut equipment).await;
         }
-        agent.tools_on.iter().try_for_each(|name| equipment.toolbox.switch(name, true))?;
-        agent.tools_off.iter().try_for_each(|name| equipment.toolbox.switch(name, false))?;
+        // A server that is away must not keep the program from starting.
+        let switches =
+            agent.tools_on.iter().map(|name| (name, true)).chain(agent.tools_off.iter().map(|name| (name, false)));
+        for (name, enabled) in switches {
+            if let Err(error) = equipment.toolbox.switch(name, enabled) {
+                equipment.notices.push(error.to_string());
+            }
+        }
+        equipment.notices.extend(environment_notices(config));
         let (skills, notices) = skill::find(&folders("skills"));
         equipment.skills = skills;
         equipment.notices.extend(notices);
-        equipment.roles = role::find(&folders("roles"))?;
+        let (roles, notices) = roles()?;
+        equipment.roles = roles;
+        equipment.notices.extend(notices);
         equipment.middleware = middlewares(agent)?;
         Ok(equipment)
     }
 
-    /// The same for one session: what it may do, its middlewares set up, in its role.
-    pub fn for_session(&self, mut equipment: Equipment, config: &Config, known: Option<&Session>) -> Result<Equipment> {
+    /// The same for one session: what it may do, its middlewares set up.
+    pub fn for_session(&self, mut equipment: Equipment, config: &Config) -> Result<Equipment> {
         self.limit(&mut equipment, &config.agent)?;
         equipment.equip()?;
-        match self.role(&equipment.roles, known)? {
-            Some(role) => Ok(equipment.of_role(&role)?),
-            None => Ok(equipment),
+        if let Some(name) = &self.role {
+            role::named(&equipment.roles, name)?;
         }
-    }
-
-    /// The role that a flag names, or that the session has.
-    fn role(&self, roles: &[Role], known: Option<&Session>) -> Result<Option<Role>, AgentError> {
-        let stored = known.and_then(|session| session.state.other.get("role")).and_then(|role| role.as_str());
-        let name = self.role.as_deref().or(stored);
-        name.map(|name| role::named(roles, name).cloned()).transpose()
+        Ok(equipment)
     }
 
     /// The policy that holds, with what the session set otherwise.
@@ -181,7 +183,11 @@ impl AgentArguments {
         approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);
         let rules = agent.rules.iter().map(|rule| approval::rule(&rule.tool, &rule.pattern, rule.answer));
         approval.rules = rules.collect::<Result<_, _>>()?;
-        let granted = agent.allow_dirs.iter().map(|text| text.parse::<Grant>().map_err(anyhow::Error::msg));
+        let home = variable("HOME").unwrap_or_default();
+        let granted = agent.allow_dirs.iter().map(|text| match text.strip_prefix("~/") {
+            Some(rest) => format!("{home}/{rest}").parse::<Grant>().map_err(anyhow::Error::msg),
+            None => text.parse::<Grant>().map_err(anyhow::Error::msg),
+        });
         equipment.grants = granted.collect::<Result<_>>()?;
         equipment.grants.extend(self.allow_dirs.iter().cloned());
         Ok(())
@@ -192,6 +198,51 @@ impl AgentArguments {
 pub fn folders(kind: &str) -> Vec<PathBuf> {
     let user = config::folder().map(|folder| folder.join(kind));
     user.into_iter().chain([PathBuf::from(PROJECT).join(kind)]).collect()
+}
+
+/// The roles: shipped ones and the user's, and those of the project under names that are free. A folder from somebody else does not
+/// change what a role of the user's is.
+pub fn roles() -> Result<(Vec<Role>, Vec<String>)> {
+    let mut notices = Vec::new();
+    let user = config::folder().map(|folder| folder.join("roles"));
+    let mut all = role::find(user.as_slice())?;
+    let own = match role::read(&PathBuf::from(PROJECT).join("roles")) {
+        Ok(own) => own,
+        Err(error) => {
+            notices.push(error.to_string());
+            Vec::new()
+        }
+    };
+    for role in own {
+        if all.iter().any(|known| known.name == role.name) {
+            notices.push(format!("the role {} of the project is left out: there is one of that name", role.name));
+        } else {
+            all.push(role);
+        }
+    }
+    Ok((all, notices))
+}
+
+/// What somebody should know about variables: a key that came with the folder, a setting that has no effect.
+fn environment_notices(config: &Config) -> Vec<String> {
+    let mut notices = Vec::new();
+    for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {
+        if matches!(environment::find(name), Some((_, environment::Origin::File))) {
+            notices.push(say(
+                format!("{name} comes from {}", environment::FILE),
+                format!("{name} 来自 {}", environment::FILE),
+            ));
+        }
+    }
+    let policy = config.policy.as_deref().unwrap_or("auto");
+    for seed in settings::SEEDS.iter().filter(|seed| seed.preset != policy) {
+        if variable(seed.variable).is_some() {
+            let (name, preset) = (seed.variable, seed.preset);
+            let en = format!("{name} is for the policy {preset}; with {policy} it has no effect");
+            notices.push(say(en, format!("{name} 属于策略 {preset}；在 {policy} 下无效")));
+        }
+    }
+    notices
 }
 
 /// The middlewares that a config names.
@@ -242,7 +293,11 @@ async fn connect(server: &Server, equipment: &mut Equipment) {
             for name in &connected.missing {
                 equipment.notices.push(format!("the server {} has no tool {name:?}", server.name));
             }
-            connected.tools.into_iter().for_each(|tool| equipment.toolbox.add(tool, true));
+            for tool in connected.tools {
+                if let Err(error) = equipment.toolbox.add(tool) {
+                    equipment.notices.push(error.to_string());
+                }
+            }
         }
         Err(why) => equipment.notices.push(why),
     }

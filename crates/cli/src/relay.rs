@@ -15,13 +15,21 @@ pub struct Relay {
     pub agent: Agent,
     log: Log,
     person: Arc<dyn Person>,
+    /// What agents are made with, before any role.
+    base: Equipment,
 }
 
 impl Relay {
     /// Takes up a session.
-    pub async fn open(log: Log, session: &str, equipment: Equipment, person: Arc<dyn Person>) -> Result<Self> {
-        let agent = Agent::open(log.clone(), session, equipment, Arc::clone(&person)).await?;
-        Ok(Self { agent, log, person })
+    pub async fn open(log: Log, session: &str, base: Equipment, person: Arc<dyn Person>) -> Result<Self> {
+        let (reader, id) = (log.clone(), session.to_owned());
+        let known = tokio::task::spawn_blocking(move || reader.session(&id)).await??;
+        let own = match known.state.other.get("role").and_then(|role| role.as_str()) {
+            Some(role) => base.of_role(role::named(&base.roles, role)?)?,
+            None => base.clone(),
+        };
+        let agent = Agent::open(log.clone(), session, own, Arc::clone(&person)).await?;
+        Ok(Self { agent, log, person, base })
     }
 
     /// A turn: what is said, or what was broken off where nothing is. Ends when nobody hands the work on.
@@ -32,7 +40,7 @@ impl Relay {
         };
         while let Ending::HandOff { to, package } = &outcome.ending {
             let text = self.hand_over(to, package).await?;
-            outcome = self.agent.turn(Said::new(text)).await?;
+            outcome = self.agent.turn(Said { handed: true, ..Said::new(text) }).await?;
         }
         Ok(outcome)
     }
@@ -43,8 +51,7 @@ impl Relay {
         let (role, given) = (to.to_owned(), package.clone());
         let made = tokio::task::spawn_blocking(move || role::transfer(&log, &from, &role, &given)).await?;
         let Transfer { session, text } = made?;
-        let equipment = self.agent.equipment();
-        let own = equipment.of_role(role::named(&equipment.roles, to)?)?;
+        let own = self.base.of_role(role::named(&self.base.roles, to)?)?;
         let en = format!("{to} goes on, in session {}", session.id);
         let zh = format!("由 {to} 继续，会话 {}", session.id);
         self.person.hear(&waterline_agent::Event::Notice(say(en, zh)));

@@ -55,5 +55,11 @@ pub fn read(agent: &Agent, text: &str) -> (Said, Vec<String>) {
         }
         said.mentioned.push(name);
     }
+    let active = agent.live().session().state.active_skill.as_ref();
+    if let Some(skill) =
+        active.filter(|skill| said.skill.is_none() && equipment.skills.iter().any(|known| known.id == **skill))
+    {
+        said.parts.push(Part::text(format!("[The skill {skill} is in use: skills/{skill}/SKILL.md]")));
+    }
     (said, notices)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use waterline_agent::workspace::FILE;
-use waterline_log::Log;
+use waterline_log::{Filter, Log, Session};
 
 use crate::show::plain;
 
@@ -27,6 +27,16 @@ pub fn of(log: &Log, sessions: &[String]) -> Result<Vec<Workspace>> {
         found.extend(path.map(|path| Workspace { path, session: id.clone() }).filter(Workspace::is_there));
     }
     Ok(found)
+}
+
+/// The workspaces of sessions that nobody used since a time. One that another session works in, which was used, is none of them, and
+/// neither is that of `own`.
+pub fn idle(log: &Log, own: &str, since: i64) -> Result<Vec<Workspace>> {
+    let (idle, used): (Vec<Session>, Vec<Session>) =
+        log.sessions(&Filter::default())?.into_iter().partition(|session| session.active < since && session.id != own);
+    let in_use: Vec<String> = used.into_iter().filter_map(|session| session.state.workspace_path).collect();
+    let ids: Vec<String> = idle.into_iter().map(|session| session.id).collect();
+    Ok(of(log, &ids)?.into_iter().filter(|workspace| !in_use.contains(&workspace.path)).collect())
 }
 
 /// Removes workspaces with everything in them; gives those that stayed, each with a reason.

@@ -325,6 +325,13 @@ fn only_workspaces_that_name_their_session_are_removed() {
         let changed = lines.replace("\"state\":{", &format!("\"state\":{{\"workspace_path\":\"{folder}\","));
         let (export, db) = (place.file("e.jsonl", &changed), place.path(&format!("{name}.db")));
         assert_eq!(run(&["sessions", "import", &export, "--db", &db], "").code, 0);
+        // A file from elsewhere names no folder of this machine.
+        let log = waterline_log::Log::open(&db).unwrap();
+        let mut session = log.session("talk").unwrap();
+        assert_eq!(session.state.workspace_path, None);
+        session.state.workspace_path = Some(folder.clone());
+        log.save(&session).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
         let cleaned = run(&["sessions", "clean", "--workspaces", "0", "--yes", "--db", &db], "");
         assert_eq!(cleaned.code, 0, "{}", cleaned.err);
         assert_eq!(std::path::Path::new(&folder).exists(), name != "mine", "{name}");

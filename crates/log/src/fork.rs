@@ -43,6 +43,7 @@ pub(crate) fn fork_at(
         relation: Relation::Fork,
         tip: at,
         frozen: frozen::newest_on(connection, session.frozen, at)?,
+        state: session.state.clone().of_fork(),
         created: now,
         active: now,
         ..session.clone()

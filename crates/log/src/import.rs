@@ -266,7 +266,7 @@ impl Import<'_> {
             model: line.model,
             policy: line.policy,
             overrides: line.overrides,
-            state: line.state,
+            state: line.state.of_elsewhere(),
             tip,
             created: line.created,
             active: line.active,

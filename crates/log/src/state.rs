@@ -73,7 +73,26 @@ pub struct State {
     pub other: Map<String, Value>,
 }
 
+/// What only the user of this log can grant, or what is about folders and processes of another machine.
+const HERE_ONLY: [&str; 5] = ["approvals", "started", "workspace_of", "hand_off", "roles"];
+
 impl State {
+    /// The state of a session that comes from a file: without anything that the user of this log did not grant.
+    pub(crate) fn of_elsewhere(mut self) -> Self {
+        self.workspace_path = None;
+        self.allowed_tools.clear();
+        self.persistent_tools.clear();
+        HERE_ONLY.iter().for_each(|name| drop(self.other.remove(*name)));
+        self
+    }
+
+    /// The state of a fork: consent and calls under way are its parent's.
+    pub(crate) fn of_fork(mut self) -> Self {
+        self.pending_action = Value::Null;
+        HERE_ONLY.iter().for_each(|name| drop(self.other.remove(*name)));
+        self
+    }
+
     /// The state as it is stored. What somebody else keeps under the name of a field of ours does not stand there twice.
     pub(crate) fn json(&self) -> String {
         let own = Self { other: Map::new(), ..self.clone() };

@@ -7,8 +7,7 @@ use waterline_log::State;
 /// What a note must say, word for word.
 pub(crate) fn lines(state: &State) -> Vec<String> {
     let todos = state.todos.iter().filter_map(todo);
-    let pending =
-        (!state.pending_action.is_null()).then(|| format!("waits for approval: {}", words(&state.pending_action)));
+    let pending = (!state.pending_action.is_null()).then(|| waiting(&state.pending_action));
     pending.into_iter().chain(todos).collect()
 }
 
@@ -28,6 +27,14 @@ fn todo(todo: &Value) -> Option<String> {
     let content = field("content").or_else(|| field("title")).or_else(|| field("task")).or_else(|| todo.as_str());
     let content = content.map_or_else(|| todo.to_string(), str::to_owned);
     Some(format!("todo, {}: {content}", status.replace('_', " ")))
+}
+
+/// What waits for a person: a question for an answer, anything else for their consent.
+fn waiting(action: &Value) -> String {
+    match action.get("question") {
+        Some(question) => format!("waits for the user's answer: {}", words(question)),
+        None => format!("waits for approval: {}", words(action)),
+    }
 }
 
 fn words(value: &Value) -> String {

@@ -249,6 +249,11 @@ impl Live {
         Ok(())
     }
 
+    /// Forgets what was to be said for a call that was never made.
+    pub fn forget_asides(&mut self) {
+        self.aside.clear();
+    }
+
     /// Says something for the next call only. It is neither stored nor sent again; the answer to it is.
     pub fn aside(&mut self, text: impl Into<String>) {
         self.aside.push(Message::text_of(Role::User, text));
@@ -262,8 +267,11 @@ impl Live {
         let mut changed = self.session.clone();
         change(&mut changed);
         let stored = changed.clone();
+        // Given up half-way, nobody knows which of the two is stored: then it is read anew.
+        self.busy = true;
         self.on_log(move |log| log.save(&stored)).await?;
         self.session = changed;
+        self.busy = false;
         Ok(())
     }
 

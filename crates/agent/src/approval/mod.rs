@@ -1,5 +1,5 @@
-//! Which calls somebody must agree to. Four layers, each with the last word over those behind it: rules of the user's own, patterns
-//! of risk in what is asked for, patterns for one tool, and what kind of tool it is.
+//! Which calls somebody must agree to. Four layers: rules of the user's own, which have the last word; patterns of risk in what is
+//! asked for, patterns for one tool, and what kind of tool it is, of which the greatest risk counts.
 
 mod risk;
 
@@ -132,14 +132,32 @@ pub struct Asked<'a> {
     pub arguments: &'a str,
 }
 
+impl Asked<'_> {
+    /// What the patterns are held against: each text of the arguments as it will be used, and last the whole as JSON, written in one
+    /// way. So neither an escape nor a line break in the JSON hides a word.
+    fn texts(&self) -> Vec<String> {
+        fn leaves(value: &serde_json::Value, into: &mut Vec<String>) {
+            match value {
+                serde_json::Value::String(text) => into.push(text.clone()),
+                serde_json::Value::Array(list) => list.iter().for_each(|inner| leaves(inner, into)),
+                serde_json::Value::Object(fields) => fields.values().for_each(|inner| leaves(inner, into)),
+                _ => {}
+            }
+        }
+        let Ok(value) = serde_json::from_str::<serde_json::Value>(self.arguments) else {
+            return vec![self.arguments.to_owned()];
+        };
+        let mut texts = Vec::new();
+        leaves(&value, &mut texts);
+        texts.push(value.to_string());
+        texts
+    }
+}
+
 impl Approval {
     /// Decides on a call.
     #[must_use]
     pub fn decide(&self, asked: Asked<'_>, state: &State) -> Decision {
-        // Written in one way, so that no escape in the JSON hides a word from the patterns.
-        let plain = serde_json::from_str::<serde_json::Value>(asked.arguments).map(|value| value.to_string());
-        let plain = plain.unwrap_or_else(|_| asked.arguments.to_owned());
-        let asked = Asked { arguments: &plain, ..asked };
         let custom = self.custom(asked);
         if custom == Some(Answer::Deny) {
             return Decision::Refuse("a rule of the user forbids it".to_owned());
@@ -160,8 +178,10 @@ impl Approval {
 
     fn custom(&self, asked: Asked<'_>) -> Option<Answer> {
         let checked = self.check.as_ref().and_then(|check| check(asked.tool, asked.arguments));
-        let fits =
-            |rule: &&Rule| (rule.tool == "*" || rule.tool == asked.tool) && rule.pattern.is_match(asked.arguments);
+        let fits = |rule: &&Rule| {
+            (rule.tool == "*" || rule.tool == asked.tool)
+                && asked.texts().iter().any(|text| rule.pattern.is_match(text))
+        };
         checked.or_else(|| self.rules.iter().find(fits).map(|rule| rule.answer))
     }
 
@@ -171,7 +191,8 @@ impl Approval {
         // What a tool only reads is no deed, whatever words stand in it.
         let general =
             if matches!(asked.nature, Nature::Runs | Nature::Reaches) { self.patterns.as_slice() } else { &[] };
-        let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(asked.arguments));
+        let texts = asked.texts();
+        let matching = general.iter().chain(own).filter(|pattern| texts.iter().any(|text| pattern.is_match(text)));
         let worst = matching.max_by_key(|pattern| pattern.risk).map(|pattern| (pattern.risk, pattern.about.clone()));
         let built_in = match asked.nature {
             Nature::Reads | Nature::Writes => (Risk::Low, "it stays in the workspace"),
@@ -191,7 +212,7 @@ impl Approval {
     /// What "always" holds for: a command just as it is, any other tool as a whole.
     fn grant(asked: Asked<'_>) -> String {
         match asked.nature {
-            Nature::Runs => format!("{} {}", asked.tool, asked.arguments),
+            Nature::Runs => format!("{} {}", asked.tool, asked.texts().pop().unwrap_or_default()),
             _ => asked.tool.to_owned(),
         }
     }
@@ -204,9 +225,6 @@ impl Approval {
 
     /// Notes in the state that somebody agreed once and for all.
     pub fn note_always(asked: Asked<'_>, state: &mut State) {
-        let plain = serde_json::from_str::<serde_json::Value>(asked.arguments).map(|value| value.to_string());
-        let plain = plain.unwrap_or_else(|_| asked.arguments.to_owned());
-        let asked = Asked { arguments: &plain, ..asked };
         if !Self::is_granted(asked, state) {
             let grants = state.other.entry(GRANTS).or_insert_with(|| serde_json::Value::Array(Vec::new()));
             if let Some(grants) = grants.as_array_mut() {

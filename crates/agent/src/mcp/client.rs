@@ -101,7 +101,8 @@ impl Client {
         let asked = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         // A call that is dropped, by the time-out or by whoever waits for us, is cancelled at the server too.
         let Ok(answer) = tokio::time::timeout(*timeout, self.running.call_tool_once(asked)).await else {
-            return Err(Failure::transient(format!("the MCP server {name} did not answer {tool} within {timeout:?}")));
+            // It may have been done all the same: a second try could do it twice.
+            return Err(Failure::new(format!("the MCP server {name} did not answer {tool} within {timeout:?}")));
         };
         match answer {
             Ok(CallToolResponse::Complete(result)) => Ok(result),

@@ -90,6 +90,8 @@ pub struct Moment<'a> {
     pub tally: Tally,
     /// What the user says, before it is stored; only before the agent begins.
     pub said: &'a mut String,
+    /// The texts that go with it: files, notes.
+    pub attached: &'a mut Vec<String>,
     /// What is said to the model for its next call only; only before it.
     pub asides: &'a mut Vec<String>,
     /// The answer; only after the model.

@@ -8,6 +8,8 @@ use regex::{Captures, Regex};
 use serde::Deserialize;
 
 use super::{Hooked, Middleware, Moment, Verdict};
+use crate::equipment::Equipment;
+use crate::error::AgentError;
 
 /// What is done with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -102,14 +104,23 @@ impl Middleware for Pii {
         "pii"
     }
 
+    /// A pattern that is none is refused at once: later it would let everything through.
+    fn equip(&self, _: &mut Equipment) -> Result<(), AgentError> {
+        self.clean("").map(drop).map_err(|why| AgentError::Setting(format!("pii: {why}")))
+    }
+
     fn before_agent(&self, moment: &mut Moment<'_>) -> Hooked {
-        let (cleaned, found) = self.clean(moment.said)?;
-        if found && self.strategy == Strategy::Block {
+        let mut any = false;
+        for text in std::iter::once(&mut *moment.said).chain(moment.attached.iter_mut()) {
+            let (cleaned, found) = self.clean(text)?;
+            *text = cleaned;
+            any |= found;
+        }
+        if any && self.strategy == Strategy::Block {
             return Ok(Verdict::Halt(
                 "what was said holds something private, and the middleware pii blocks that".to_owned(),
             ));
         }
-        *moment.said = cleaned;
         Ok(Verdict::Ok)
     }
 

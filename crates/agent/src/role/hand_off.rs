@@ -3,6 +3,8 @@
 use serde_json::Value;
 use waterline_log::{Log, LogError, Session};
 
+use crate::outcome::HandedOff;
+
 /// Where the state keeps the role, how often work was handed over, and the session of each role.
 const ROLE: &str = "role";
 const TRANSFERS: &str = "transfers";
@@ -51,6 +53,9 @@ pub fn transfer(log: &Log, from: &Session, to: &str, package: &Value) -> Result<
         state.insert(ROLE.to_owned(), Value::from(role));
         state.insert(TRANSFERS.to_owned(), Value::from(made));
         state.insert(SESSIONS.to_owned(), Value::Object(sessions.clone()));
+        if side.id == from.id {
+            HandedOff { to: to.to_owned(), package: package.clone(), done: true }.store(&mut side.state);
+        }
         log.save(side)?;
     }
     let tag = format!("{own}_to_{to}_context");

@@ -3,7 +3,7 @@
 mod hand_off;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use waterline::policy::Policy;
@@ -82,21 +82,29 @@ impl Role {
 pub fn find(folders: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
     let mut roles = SHIPPED.iter().map(|text| Role::read(text)).collect::<Result<Vec<_>, _>>()?;
     for folder in folders {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|end| end == "toml"))
-            .collect();
-        paths.sort();
-        for path in paths {
-            let named = |why: String| AgentError::Setting(format!("{}: {why}", path.display()));
-            let text = std::fs::read_to_string(&path).map_err(|error| named(error.to_string()))?;
-            let role = Role::read(&text).map_err(|error| named(error.to_string()))?;
+        for role in read(folder)? {
             roles.retain(|known| known.name != role.name);
             roles.push(role);
         }
     }
     Ok(roles)
+}
+
+/// The roles in one folder.
+///
+/// # Errors
+/// When a file is no role.
+pub fn read(folder: &Path) -> Result<Vec<Role>, AgentError> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    paths.sort();
+    let role = |path: &PathBuf| {
+        let named = |why: String| AgentError::Setting(format!("{}: {why}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
+        Role::read(&text).map_err(|error| named(error.to_string()))
+    };
+    paths.iter().map(role).collect()
 }
 
 /// The role of a name.

@@ -96,6 +96,8 @@ pub fn enter(rules: &str, command: &[OsString]) -> String {
         if let Err(error) = rustix::process::setsid() {
             return format!("it cannot have a session of its own: {error}");
         }
+        // If the program itself is killed, the command does not go on alone.
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         let handed_on = handed_on();
         if let Err(why) = linux::confine(&rules) {
             return why;

@@ -99,7 +99,7 @@ impl FetchUrl {
                 "{host} is an address of this machine or its network; it is not fetched"
             )));
         }
-        let builder = waterline_provider::http::client().redirect(reqwest::redirect::Policy::none());
+        let builder = waterline_provider::http::client().redirect(reqwest::redirect::Policy::none()).no_proxy();
         builder.resolve_to_addrs(host, &allowed).build().map_err(|error| Failure::new(error.to_string()))
     }
 }
@@ -116,7 +116,9 @@ fn is_public(address: IpAddr) -> bool {
         IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
             Some(v4) => is_public(IpAddr::V4(v4)),
             None => {
-                let local = v6.is_unique_local() || v6.is_unicast_link_local();
+                // Addresses that stand for others: translated, tunnelled, or of the old form.
+                let stands_for = matches!(v6.segments(), [0x64, 0xff9b, ..] | [0x2002, ..] | [0, 0, 0, 0, 0, 0, ..]);
+                let local = v6.is_unique_local() || v6.is_unicast_link_local() || stands_for;
                 !(v6.is_loopback() || v6.is_unspecified() || v6.is_multicast() || local)
             }
         },

@@ -97,12 +97,16 @@ impl Toolbox {
         Self { tools: tools.into_iter().map(entry).collect() }
     }
 
-    /// Adds a tool behind the others; one of the same name is replaced.
-    pub fn add(&mut self, tool: Arc<dyn Callable>, enabled: bool) {
-        match self.tools.iter_mut().find(|entry| entry.tool.name() == tool.name()) {
-            Some(entry) => *entry = Entry { tool, enabled, brief: false },
-            None => self.tools.push(Entry { tool, enabled, brief: false }),
+    /// Adds a tool behind the others. One whose name is taken is not added: consent to one must not hold for another.
+    ///
+    /// # Errors
+    /// When its name is taken.
+    pub fn add(&mut self, tool: Arc<dyn Callable>) -> Result<(), AgentError> {
+        if self.find(tool.name()).is_some() {
+            return Err(AgentError::Setting(format!("two tools are called {:?}; the second is left out", tool.name())));
         }
+        self.tools.push(Entry { tool, enabled: true, brief: false });
+        Ok(())
     }
 
     /// Switches tools on or off by a name or a pattern such as `files__*`.
@@ -123,13 +127,18 @@ impl Toolbox {
         Err(AgentError::Setting(format!("no tool is called {pattern:?}; there are {}", names.join(", "))))
     }
 
-    /// Lets only these be used.
+    /// Lets only these be used, of those that may be used anyway: a role can do with less, and not have more.
     ///
     /// # Errors
     /// When no tool is called so.
-    pub fn only(&mut self, patterns: &[String]) -> Result<(), AgentError> {
+    pub fn narrow(&mut self, patterns: &[String]) -> Result<(), AgentError> {
+        let before: Vec<bool> = self.tools.iter().map(|entry| entry.enabled).collect();
         self.tools.iter_mut().for_each(|entry| entry.enabled = false);
-        patterns.iter().try_for_each(|pattern| self.switch(pattern, true))
+        patterns.iter().try_for_each(|pattern| self.switch(pattern, true))?;
+        for (entry, was) in self.tools.iter_mut().zip(before) {
+            entry.enabled = was && (entry.enabled || entry.tool.name() == super::CALL_TOOL);
+        }
+        Ok(())
     }
 
     /// The tool of a name.

@@ -42,7 +42,9 @@ pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) 
             attached.notices.push(format!("#{name}: {} files; the first {FILES} are taken", paths.len()));
         }
         for path in paths.into_iter().take(FILES) {
-            if let Err(why) = take(workspace, base, &path, sees, &mut attached) {
+            // A name that says itself that it leads elsewhere is meant so.
+            let may_leave = Path::new(name).is_absolute() || name.contains("..");
+            if let Err(why) = take(workspace, base, &path, (sees, may_leave), &mut attached) {
                 attached.notices.push(format!("{}: {why}", path.display()));
             }
         }
@@ -93,12 +95,17 @@ fn below(folder: &Path, at: &Path, visit: &mut dyn FnMut(&Path) -> bool) -> bool
     })
 }
 
-fn take(workspace: &Workspace, base: &Path, path: &Path, sees: bool, attached: &mut Attached) -> Result<(), String> {
+fn take(
+    workspace: &Workspace,
+    base: &Path,
+    path: &Path,
+    (sees, may_leave): (bool, bool),
+    attached: &mut Attached,
+) -> Result<(), String> {
     // Somebody else may have put a link where the person sees a file of their own.
     let (real, around) =
         (path.canonicalize().map_err(|error| error.to_string())?, base.canonicalize().unwrap_or_default());
-    let is_link = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    if is_link && !real.starts_with(&around) {
+    if !may_leave && !real.starts_with(&around) {
         return Err(format!("it is a link to {}; name that instead if you mean it", real.display()));
     }
     let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();

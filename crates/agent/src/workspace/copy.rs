@@ -21,6 +21,16 @@ impl Workspace {
         }
     }
 
+    /// A script that can be run stays one.
+    fn keep_mode(&self, inside: &str, metadata: &std::fs::Metadata) {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = metadata.permissions().mode() & 0o777;
+        if let Ok(place) = self.place(inside) {
+            let permissions = cap_std::fs::Permissions::from_std(std::fs::Permissions::from_mode(mode));
+            drop(place.dir.set_permissions(&place.path, permissions));
+        }
+    }
+
     /// Written through the workspace, which lets no link lead out of it.
     fn copy(&self, from: &Path, to: &str, left: &mut (u64, usize)) -> Result<(), String> {
         let text = |error: std::io::Error| error.to_string();
@@ -37,6 +47,7 @@ impl Workspace {
                 *left = (bytes, files);
                 let bytes = std::fs::read(entry.path()).map_err(text)?;
                 self.write(&inside, &bytes).map_err(|failure| failure.text)?;
+                self.keep_mode(&inside, &metadata);
             }
         }
         Ok(())

@@ -82,12 +82,14 @@ impl Workspace {
         for grant in grants {
             let not_granted = |why: String| AgentError::Grant { path: grant.path.clone(), why };
             let granted = root(&grant.path, grant.writable).map_err(|error| not_granted(error.to_string()))?;
-            // The kernel cannot keep a part of what commands may change from being changed.
-            let around = roots.iter().find(|known| known.writable && granted.path.starts_with(&known.path));
-            if let Some(around) = around.filter(|_| !granted.writable) {
-                return Err(not_granted(format!("it lies in {}, which may be changed", around.path.display())));
-            }
             roots.push(granted);
+        }
+        // The kernel cannot keep a part of what commands may change from being changed.
+        for sealed in roots.iter().filter(|root| !root.writable) {
+            if let Some(around) = roots.iter().find(|root| root.writable && sealed.path.starts_with(&root.path)) {
+                let why = format!("it lies in {}, which may be changed", around.path.display());
+                return Err(AgentError::Grant { path: sealed.path.clone(), why });
+            }
         }
         let workspace = Self { roots };
         workspace.claim(session).map_err(refused)?;

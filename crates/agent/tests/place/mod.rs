@@ -1,6 +1,7 @@
 //! An agent in a folder of its own, a model server that plays a script, and somebody who watches.
 #![allow(
     dead_code,
+    unused_imports,
     unreachable_pub,
     clippy::unwrap_used,
     clippy::indexing_slicing,

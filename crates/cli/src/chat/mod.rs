@@ -17,10 +17,11 @@ use crate::config::Config;
 use crate::db;
 use crate::equip::AgentArguments;
 use crate::lang::say;
+use crate::models::ModelArguments;
 use crate::relay::Relay;
 use crate::said;
 use crate::show::events::odd;
-use crate::signals::stopped;
+use crate::signals::{end_when_told, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen};
 use commands::Then;
 
@@ -39,6 +40,8 @@ pub struct Chat {
     base: Equipment,
     known: Arc<Mutex<Known>>,
     gauge: String,
+    /// The model that was named when the program began, with its address.
+    pub(crate) first_model: ModelArguments,
 }
 
 impl Chat {
@@ -51,7 +54,8 @@ impl Chat {
         system: Option<String>,
     ) -> Result<Self> {
         let styled = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        let screen = Arc::new(Screen::new(styled));
+        let listens = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let screen = Arc::new(Screen::new(styled, listens));
         let setup = arguments.setup(&config, session.as_ref()).await?;
         let mut base = arguments.gather(&config, setup).await?;
         base.prompt = system.or(base.prompt);
@@ -59,7 +63,7 @@ impl Chat {
         let known = Arc::new(Mutex::new(Known::default()));
         let history = db::data_folder().ok().map(|folder| folder.join(HISTORY));
         let input = Input::new(history.as_deref(), Arc::clone(&known));
-        let equipment = arguments.for_session(base.clone(), &config, session.as_ref())?;
+        let equipment = arguments.for_session(base.clone(), &config)?;
         let mut session = match session {
             Some(session) => session,
             None => new_session(&log, &equipment)?,
@@ -70,14 +74,18 @@ impl Chat {
         let id = session.id.clone();
         tokio::task::block_in_place(|| begin::keep(&keeper, &mut session, policy.as_ref(), role.as_ref(), &model))?;
         let relay = Relay::open(log.clone(), &id, equipment, screen.clone()).await?;
-        let mut chat = Self { relay, log, arguments, config, screen, input, base, known, gauge: String::new() };
+        let first_model = arguments.model.clone();
+        let mut chat =
+            Self { relay, log, arguments, config, screen, input, base, known, gauge: String::new(), first_model };
         chat.refresh().await?;
         Ok(chat)
     }
 
     /// Reads and carries out lines until somebody ends.
     pub fn talk(&mut self, runtime: &Runtime, resumes: bool) -> Result<()> {
-        tidy::in_background(self.log.clone(), self.config.agent.workspace_days, self.config.agent.session_days);
+        let (own, agent) = (self.session().id.clone(), &self.config.agent);
+        tidy::in_background(self.log.clone(), own, agent.workspace_days, agent.session_days);
+        runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
         if resumes && self.relay.agent.is_open() {
             self.screen.note(say("going on where it was broken off", "从中断处继续"));
@@ -85,7 +93,9 @@ impl Chat {
         }
         loop {
             for text in self.screen.left_over() {
-                self.carry_out(runtime, &text);
+                if self.carry_out(runtime, &text) {
+                    return Ok(());
+                }
             }
             let gauge = self.gauge.clone();
             match self.input.read(&gauge)? {
@@ -103,7 +113,14 @@ impl Chat {
 
     /// Carries out one line. Says whether it was the last one.
     fn carry_out(&mut self, runtime: &Runtime, text: &str) -> bool {
-        match runtime.block_on(commands::run(self, text)) {
+        let done = runtime.block_on(async {
+            tokio::select! {
+                done = commands::run(self, text) => Some(done),
+                () = interrupted() => None,
+            }
+        });
+        let done = done.unwrap_or_else(|| Ok(Then::Stay));
+        match done {
             Ok(Then::Say(text)) => {
                 let (said, notices) = said::read(&self.relay.agent, &text);
                 notices.iter().for_each(|notice| self.screen.note(notice));
@@ -126,7 +143,7 @@ impl Chat {
             let screen = Arc::clone(&self.screen);
             tokio::select! {
                 outcome = self.relay.turn(said) => Some(outcome),
-                () = stopped() => None,
+                () = interrupted() => None,
                 () = listen(&screen, self.input.is_terminal()) => None,
             }
         });
@@ -139,7 +156,14 @@ impl Chat {
                 self.screen.note(say("there is nothing to go on with", "没有可以继续的内容"));
             }
             Some(Err(error)) => self.screen.say(&format!("{error:#}")),
-            None => self.screen.note(say("stopped; what was said and done is kept", "已停止；已说的和已做的都保留")),
+            None => {
+                // What was typed meanwhile was meant for the turn that is stopped.
+                self.screen.left_over();
+                self.screen.note(say("stopped; what was said and done is kept", "已停止；已说的和已做的都保留"));
+                if let Err(error) = runtime.block_on(self.relay.agent.cancel()) {
+                    self.screen.say(&error.to_string());
+                }
+            }
         }
         if let Err(error) = runtime.block_on(self.relay.agent.live_mut().settle()) {
             self.screen.say(&error.to_string());
@@ -158,6 +182,12 @@ impl Chat {
         let en = format!("session {id}, model {model}. /help lists the commands, Ctrl-C stops a turn, Ctrl-D ends.");
         let zh = format!("会话 {id}，模型 {model}。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。");
         self.screen.note(&say(en, zh));
+        if self.relay.agent.workspace().grants().next().is_none() {
+            self.screen.note(say(
+                "It works in a folder of its own: #file takes files along, --allow-dir . lets it reach this one.",
+                "它在自己的目录中工作：#文件 可附带文件，--allow-dir . 允许访问当前目录。",
+            ));
+        }
     }
 
     /// Takes up another session, or this one with other settings.
@@ -165,7 +195,7 @@ impl Chat {
         let (log, wanted) = (self.log.clone(), id.to_owned());
         let session = tokio::task::spawn_blocking(move || log.session(&wanted)).await??;
         self.base.setup = self.arguments.setup(&self.config, Some(&session)).await?;
-        let equipment = self.arguments.for_session(self.base.clone(), &self.config, Some(&session))?;
+        let equipment = self.arguments.for_session(self.base.clone(), &self.config)?;
         self.relay = Relay::open(self.log.clone(), &session.id, equipment, self.screen.clone()).await?;
         Ok(())
     }
@@ -178,7 +208,9 @@ impl Chat {
 
     /// A session without messages.
     pub(crate) async fn start_anew(&mut self) -> Result<()> {
-        let session = new_session(&self.log, self.relay.agent.equipment())?;
+        let mut session = new_session(&self.log, self.relay.agent.equipment())?;
+        let (role, model) = (self.arguments.role.clone(), self.relay.agent.live().model().name.clone());
+        tokio::task::block_in_place(|| begin::keep(&self.log, &mut session, None, role.as_ref(), &model))?;
         self.open(&session.id).await
     }
 
@@ -239,9 +271,11 @@ async fn listen(screen: &Screen, is_terminal: bool) {
     while let Some(line) = keyboard.line().await {
         match line.trim() {
             "/cancel" => return,
-            "" => screen.typed(String::new()),
-            text => screen.typed(text.strip_prefix("/steer ").unwrap_or(text).to_owned()),
+            text if commands::is_command(text) && !text.starts_with("/steer ") => screen.later(text),
+            text => screen.typed(text.strip_prefix("/steer ").unwrap_or(text)),
         }
     }
+    // Ctrl-D: nobody answers any more, and the turn goes on.
+    screen.hang_up();
     std::future::pending().await
 }

@@ -1,28 +1,26 @@
 //! Workspaces that nobody used for a while go when the program begins; sessions only where the config says so.
 
-use waterline_log::{Filter, Log, LogError, Whom};
+use waterline_log::{Log, LogError, Whom};
 
 use crate::workspace;
 
-const DAY: i64 = 86_400_000;
+pub(super) const DAY: i64 = 86_400_000;
 
 /// Days after which a workspace goes if nothing is said.
-pub const WORKSPACE_DAYS: u64 = 7;
+pub(super) const WORKSPACE_DAYS: u64 = 7;
 
 /// Tidies up on a thread of its own: nobody waits for it, and what it could not do it does the next time.
-pub(super) fn in_background(log: Log, workspace_days: Option<u64>, session_days: Option<u64>) {
+pub(super) fn in_background(log: Log, own: String, workspace_days: Option<u64>, session_days: Option<u64>) {
     std::thread::spawn(move || {
-        if let Err(error) = tidy(&log, workspace_days.unwrap_or(WORKSPACE_DAYS), session_days) {
+        if let Err(error) = tidy(&log, &own, workspace_days.unwrap_or(WORKSPACE_DAYS), session_days) {
             tracing::warn!(target: "waterline::tidy", %error, "tidying up was given up");
         }
     });
 }
 
-fn tidy(log: &Log, workspace_days: u64, session_days: Option<u64>) -> anyhow::Result<()> {
+fn tidy(log: &Log, own: &str, workspace_days: u64, session_days: Option<u64>) -> anyhow::Result<()> {
     let before = |days: u64| log.now() - i64::try_from(days).unwrap_or(i64::MAX / DAY) * DAY;
-    let idle = log.sessions(&Filter { idle_since: Some(before(workspace_days)), ..Filter::default() })?;
-    let idle: Vec<String> = idle.into_iter().map(|session| session.id).collect();
-    let kept = workspace::remove_all(&workspace::of(log, &idle)?);
+    let kept = workspace::remove_all(&workspace::idle(log, own, before(workspace_days))?);
     for reason in kept {
         tracing::warn!(target: "waterline::tidy", %reason, "a workspace was kept");
     }

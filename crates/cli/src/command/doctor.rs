@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use waterline::message::{Message, Role};
 use waterline_agent::sandbox::{self, Support};
-use waterline_agent::{mcp, role, skill};
+use waterline_agent::{mcp, skill};
 use waterline_provider::answer::Delta;
 use waterline_provider::http::Request;
 use waterline_provider::local;
@@ -17,7 +17,7 @@ use waterline_session::{Candidate, Place};
 use crate::config::Config;
 use crate::db::{self, Database};
 use crate::environment;
-use crate::equip::{AgentArguments, folders, servers};
+use crate::equip::{AgentArguments, folders, roles, servers};
 use crate::input::output;
 use crate::lang::{self, say};
 use crate::show::lines;
@@ -115,8 +115,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     )?;
     tell(
         say("roles", "角色"),
-        match role::find(&folders("roles")) {
-            Ok(roles) => Finding::Good(roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ")),
+        match roles() {
+            Ok((roles, _)) => Finding::Good(roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ")),
             Err(error) => Finding::Bad(error.to_string()),
         },
     )?;

@@ -46,7 +46,7 @@ pub struct Arguments {
     /// The answer must be JSON that fits the schema in this file
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Agree to every call that would be asked about
+    /// Agree to every call that would be asked about, except critical ones
     #[arg(long)]
     yes: bool,
     /// One JSON object an event, the last one with the figures of the turn
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let mut equipment = runtime.block_on(arguments.agent.equipment(&config, known.as_ref()))?;
-    let printer = Arc::new(Printer::new(arguments.json, arguments.yes));
+    let printer = Arc::new(Printer::new(arguments.json, arguments.yes, schema.is_none()));
     let is_new = known.is_none();
     match &arguments.system {
         Some(_) if !is_new => printer.note("--system is for new sessions; this one keeps the prompt it has"),
@@ -86,16 +86,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(session) => session,
         None => create(&log, arguments, &equipment.setup.policy.name)?,
     };
-    if let Some(schema) = schema {
-        session.state.response_format = schema;
-        log.save(&session)?;
-    }
+    // The form holds for this turn; the next one says its own.
+    session.state.response_format = schema.unwrap_or_default();
+    log.save(&session)?;
     let model = equipment.setup.model.name.clone();
     begin::keep(&log, &mut session, arguments.agent.policy.as_ref(), arguments.agent.role.as_ref(), &model)?;
     let outcome = runtime.block_on(async {
         let mut relay = Relay::open(log, &session.id, equipment, printer.clone()).await?;
         printer.begin(relay.agent.live(), is_new);
-        let said = prompt.map(|prompt| said::read(&relay.agent, &prompt));
+        // Names and files count only in what was written here: what comes through a pipe is data.
+        let said = prompt.map(|prompt| match arguments.prompt.as_deref() {
+            Some(text) if text != "-" => said::read(&relay.agent, &prompt),
+            _ => (Said::new(prompt), Vec::new()),
+        });
         turn(&mut relay, said, &printer).await
     });
     outcome.inspect_err(|error| printer.failed(&session.id, error))

@@ -83,10 +83,25 @@ fn of_file(path: &Path, found: &mut BTreeMap<String, (String, String)>) -> Resul
     flatten("", &toml::Value::Table(table), &mut flat);
     for (key, value) in flat {
         // What a server is given in its environment may be a secret.
-        let value = if key.starts_with("mcp.") && key.contains(".env.") { "(set)".to_owned() } else { value };
+        let is_secret = key.starts_with("mcp.") && (key.contains(".env.") || key.ends_with(".args"));
+        let value = match is_secret {
+            true => "(set)".to_owned(),
+            // A name and a password may stand in an address, and a token behind its question mark.
+            false if key.ends_with("url") => bare(&value),
+            false => value,
+        };
         found.insert(key, (value, path.display().to_string()));
     }
     Ok(())
+}
+
+/// An address without what may be secret in it.
+fn bare(url: &str) -> String {
+    let without = url.split(['?', '#']).next().unwrap_or_default();
+    match (without.split_once("://"), without.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}").trim_end_matches('"').to_owned() + "\"",
+        _ => without.trim_end_matches('"').to_owned() + "\"",
+    }
 }
 
 fn flatten(at: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {

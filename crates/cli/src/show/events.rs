@@ -1,7 +1,6 @@
 //! What happens in a turn, printed as it happens: the answer to standard output, everything else beside it, or all of it as JSON.
 
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -13,6 +12,7 @@ use waterline_session::{Event as CallEvent, Live};
 
 use super::{cut, lines, number};
 use crate::lang::say;
+use crate::terminal::Keyboard;
 
 /// How much of a call is shown on its line.
 const CALL: usize = 100;
@@ -21,16 +21,19 @@ const CALL: usize = 100;
 pub struct Printer {
     json: bool,
     yes: bool,
+    /// The answer is shown as it comes; otherwise it is printed once, when it is whole.
+    streams: bool,
     /// Text was printed that the next try begins anew.
     said: AtomicBool,
     /// What somebody writes is asked for by one at a time.
-    asking: Mutex<()>,
+    asking: tokio::sync::Mutex<()>,
 }
 
 impl Printer {
     /// `json` for programs; `yes` agrees to everything.
-    pub const fn new(json: bool, yes: bool) -> Self {
-        Self { json, yes, said: AtomicBool::new(false), asking: Mutex::new(()) }
+    pub fn new(json: bool, yes: bool, streams: bool) -> Self {
+        let streams = streams && std::io::stdout().is_terminal();
+        Self { json, yes, streams, said: AtomicBool::new(false), asking: tokio::sync::Mutex::default() }
     }
 
     /// Which session, and which model.
@@ -66,6 +69,12 @@ impl Printer {
     pub fn end(&self, live: &Live, outcome: &Outcome) -> Result<()> {
         if !self.json {
             self.break_line();
+            if !self.streams && !outcome.text.is_empty() {
+                // For whoever reads the pipe: the answer, whole, once, and as it is.
+                let end = if outcome.text.ends_with('\n') { "" } else { "\n" };
+                write!(std::io::stdout(), "{}{end}", outcome.text)?;
+                std::io::stdout().flush()?;
+            }
             if let Some(text) = odd(outcome, &live.session().id) {
                 self.note(&text);
             }
@@ -104,16 +113,14 @@ impl Printer {
     }
 
     /// Asks on the terminal, where there is one.
-    fn ask(&self, text: &str) -> Option<String> {
+    async fn ask(&self, text: &str) -> Option<String> {
         if self.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return None;
         }
-        let _one = self.asking.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _one = self.asking.lock().await;
         self.break_line();
         anstream::eprint!("{} ", lines(text));
-        let mut line = String::new();
-        std::io::stdin().read_line(&mut line).ok().filter(|read| *read > 0)?;
-        Some(line.trim().to_owned())
+        Keyboard::listen().line().await
     }
 }
 
@@ -126,6 +133,7 @@ impl Person for Printer {
             return;
         }
         match event {
+            Event::Call(CallEvent::Delta(Delta::Text(_))) if !self.streams => {}
             Event::Call(CallEvent::Delta(Delta::Text(text))) => {
                 anstream::print!("{}", lines(text));
                 drop(std::io::stdout().flush());
@@ -162,13 +170,16 @@ impl Person for Printer {
 
     fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
         Box::pin(async move {
-            if self.yes {
+            // What nobody may agree to once and for all is not agreed to beforehand.
+            if self.yes && request.may_always {
                 return Word::Yes;
             }
             let text = format!("{} {}\n{} [y/n]", request.tool, request.arguments, request.reason);
-            match tokio::task::block_in_place(|| self.ask(&text)) {
+            match self.ask(&text).await {
                 Some(line) => Word::read(&line).unwrap_or(Word::No(Some(line))),
-                None => Word::No(Some("nobody is there to agree to it; --yes agrees to everything".to_owned())),
+                None => {
+                    Word::No(Some("nobody is there to agree to it; --yes agrees to all but critical calls".to_owned()))
+                }
             }
         })
     }
@@ -180,8 +191,7 @@ impl Person for Printer {
             } else {
                 format!(" ({})", question.choices.join(" / "))
             };
-            tokio::task::block_in_place(|| self.ask(&format!("{}{choices}", question.question)))
-                .filter(|answer| !answer.is_empty())
+            self.ask(&format!("{}{choices}", question.question)).await.filter(|answer| !answer.is_empty())
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use crate::show::plain;
 use reedline::{Completer, CompletionResult, Span, Suggestion};
 
 /// How many files are offered.
@@ -36,14 +37,16 @@ impl Completer for Complete {
         };
         let named = |list: &[(String, String)], mark: char, begun: &str| -> Vec<Suggestion> {
             let fits = list.iter().filter(|(name, _)| name.starts_with(begun));
-            fits.map(|(name, about)| offer(format!("{mark}{name}"), Some(about.clone()), false)).collect()
+            fits.map(|(name, about)| offer(plain(&format!("{mark}{name}")), Some(plain(about)), false)).collect()
         };
         let found: Vec<Suggestion> = match word.chars().next() {
             Some('/') if start == 0 => named(&known.commands, '/', word.trim_start_matches('/')),
             Some('@') => named(&known.names, '@', word.trim_start_matches('@')),
             Some('#') => {
                 let paths = files(word.trim_start_matches('#'));
-                paths.into_iter().map(|path| offer(format!("#{path}"), None, path.ends_with('/'))).collect()
+                // A name that would steer the terminal, or that ends at its blank, is not offered.
+                let paths = paths.into_iter().filter(|path| plain(path) == *path && !path.contains(' '));
+                paths.map(|path| offer(format!("#{path}"), None, path.ends_with('/'))).collect()
             }
             _ => Vec::new(),
         };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 use reedline::{
-    ColumnarMenu, EditCommand, FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder, Prompt, PromptEditMode,
+    Color, ColumnarMenu, EditCommand, FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder, Prompt, PromptEditMode,
     PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult,
     Validator, default_emacs_keybindings,
 };
@@ -64,6 +64,7 @@ impl Input {
             .with_quick_completions(true)
             .with_partial_completions(true)
             .use_bracketed_paste(true);
+        let history = history.filter(|path| make_private(path).is_ok());
         if let Some(history) = history.and_then(|path| FileBackedHistory::with_file(HISTORY, path.to_owned()).ok()) {
             editor = editor.with_history(Box::new(history));
         }
@@ -92,6 +93,15 @@ impl Input {
     }
 }
 
+/// What somebody wrote is for nobody else to read.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
+}
+
 /// A line that ends with a backslash goes on.
 struct Continued;
 
@@ -104,7 +114,20 @@ impl Validator for Continued {
 /// The prompt, with how full the context is.
 struct Gauge<'a>(&'a str);
 
+/// The colour of the prompt, where colours are wanted.
+fn colour(wanted: Color) -> Color {
+    if std::env::var_os("NO_COLOR").is_some() { Color::Default } else { wanted }
+}
+
 impl Prompt for Gauge<'_> {
+    fn get_prompt_color(&self) -> Color {
+        colour(Color::Green)
+    }
+
+    fn get_indicator_color(&self) -> Color {
+        colour(Color::Cyan)
+    }
+
     fn render_prompt_left(&self) -> Cow<'_, str> {
         Cow::Borrowed(self.0)
     }

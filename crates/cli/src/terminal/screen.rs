@@ -42,6 +42,10 @@ pub struct Screen {
     inner: Mutex<Inner>,
     /// Whether codes and cursor movements are understood.
     styled: bool,
+    /// Whether somebody can type while the agent works.
+    listens: bool,
+    /// Who asks waits for whoever asked before.
+    asking: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -54,12 +58,16 @@ struct Inner {
     calls: Vec<Folded>,
     asked: Option<oneshot::Sender<String>>,
     steers: VecDeque<String>,
+    /// Commands that were typed while the agent worked.
+    later: Vec<String>,
+    /// Nobody types any more.
+    gone: bool,
 }
 
 impl Screen {
     /// A screen; `styled` where it is a terminal that takes codes.
-    pub fn new(styled: bool) -> Self {
-        Self { inner: Mutex::default(), styled }
+    pub fn new(styled: bool, listens: bool) -> Self {
+        Self { inner: Mutex::default(), styled, listens, asking: tokio::sync::Mutex::default() }
     }
 
     /// A line for the person.
@@ -89,17 +97,33 @@ impl Screen {
     }
 
     /// A line that was typed while the agent works: an answer where somebody waits for one, else something to steer it with.
-    pub fn typed(&self, line: String) {
+    pub fn typed(&self, line: &str) {
         let mut inner = self.lock();
-        match inner.asked.take() {
-            Some(asked) => drop(asked.send(line)),
-            None => inner.steers.push_back(line),
+        match inner.asked.take().filter(|asked| !asked.is_closed()) {
+            Some(asked) => drop(asked.send(line.to_owned())),
+            None if line.is_empty() => {}
+            None => inner.steers.push_back(line.to_owned()),
         }
     }
 
-    /// What was typed too late to be heard in the turn.
+    /// A command that was typed while the agent works; it is carried out behind the turn.
+    pub fn later(&self, line: &str) {
+        self.lock().later.push(line.to_owned());
+    }
+
+    /// Nobody answers any more in this turn.
+    pub fn hang_up(&self) {
+        let mut inner = self.lock();
+        inner.gone = true;
+        inner.asked = None;
+    }
+
+    /// What was typed too late to be heard in the turn, and commands.
     pub fn left_over(&self) -> Vec<String> {
-        self.lock().steers.drain(..).collect()
+        let mut inner = self.lock();
+        let steers: Vec<String> = inner.steers.drain(..).collect();
+        let later = std::mem::take(&mut inner.later);
+        steers.into_iter().chain(later).collect()
     }
 
     /// Ends whatever is unfinished on the screen.
@@ -107,6 +131,7 @@ impl Screen {
         let mut inner = self.lock();
         self.quiet(&mut inner);
         inner.asked = None;
+        inner.gone = false;
         inner.begun.clear();
     }
 
@@ -217,15 +242,21 @@ impl Screen {
         }
     }
 
-    /// Asks for a line; the sender is dropped when the turn is given up.
-    fn ask(&self, text: &str) -> oneshot::Receiver<String> {
+    /// Asks for a line; none where nobody can answer, or the turn is given up.
+    async fn ask(&self, text: &str) -> Option<String> {
         let (sender, receiver) = oneshot::channel();
-        let mut inner = self.lock();
-        self.quiet(&mut inner);
-        anstream::print!("{} ", lines(text));
-        drop(std::io::stdout().flush());
-        inner.asked = Some(sender);
-        receiver
+        {
+            let mut inner = self.lock();
+            self.quiet(&mut inner);
+            anstream::print!("{} ", lines(text));
+            drop(std::io::stdout().flush());
+            if !self.listens || inner.gone {
+                anstream::println!();
+                return None;
+            }
+            inner.asked = Some(sender);
+        }
+        receiver.await.ok()
     }
 }
 
@@ -236,12 +267,22 @@ impl Person for Screen {
 
     fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
         Box::pin(async move {
-            let always =
-                if request.may_always { say(" / [a]lways for this session", " / 本会话总是 [a]") } else { "" };
-            let asked = say(format!("[y]es / [n]o{always}:"), format!("是 [y] / 否 [n]{always}："));
-            let mut text = format!("{} {}\n{}\n{asked}", request.tool, pretty(&request.arguments), request.reason);
+            let always = if request.may_always {
+                say(" / [a]lways for this session (a command: just this one)", " / 本会话总是 [a]（命令：仅此命令）")
+            } else {
+                ""
+            };
+            let asked = say(
+                format!("[y]es / [n]o{always}; anything else is a no with that reason:"),
+                format!("是 [y] / 否 [n]{always}；其他内容视为拒绝的理由："),
+            );
+            let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
+            let mut text = format!("{who}{} {}\n{}\n{asked}", request.tool, pretty(&request.arguments), request.reason);
+            let _one = self.asking.lock().await;
             loop {
-                let Ok(line) = self.ask(&text).await else { return Word::Later };
+                let Some(line) = self.ask(&text).await else {
+                    return Word::No(Some(say("nobody is there to agree to it", "没有人可以批准").to_owned()));
+                };
                 match Word::read(&line) {
                     Some(word) => return word,
                     None if line.is_empty() => text.clone_from(&asked),
@@ -259,7 +300,8 @@ impl Person for Screen {
                 text.push_str(&format!("\n  {}. {choice}", at + 1));
             }
             text.push_str(say("\nanswer (empty: later):", "\n请回答（留空：稍后）："));
-            let line = self.ask(&text).await.ok()?;
+            let _one = self.asking.lock().await;
+            let line = self.ask(&text).await?;
             let chosen =
                 line.parse::<usize>().ok().and_then(|number| question.choices.get(number.checked_sub(1)?).cloned());
             Some(chosen.unwrap_or(line)).filter(|line| !line.is_empty())

@@ -63,7 +63,7 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
          < ✗ run_bash_command rm -r build
          < two
          > third
-         < [a]lways for this session
+         < [a]lways for this session (a command: just this one)
          ! a
          < three
          > fourth

@@ -281,6 +281,9 @@ impl History {
         let fits = |call: &OpenCall| {
             if by_id {
                 call.given == given
+            } else if call.id == given {
+                // Whoever answers what was sent knows the call by the id it was sent under.
+                true
             } else {
                 // One side has no id: the order and the name must do.
                 (given.is_empty() || call.given.is_empty()) && name.is_none_or(|name| name == call.name)

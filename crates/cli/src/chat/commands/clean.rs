@@ -4,7 +4,9 @@ use crate::lang::say;
 use crate::workspace;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_log::{Filter, Whom};
+use waterline_log::Whom;
+
+use crate::chat::tidy::{DAY, WORKSPACE_DAYS};
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -20,17 +22,17 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    let looked = chat.on_log(|log, own| {
-        let before = |days: i64| log.now() - days * DAY;
-        let idle = log.sessions(&Filter { idle_since: Some(before(7)), ..Filter::default() })?;
-        let idle: Vec<String> = idle.into_iter().map(|session| session.id).filter(|id| id != own).collect();
-        let whom = Whom::IdleSince(before(30));
+    let days = i64::try_from(chat.config.agent.workspace_days.unwrap_or(WORKSPACE_DAYS)).unwrap_or(i64::MAX / DAY);
+    let sessions = i64::try_from(chat.config.agent.session_days.unwrap_or(SESSION_DAYS)).unwrap_or(i64::MAX / DAY);
+    let looked = chat.on_log(move |log, _| {
+        let whom = Whom::IdleSince(log.now() - sessions * DAY);
         let gone = log.would_erase(&whom)?;
-        Ok((idle, whom, gone.sessions.len()))
+        Ok((whom, gone.sessions.len()))
     });
-    let (idle, whom, sessions) = looked.await?;
-    let log = chat.log.clone();
-    let folders = tokio::task::spawn_blocking(move || workspace::of(&log, &idle)).await??;
+    let (whom, sessions) = looked.await?;
+    let (log, own) = (chat.log.clone(), chat.session().id.clone());
+    let look = move || workspace::idle(&log, &own, log.now() - days * DAY);
+    let folders = tokio::task::spawn_blocking(look).await??;
     if folders.is_empty() && sessions == 0 {
         chat.screen.say(say("there is nothing to clean", "没有可清理的内容"));
         return Ok(Then::Stay);
@@ -46,4 +48,5 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     Ok(Then::Stay)
 }
 
-const DAY: i64 = 86_400_000;
+/// Days after which a session goes if the config does not say.
+const SESSION_DAYS: u64 = 30;

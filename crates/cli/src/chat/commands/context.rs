@@ -122,7 +122,7 @@ async fn why(chat: &mut Chat, place: u64) -> Result<()> {
             slot.treatment.name(),
             number(slot.tokens),
             say("tokens", "个 token"),
-            slot.reason
+            if slot.reason.is_empty() { say("it is there as it was said", "原样保留") } else { &slot.reason }
         )),
         None => screen.say(say("it is sent as it is with the next call", "下次调用时原样发送")),
     }

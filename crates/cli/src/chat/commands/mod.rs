@@ -124,6 +124,13 @@ pub async fn run(chat: &mut Chat, line: &str) -> Result<Then> {
     }
 }
 
+/// Whether a line is a command that is known.
+pub fn is_command(line: &str) -> bool {
+    let word =
+        line.strip_prefix('/').and_then(|rest| rest.split_whitespace().next()).unwrap_or_default().to_lowercase();
+    ALL.iter().any(|spec| spec.names.contains(&word.as_str()))
+}
+
 /// Whether a word could have been meant as a command.
 fn is_word(word: &str) -> bool {
     !word.is_empty() && word.len() <= 12 && word.bytes().all(|byte| byte.is_ascii_alphabetic())

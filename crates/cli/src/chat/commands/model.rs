@@ -22,8 +22,13 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
         chat.screen.say(&format!("{} ({} {})", live.model().name, number(live.window()), say("tokens", "个 token")));
         return Ok(Then::Stay);
     }
-    (chat.relay.agent.equipment().models)(rest).map_err(anyhow::Error::msg)?;
-    chat.arguments.model = ModelArguments { model: Some(rest.to_owned()), ..ModelArguments::default() };
+    // The one that the program began with keeps the address it was given.
+    if chat.first_model.model.as_deref() == Some(rest) {
+        chat.arguments.model = chat.first_model.clone();
+    } else {
+        (chat.relay.agent.equipment().models)(rest).map_err(anyhow::Error::msg)?;
+        chat.arguments.model = ModelArguments { model: Some(rest.to_owned()), ..ModelArguments::default() };
+    }
     chat.reopen().await?;
     let name = rest.to_owned();
     chat.relay.agent.live_mut().change(|session| session.model = Some(name)).await?;

@@ -18,6 +18,10 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+    if rest.is_empty() {
+        chat.screen.say("/recall words");
+        return Ok(Then::Stay);
+    }
     let words = rest.to_owned();
     let hits = chat.on_log(move |log, id| log.search(&words, Some(id), FOUND)).await?;
     if hits.is_empty() {

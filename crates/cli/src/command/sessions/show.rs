@@ -95,6 +95,24 @@ fn write_message(log: &Log, session: &Session, position: u64) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
+/// The sessions below one, and those below them.
+fn children(out: &mut impl Write, log: &Log, below: &[Session], depth: usize) -> Result<()> {
+    for child in below {
+        let indent = "  ".repeat(depth);
+        let line =
+            format!("{indent}└ {} {}, {}", child.relation.name(), child.id, count_of(child.tip.position(), "message"));
+        writeln!(out, "{}", cut(&format!("{line}  {}", child.title), room(0)))?;
+        if depth < DEPTH {
+            let filter = Filter { parent: Some(child.id.clone()), ..Filter::default() };
+            children(out, log, &log.sessions(&filter)?, depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// How deep the tree of sessions is shown.
+const DEPTH: usize = 8;
+
 fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     let session = &view.session;
     let now = log.now();
@@ -112,10 +130,7 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     if let Some(parent) = &session.parent {
         writeln!(out, "{} of {} ({})", session.relation.name(), plain(parent), session.context_id)?;
     }
-    for child in &view.children {
-        let line = format!("  └ {} {}, {}", child.relation.name(), child.id, count_of(child.tip.position(), "message"));
-        writeln!(out, "{}", cut(&format!("{line}  {}", child.title), room(0)))?;
-    }
+    children(out, log, &view.children, 1)?;
     for branch in view.branches.iter().filter(|branch| !branch.is_current) {
         let id = branch.id.map(|id| id.short()).unwrap_or_default();
         let messages = count_of(branch.tip.position(), "message");
