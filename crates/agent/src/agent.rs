@@ -15,7 +15,7 @@ use crate::crew::Crew;
 use crate::equipment::Equipment;
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::middleware::{Chain, Finished, Hook, Moment, Verdict};
+use crate::middleware::{Chain, Finished, Hook, Moment, Verdict, of_buffer};
 use crate::outcome::Waiting;
 use crate::person::{Person, Word};
 use crate::prompt;
@@ -81,6 +81,16 @@ impl Agent {
         let workspace = Arc::new(open_workspace(&known, &equipment)?);
         let is_new = known.tip.position() == 0 && known.state.tools.is_empty();
         let mut setup = equipment.setup.clone();
+        let buffer = &known.state.buffer_config;
+        if !buffer.is_null() {
+            if equipment.middleware.iter().any(|middleware| middleware.name() == "summarization") {
+                person.hear(&Event::Notice(
+                    "the session has a buffer_config; the middleware summarization holds".to_owned(),
+                ));
+            } else {
+                setup.policy = of_buffer(buffer)?;
+            }
+        }
         setup.tools = if is_new { equipment.toolbox.definitions() } else { tools_of(&known.state) };
         if known.state.tools.is_empty() && !is_new {
             setup.tools = equipment.toolbox.definitions();

@@ -194,6 +194,10 @@ async fn s4_39_summarization_and_context_editing_set_the_policy() {
         assert_eq!(equipment.setup.policy.setting(key).and_then(|set| set.as_integer()), Some(value), "{name}");
     }
     let mut equipment = place.equipment(&server);
+    equipment.middleware.push(build("summarization", &json!({"summarize": true})).unwrap());
+    equipment.equip().unwrap();
+    assert_eq!(equipment.setup.policy.setting("summarise.on").and_then(|set| set.as_bool()), Some(true));
+    let mut equipment = place.equipment(&server);
     equipment.middleware.push(build("summarization", &json!({"token_threshold": 10})).unwrap());
     equipment.equip().unwrap();
     assert!(equipment.notices[0].contains("token_threshold 10 is below max_tokens"), "{:?}", equipment.notices);
@@ -272,4 +276,21 @@ async fn without_any_middleware_somebody_is_still_asked() {
     place.open(equipment).await.turn(Said::new("publish")).await.unwrap();
     assert_eq!(place.watcher.requests.lock().unwrap().len(), 1);
     assert!(place.story("s")[2].contains("the user refused this call"));
+}
+
+/// S4.40, C4.4: the older buffer counts where no middleware says the same; where one does, it wins and that is said.
+#[tokio::test]
+async fn s4_40_c4_4_an_older_buffer_counts_and_the_middleware_wins_over_it() {
+    let place = Place::new();
+    let server = model(vec![]).await;
+    let mut session = place.log().session("s").unwrap();
+    session.state.buffer_config = json!({"window_size": 17});
+    place.log().save(&session).unwrap();
+    let agent = place.agent(&server).await;
+    assert_eq!(agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()), Some(17));
+    let mut equipment = place.equipment(&server);
+    equipment.middleware.push(build("summarization", &json!({"window_size": 12})).unwrap());
+    let agent = place.open(equipment).await;
+    assert_eq!(agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()), Some(12));
+    assert!(place.watcher.heard().iter().any(|event| event.contains("the middleware summarization holds")));
 }

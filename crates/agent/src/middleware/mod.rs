@@ -25,6 +25,7 @@ use waterline_provider::answer::Answer;
 
 pub(crate) use chain::{Chain, Hook};
 pub use list::{NAMES, PRESETS, build, preset};
+pub(crate) use summarization::of_buffer;
 
 use crate::equipment::Equipment;
 use crate::error::AgentError;

@@ -1,6 +1,7 @@
 //! `summarization`: the window of BeamAI's middleware, as the policy `dual-track` with its numbers.
 
 use serde::Deserialize;
+use serde_json::Value;
 use waterline::policy::Policy;
 
 use super::Middleware;
@@ -39,13 +40,27 @@ impl Middleware for Summarization {
     }
 
     fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
+        equipment.setup.policy = self.policy(&mut equipment.notices)?;
+        Ok(())
+    }
+}
+
+/// The policy of an older buffer, which a session's state may carry. A middleware that says the same wins over it.
+pub(crate) fn of_buffer(settings: &Value) -> Result<Policy, AgentError> {
+    let read: Summarization = serde_json::from_value(settings.clone())
+        .map_err(|error| AgentError::Setting(format!("the buffer_config of the session cannot be used: {error}")))?;
+    read.policy(&mut Vec::new())
+}
+
+impl Summarization {
+    fn policy(&self, notices: &mut Vec<String>) -> Result<Policy, AgentError> {
         if !self.preserve_system {
             return Err(AgentError::Setting(
                 "summarization: system messages always stay; preserve_system cannot be false".to_owned(),
             ));
         }
         if self.token_threshold < self.max_tokens {
-            equipment.notices.push(format!(
+            notices.push(format!(
                 "summarization: token_threshold {} is below max_tokens {}; between them there is nothing to cut",
                 self.token_threshold, self.max_tokens
             ));
@@ -60,7 +75,6 @@ impl Middleware for Summarization {
         let settings: Vec<(String, String)> =
             settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let policy = Policy::preset_with("dual-track", &settings);
-        equipment.setup.policy = policy.map_err(|error| AgentError::Setting(format!("summarization: {error}")))?;
-        Ok(())
+        policy.map_err(|error| AgentError::Setting(format!("summarization: {error}")))
     }
 }

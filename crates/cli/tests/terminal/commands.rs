@@ -220,3 +220,43 @@ fn tools_todos_skills_and_the_rest() {
     assert!(world.last_request().iter().any(|message| message.contains("read skills/knots/SKILL.md and follow it")));
     assert!(terminal.ends());
 }
+
+/// S0.73, S0.74, C0.7: how many messages there are, of how many that are kept.
+#[test]
+fn s0_73_s0_74_c0_7_the_window_of_messages_is_near_full_and_over() {
+    let world = World::new(Vec::new());
+    let mut terminal = Terminal::start(&world, &["--policy", "window", "--set", "window.messages=10"]);
+    terminal.play(
+        "> one
+         < done
+         > two
+         < done
+         > three
+         < done
+         > four
+         < done
+         > /current
+         < Messages: 9 / 10 (near the limit)
+         > five
+         < done
+         > /current
+         < Messages: 11 / 10 (trimming active)
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+/// A terminal that goes away takes the program with it: the kernel says so with a signal.
+#[test]
+fn a_terminal_that_hangs_up_ends_the_program() {
+    let world = World::new(vec![says("hello")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> hello
+         < hello",
+    );
+    terminal.is_ready();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(terminal.process()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    assert!(!terminal.ends(), "it tells that it was ended");
+}

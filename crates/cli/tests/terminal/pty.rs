@@ -103,6 +103,11 @@ impl Terminal {
         }
     }
 
+    /// The number of the program's process.
+    pub fn process(&self) -> u32 {
+        self.child.process_id().unwrap()
+    }
+
     /// Waits for the end; gives whether it was a good one.
     pub fn ends(mut self) -> bool {
         let mut ended = None;
