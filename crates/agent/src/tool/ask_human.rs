@@ -11,7 +11,6 @@ pub(super) struct AskHuman;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// What to ask.
     question: String,

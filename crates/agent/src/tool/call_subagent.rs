@@ -14,7 +14,6 @@ pub(super) struct CallSubagent;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The task, with everything the sub-agent must know: it sees nothing of this conversation.
     task: String,

@@ -16,7 +16,6 @@ pub(super) struct CallTool;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The tool, as it was named to you.
     #[expect(dead_code, reason = "the agent reads it before the call comes here")]

@@ -11,7 +11,6 @@ pub(super) struct EditFile;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The file.
     path: String,

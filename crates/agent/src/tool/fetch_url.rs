@@ -26,7 +26,6 @@ pub struct FetchUrl {
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The address, with http or https.
     url: String,

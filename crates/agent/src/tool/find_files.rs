@@ -16,7 +16,6 @@ pub(super) struct FindFiles;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// What the path looks like: `*.md` in this folder, `**/*.rs` at any depth.
     pattern: String,

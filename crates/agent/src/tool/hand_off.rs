@@ -15,7 +15,6 @@ pub(super) struct HandOff;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The role that goes on.
     to: String,

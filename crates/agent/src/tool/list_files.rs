@@ -14,7 +14,6 @@ pub(super) struct ListFiles;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The folder; the workspace itself if none is named.
     #[serde(default)]

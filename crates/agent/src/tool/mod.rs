@@ -124,5 +124,51 @@ fn schema_of<T: JsonSchema>() -> Value {
         fields.remove("title");
         fields.remove("description");
     }
+    plainer(&mut schema);
     schema
+}
+
+/// Takes out what tells a model nothing, and what weak ones take for arguments: `"format": "uint"`, `null` beside a type.
+fn plainer(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("type").is_some_and(|kind| kind.is_string() || kind.is_array()) {
+                ["format", "minimum", "default"].iter().for_each(|name| drop(fields.remove(*name)));
+            }
+            if let Some(Value::Array(kinds)) = fields.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [one] = kinds.as_slice() {
+                    let one = one.clone();
+                    fields.insert("type".to_owned(), one);
+                }
+            }
+            fields.values_mut().for_each(plainer);
+        }
+        Value::Array(list) => list.iter_mut().for_each(plainer),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A field of ours may be called as what is taken out.
+    #[test]
+    fn a_schema_says_what_a_model_must_know_and_no_more() {
+        #[derive(serde::Deserialize, JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct Arguments {
+            /// The first line.
+            #[serde(default)]
+            from: Option<usize>,
+            format: String,
+        }
+        let expected = serde_json::json!({
+            "type": "object",
+            "properties": {"from": {"description": "The first line.", "type": "integer"}, "format": {"type": "string"}},
+            "required": ["format"]
+        });
+        assert_eq!(schema_of::<Arguments>(), expected);
+    }
 }

@@ -11,7 +11,6 @@ pub(super) struct Now;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// A time zone such as Europe/Berlin; the user's own if none is named.
     #[serde(default)]

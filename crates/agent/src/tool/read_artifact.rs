@@ -14,7 +14,6 @@ pub(super) struct ReadArtifact;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The handle; its first eight digits are enough.
     artifact: String,

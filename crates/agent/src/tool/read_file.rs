@@ -13,7 +13,6 @@ pub(super) struct ReadFile;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The file: relative to the workspace, or absolute inside a folder that was granted.
     path: String,

@@ -19,7 +19,6 @@ pub(super) struct Recall;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// Words that stand in what is looked for.
     query: String,

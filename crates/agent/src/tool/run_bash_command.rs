@@ -19,7 +19,6 @@ pub(super) struct RunBashCommand(pub(crate) Arc<Shell>);
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The command, as bash reads it. It begins in the workspace.
     command: String,

@@ -22,7 +22,6 @@ pub(super) struct SearchFiles;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// A regular expression.
     pattern: String,

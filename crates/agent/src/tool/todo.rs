@@ -91,7 +91,6 @@ pub(super) struct TodoWrite;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// All todos, in their order: this list replaces the one there was. At most one may be in progress.
     todos: Vec<Todo>,
@@ -123,7 +122,6 @@ pub(super) struct TodoRead;
 
 /// What it is called with: nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
 impl Tool for TodoRead {

@@ -11,7 +11,6 @@ pub(super) struct WriteFile;
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The file. Folders on the way to it are made.
     path: String,
