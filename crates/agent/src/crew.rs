@@ -12,6 +12,7 @@ use crate::equipment::Equipment;
 use crate::event::Event;
 use crate::outcome::{Ending, Outcome};
 use crate::person::{Person, Question, Request, Word};
+use crate::role;
 use crate::submit::Said;
 use crate::tool::{Failure, Scene};
 
@@ -22,7 +23,7 @@ const DEPTH: usize = 2;
 const AT_ONCE: usize = 3;
 
 /// How often work is handed over in one run.
-pub(crate) const TRANSFERS: u64 = 5;
+const TRANSFERS: u64 = 5;
 
 /// Who can be started.
 pub struct Crew {
@@ -95,13 +96,13 @@ impl Crew {
 
     /// Whether a session may hand its work to a role.
     pub(crate) fn may_hand_off(&self, session: &Session, to: &str) -> Result<(), Failure> {
-        let own = session.state.other.get("role").and_then(Value::as_str).unwrap_or_default();
+        let own = role::of(&session.state).unwrap_or_default();
         let allowed = self.equipment.roles.iter().find(|role| role.name == own).map(|role| role.hands_to.clone());
         let allowed = allowed.unwrap_or_default();
         if !allowed.iter().any(|name| name == to) || !self.equipment.roles.iter().any(|role| role.name == to) {
             return Err(Failure::new(format!("work cannot be handed to {to:?}; it can to {}", allowed.join(", "))));
         }
-        let made = session.state.other.get("transfers").and_then(Value::as_u64).unwrap_or(0);
+        let made = role::transfers(&session.state);
         if made >= TRANSFERS {
             return Err(Failure::new(format!(
                 "work was handed over {made} times, as often as it may be; finish it yourself"

@@ -8,6 +8,7 @@ use crate::error::AgentError;
 use crate::format;
 use crate::middleware::{Hook, To, Verdict};
 use crate::outcome::{Ending, HandedOff, Waiting};
+use crate::role;
 use crate::run::{Next, Run};
 use crate::tools::result;
 
@@ -113,8 +114,7 @@ impl Agent {
                 };
                 HandedOff::forget(state);
                 if !said.handed {
-                    // A run of hand-offs ends with what a person says.
-                    state.other.remove("transfers");
+                    role::forget_transfers(state);
                 }
                 state.mentioned_agents.clone_from(&said.mentioned);
                 for tool in &said.tools {

@@ -1,7 +1,10 @@
 //! Which session is gone on with, or a new one.
 
 use anyhow::{Result, bail};
+use waterline_agent::role;
 use waterline_log::{Filter, Log, LogError, Relation, Session};
+
+use crate::lang::say;
 
 /// How long ids are that were made for somebody, and how much of one is enough.
 const MADE: usize = 32;
@@ -39,6 +42,15 @@ pub fn latest(log: &Log) -> Result<Session> {
     }
 }
 
+/// A word for somebody who goes on with a session that another model was asked in.
+pub fn other_model(session: &Session, model: &str) -> Option<String> {
+    let before = session.model.as_deref().filter(|before| *before != model && session.tip.position() > 0)?;
+    Some(say(
+        format!("this session was held with {before}; from now on {model} is asked"),
+        format!("此会话之前使用 {before}；此后使用 {model}"),
+    ))
+}
+
 /// What a new session, or one that is gone on with, keeps of flags: policy, model, role.
 pub fn keep(
     log: &Log,
@@ -51,9 +63,8 @@ pub fn keep(
     if policy.is_some() {
         session.policy = policy.cloned();
     }
-    // A session stays in its role.
-    if let Some(role) = role.filter(|_| !session.state.other.contains_key("role")) {
-        session.state.other.insert("role".to_owned(), serde_json::Value::from(role.as_str()));
+    if let Some(role) = role {
+        role::put(&mut session.state, role);
     }
     session.model = Some(model.to_owned());
     if before != *session {

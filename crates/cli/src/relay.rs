@@ -24,7 +24,7 @@ impl Relay {
     pub async fn open(log: Log, session: &str, base: Equipment, person: Arc<dyn Person>) -> Result<Self> {
         let (reader, id) = (log.clone(), session.to_owned());
         let known = tokio::task::spawn_blocking(move || reader.session(&id)).await??;
-        let own = match known.state.other.get("role").and_then(|role| role.as_str()) {
+        let own = match role::of(&known.state) {
             Some(role) => base.of_role(role::named(&base.roles, role)?)?,
             None => base.clone(),
         };

@@ -13,9 +13,20 @@ pub(crate) fn lines(state: &State) -> Vec<String> {
 
 /// The messages that were pinned, by their place in the session.
 pub(crate) fn pins(state: &State) -> impl Iterator<Item = u64> {
-    let pins = state.other.get("pins").and_then(Value::as_array);
+    let pins = state.other.get(PINS).and_then(Value::as_array);
     pins.into_iter().flatten().filter_map(Value::as_u64)
 }
+
+/// Pins a message.
+pub(crate) fn pin(state: &mut State, place: u64) {
+    let pins = state.other.entry(PINS).or_insert_with(|| Value::Array(Vec::new()));
+    if let Some(pins) = pins.as_array_mut().filter(|pins| !pins.contains(&Value::from(place))) {
+        pins.push(Value::from(place));
+    }
+}
+
+/// Where the state keeps what is pinned.
+const PINS: &str = "pins";
 
 /// A todo that is not done.
 fn todo(todo: &Value) -> Option<String> {

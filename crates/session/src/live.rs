@@ -16,6 +16,7 @@ use waterline_provider::wire;
 use crate::cache::LastCall;
 use crate::error::SessionError;
 use crate::folds::Folds;
+use crate::keep;
 use crate::learned::Experience;
 use crate::level::Level;
 use crate::on_demand::Focus;
@@ -273,6 +274,14 @@ impl Live {
         self.session = changed;
         self.busy = false;
         Ok(())
+    }
+
+    /// Keeps a message word for word, whatever is folded, by its place in the session.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn pin(&mut self, place: u64) -> Result<(), SessionError> {
+        self.change(|session| keep::pin(&mut session.state, place)).await
     }
 
     /// Stores where the session stands, so that it can be gone back to.

@@ -1,7 +1,7 @@
 //! Work that goes from one role to another: a package of paths and words, said to a session of the other role.
 
 use serde_json::Value;
-use waterline_log::{Log, LogError, Session};
+use waterline_log::{Log, LogError, Session, State};
 
 use crate::outcome::HandedOff;
 
@@ -9,6 +9,27 @@ use crate::outcome::HandedOff;
 const ROLE: &str = "role";
 const TRANSFERS: &str = "transfers";
 const SESSIONS: &str = "roles";
+
+/// The role that a session is held in.
+#[must_use]
+pub fn of(state: &State) -> Option<&str> {
+    state.other.get(ROLE).and_then(Value::as_str)
+}
+
+/// Puts a session into a role. It stays in it.
+pub fn put(state: &mut State, role: &str) {
+    state.other.entry(ROLE).or_insert_with(|| Value::from(role));
+}
+
+/// How often work was handed over in this run.
+pub(crate) fn transfers(state: &State) -> u64 {
+    state.other.get(TRANSFERS).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// A run of hand-offs ends with what a person says.
+pub(crate) fn forget_transfers(state: &mut State) {
+    state.other.remove(TRANSFERS);
+}
 
 /// Work that was handed over.
 #[derive(Clone, Debug)]
@@ -24,8 +45,8 @@ pub struct Transfer {
 /// # Errors
 /// When the log cannot be written.
 pub fn transfer(log: &Log, from: &Session, to: &str, package: &Value) -> Result<Transfer, LogError> {
-    let own = from.state.other.get(ROLE).and_then(Value::as_str).unwrap_or("main").to_owned();
-    let made = from.state.other.get(TRANSFERS).and_then(Value::as_u64).unwrap_or(0) + 1;
+    let own = of(&from.state).unwrap_or("main").to_owned();
+    let made = transfers(&from.state) + 1;
     let mut sessions = match from.state.other.get(SESSIONS) {
         Some(Value::Object(sessions)) => sessions.clone(),
         _ => serde_json::Map::new(),

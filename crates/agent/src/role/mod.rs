@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use waterline::policy::Policy;
 
-pub use hand_off::{Transfer, transfer};
+pub use hand_off::{Transfer, of, put, transfer};
+pub(crate) use hand_off::{forget_transfers, transfers};
 
 use crate::error::AgentError;
 

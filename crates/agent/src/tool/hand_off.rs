@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Effect, Failure, Nature, Output, Scene, Tool};
+use crate::role;
 
 /// How long a package may be, in characters: it passes paths, not contents.
 const PACKAGE_CHARS: usize = 20_000;
@@ -36,7 +37,7 @@ impl Tool for HandOff {
 
     async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
         let Arguments { to, summary, paths, constraints } = arguments;
-        let own = scene.session.state.other.get("role").and_then(|role| role.as_str()).unwrap_or("main");
+        let own = role::of(&scene.session.state).unwrap_or("main");
         let package = json!({
             "version": 1,
             "handoff_type": format!("{own}_to_{to}"),

@@ -70,6 +70,9 @@ impl Chat {
         };
         let (policy, role, model) =
             (arguments.policy.clone(), arguments.role.clone(), equipment.setup.model.name.clone());
+        if let Some(text) = begin::other_model(&session, &model) {
+            screen.note(&text);
+        }
         let keeper = log.clone();
         let id = session.id.clone();
         tokio::task::block_in_place(|| begin::keep(&keeper, &mut session, policy.as_ref(), role.as_ref(), &model))?;

@@ -46,81 +46,95 @@ enum Finding {
     Bad(String),
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let mut bad = false;
-    let mut out = output();
-    let mut tell = |what: &str, finding: Finding| -> Result<()> {
+/// Tells what was found, and remembers whether anything was bad.
+struct Report<W: Write> {
+    out: W,
+    bad: bool,
+}
+
+impl<W: Write> Report<W> {
+    fn tell(&mut self, what: &str, finding: Finding) -> Result<()> {
         let (mark, text) = match finding {
             Finding::Good(text) => ("ok", text),
             Finding::Odd(text) => ("--", text),
             Finding::Bad(text) => {
-                bad = true;
+                self.bad = true;
                 ("!!", text)
             }
         };
-        writeln!(out, "{mark}  {what}: {}", lines(&text))?;
-        Ok(out.flush()?)
-    };
+        writeln!(self.out, "{mark}  {what}: {}", lines(&text))?;
+        Ok(self.out.flush()?)
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let mut report = Report { out: output(), bad: false };
     let config = match Config::load() {
         Ok(config) => {
             lang::choose(arguments.agent.lang, config.lang);
-            tell(say("config", "配置"), Finding::Good(say("can be read", "可以读取").to_owned()))?;
+            report.tell(say("config", "配置"), Finding::Good(say("can be read", "可以读取").to_owned()))?;
             config
         }
         Err(error) => {
-            tell("config", Finding::Bad(format!("{error:#}")))?;
+            report.tell("config", Finding::Bad(format!("{error:#}")))?;
             Config::default()
         }
     };
-    tell(say("database", "数据库"), database(&arguments.database))?;
-    tell(say("sandbox", "沙箱"), confinement())?;
-    for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {
-        let there = environment::variable(name).is_some();
-        let text = if there { say("set", "已设置") } else { say("not set", "未设置") };
-        tell(name, if there { Finding::Good(text.to_owned()) } else { Finding::Odd(text.to_owned()) })?;
-    }
+    machine(arguments, &mut report)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(async {
-        let found = local::find(&local::USUAL).await;
-        tell(
-            say("local server", "本机服务"),
-            match found {
-                Some(found) => Finding::Good(format!("{} at {}, window {}", found.model, found.base, found.window)),
-                None => Finding::Odd(say("none at the usual ports", "常用端口上没有").to_owned()),
-            },
-        )?;
-        match arguments.agent.setup(&config, None).await {
-            Ok(setup) => {
-                let name = setup.model.name.clone();
-                tell(say("model", "模型"), if arguments.ask { ask(&setup.model).await } else { Finding::Good(name) })?;
-            }
-            Err(error) => tell(say("model", "模型"), Finding::Bad(format!("{error:#}")))?,
-        }
-        for server in servers(&config.mcp) {
-            let connected = mcp::connect(&server).await;
-            tell(
-                &format!("mcp {}", server.name),
-                match connected {
-                    Ok(connected) => Finding::Good(format!("{} tools", connected.tools.len())),
-                    Err(why) => Finding::Bad(why),
-                },
-            )?;
-        }
-        anyhow::Ok(())
-    })?;
+    runtime.block_on(reachable(arguments, &config, &mut report))?;
+    own(&mut report)?;
+    Ok(if report.bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What is on this machine.
+fn machine<W: Write>(arguments: &Arguments, report: &mut Report<W>) -> Result<()> {
+    report.tell(say("database", "数据库"), database(&arguments.database))?;
+    report.tell(say("sandbox", "沙箱"), confinement())?;
+    for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "WATERLINE_API_KEY"] {
+        let finding = match environment::variable(name) {
+            Some(_) => Finding::Good(say("set", "已设置").to_owned()),
+            None => Finding::Odd(say("not set", "未设置").to_owned()),
+        };
+        report.tell(name, finding)?;
+    }
+    Ok(())
+}
+
+/// Models and servers.
+async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report<W>) -> Result<()> {
+    let found = match local::find(&local::USUAL).await {
+        Some(found) => Finding::Good(format!("{} at {}, window {}", found.model, found.base, found.window)),
+        None => Finding::Odd(say("none at the usual ports", "常用端口上没有").to_owned()),
+    };
+    report.tell(say("local server", "本机服务"), found)?;
+    let model = match arguments.agent.setup(config, None).await {
+        Ok(setup) if arguments.ask => ask(&setup.model).await,
+        Ok(setup) => Finding::Good(setup.model.name),
+        Err(error) => Finding::Bad(format!("{error:#}")),
+    };
+    report.tell(say("model", "模型"), model)?;
+    for server in servers(&config.mcp) {
+        let finding = match mcp::connect(&server).await {
+            Ok(connected) => Finding::Good(format!("{} tools", connected.tools.len())),
+            Err(why) => Finding::Bad(why),
+        };
+        report.tell(&format!("mcp {}", server.name), finding)?;
+    }
+    Ok(())
+}
+
+/// What the user made.
+fn own<W: Write>(report: &mut Report<W>) -> Result<()> {
     let (skills, notices) = skill::find(&folders("skills"));
-    tell(
-        say("skills", "技能"),
-        if notices.is_empty() { Finding::Good(skills.len().to_string()) } else { Finding::Bad(notices.join("; ")) },
-    )?;
-    tell(
-        say("roles", "角色"),
-        match roles() {
-            Ok((roles, _)) => Finding::Good(roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ")),
-            Err(error) => Finding::Bad(error.to_string()),
-        },
-    )?;
-    Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let finding =
+        if notices.is_empty() { Finding::Good(skills.len().to_string()) } else { Finding::Bad(notices.join("; ")) };
+    report.tell(say("skills", "技能"), finding)?;
+    let finding = match roles() {
+        Ok((roles, _)) => Finding::Good(roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ")),
+        Err(error) => Finding::Bad(error.to_string()),
+    };
+    report.tell(say("roles", "角色"), finding)
 }
 
 fn database(database: &Database) -> Finding {

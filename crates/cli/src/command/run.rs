@@ -90,6 +90,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     session.state.response_format = schema.unwrap_or_default();
     log.save(&session)?;
     let model = equipment.setup.model.name.clone();
+    if let Some(text) = begin::other_model(&session, &model) {
+        printer.note(&text);
+    }
     begin::keep(&log, &mut session, arguments.agent.policy.as_ref(), arguments.agent.role.as_ref(), &model)?;
     let outcome = runtime.block_on(async {
         let mut relay = Relay::open(log, &session.id, equipment, printer.clone()).await?;

@@ -76,8 +76,8 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
     Ok(match key {
         "policy" => agent.live().policy().name.clone(),
         "model" => agent.live().model().name.clone(),
-        "approval" => format!("{:?}", agent.equipment().approval.mode).to_lowercase(),
-        "agent_max_steps" => agent.equipment().limits.steps.to_string(),
+        "approval" | "agent.approval" => format!("{:?}", agent.equipment().approval.mode).to_lowercase(),
+        "agent_max_steps" | "agent.steps" => agent.equipment().limits.steps.to_string(),
         key => {
             let keys = keys(chat, key)?;
             let first = keys.first().map(String::as_str).unwrap_or_default();
@@ -110,8 +110,10 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
                 .await?;
         }
         "model" => drop(super::model::SPEC.start_with(chat, value).await?),
-        "approval" => chat.arguments.approval = Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?),
-        "agent_max_steps" => match value.parse::<usize>() {
+        "approval" | "agent.approval" => {
+            chat.arguments.approval = Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?)
+        }
+        "agent_max_steps" | "agent.steps" => match value.parse::<usize>() {
             Ok(steps @ 1..=1_000) => chat.config.agent.steps = Some(steps),
             _ => bail!("agent_max_steps = {value} is refused; it must be a whole number from 1 to 1000"),
         },

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use serde_json::Value;
-use waterline::message::Role;
+use waterline::history::History;
+use waterline::message::{Message, Role};
 use waterline::plan::Treatment;
+use waterline_session::Live;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -44,18 +45,29 @@ async fn show(chat: &mut Chat) -> Result<()> {
     let screen = chat.screen.clone();
     let live = chat.relay.agent.live_mut();
     live.whole().await?;
-    let (history, window) = (live.history(), live.window());
-    let count = |role: Role| {
-        (0..history.len()).filter(|&at| history.message(at).is_some_and(|message| message.role == role)).count()
+    screen.say(&counts(live.history()));
+    let parts = parts(live);
+    let counted: usize = parts.iter().map(|(_, tokens)| tokens).sum();
+    for (name, tokens) in parts.into_iter().chain(turns(live)) {
+        let filled = (tokens * BAR).div_ceil(live.window().max(1)).min(BAR);
+        let bar = format!("{}{}", "█".repeat(filled), "·".repeat(BAR - filled));
+        screen.say(&format!("{}  {bar}  {}", pad(&cut(&name, 34), 34), number(tokens)));
+    }
+    let [counted, real, high, window] = [counted, live.prompt_tokens(), live.high_mark(), live.window()].map(number);
+    let en = format!("{counted} counted, {real} as the model counts / high mark {high} / window {window}");
+    screen.say(&say(en, format!("计 {counted}，按模型计 {real} / 高水位 {high} / 窗口 {window}")));
+    Ok(())
+}
+
+/// How many messages there are, whose, and how long.
+fn counts(history: &History) -> String {
+    let messages = || (0..history.len()).filter_map(|at| history.message(at));
+    let count = |role: Role| messages().filter(|message| message.role == role).count();
+    let length = |message: &Message| {
+        let results: usize = message.results().map(|result| result.text().chars().count()).sum();
+        message.text().chars().count() + results
     };
-    let chars: usize = (0..history.len())
-        .filter_map(|at| history.message(at))
-        .map(|message| {
-            let results: usize = message.results().map(|result| result.text().chars().count()).sum();
-            message.text().chars().count() + results
-        })
-        .sum();
-    screen.say(&format!(
+    format!(
         "{} {}: user {}, assistant {}, tool {}, system {}; {} {}",
         history.len(),
         say("messages", "条消息"),
@@ -63,43 +75,42 @@ async fn show(chat: &mut Chat) -> Result<()> {
         count(Role::Assistant),
         count(Role::Tool),
         count(Role::System),
-        number(chars),
+        number(messages().map(length).sum()),
         say("characters", "个字符")
-    ));
-    let line = |name: &str, tokens: usize| {
-        let filled = (tokens * BAR).div_ceil(window.max(1)).min(BAR);
-        format!("{}  {}{}  {}", pad(&cut(name, 34), 34), "█".repeat(filled), "·".repeat(BAR - filled), number(tokens))
-    };
+    )
+}
+
+/// What is in the window, by part.
+fn parts(live: &Live) -> Vec<(String, usize)> {
     let slots = live.generation().slots();
     let of = |treatment: Treatment| {
         slots.iter().filter(|slot| slot.treatment == treatment).map(|slot| slot.tokens).sum::<usize>()
     };
-    screen.say(&line(say("tools", "工具定义"), live.tool_tokens()));
-    screen.say(&line(say("system prompt", "系统提示"), history.system_tokens()));
-    for treatment in [Treatment::Summary, Treatment::Recalled, Treatment::Preview, Treatment::Trimmed] {
-        if of(treatment) > 0 {
-            screen.say(&line(treatment.name(), of(treatment)));
-        }
-    }
-    screen.say(&line(say("as it was said", "原样"), of(Treatment::Verbatim).saturating_sub(history.system_tokens())));
+    let system = live.history().system_tokens();
+    let made = [Treatment::Summary, Treatment::Recalled, Treatment::Preview, Treatment::Trimmed];
+    let made = made.into_iter().map(|treatment| (treatment.name().to_owned(), of(treatment)));
+    let mut parts = vec![(say("tools", "工具定义").to_owned(), live.tool_tokens())];
+    parts.push((say("system prompt", "系统提示").to_owned(), system));
+    parts.extend(made.filter(|(_, tokens)| *tokens > 0));
+    parts.push((say("as it was said", "原样").to_owned(), of(Treatment::Verbatim).saturating_sub(system)));
+    parts
+}
+
+/// What of each of the newest turns is in it.
+fn turns(live: &Live) -> Vec<(String, usize)> {
+    let (history, slots) = (live.history(), live.generation().slots());
     let turns = history.turns().len();
-    for turn in turns.saturating_sub(TURNS)..turns {
-        let messages: Vec<usize> = history
-            .turn_atoms(turn)
-            .filter_map(|atom| history.atom(atom))
-            .flat_map(|atom| atom.messages.clone())
-            .collect();
+    let turn = |turn: usize| {
+        let atoms = history.turn_atoms(turn).filter_map(|atom| history.atom(atom));
+        let messages: Vec<usize> = atoms.flat_map(|atom| atom.messages.clone()).collect();
         let sent = slots.iter().filter(|slot| {
             slot.treatment != Treatment::Summary && slot.sources.iter().any(|source| messages.contains(source))
         });
-        let tokens: usize = sent.map(|slot| slot.tokens).sum();
-        let first = messages.first().and_then(|&at| history.message(at));
-        let words = first.map(waterline::message::Message::text).unwrap_or_default();
+        let words = messages.first().and_then(|&at| history.message(at)).map(Message::text).unwrap_or_default();
         let place = messages.first().map_or(0, |at| live.cleared() + *at as u64 + 1);
-        screen.say(&line(&format!("{} {} [{place}] {words}", say("turn", "第"), turn + 1), tokens));
-    }
-    screen.say(&format!("{} / {} / {}", number(live.prompt_tokens()), number(live.high_mark()), number(window)));
-    Ok(())
+        (format!("{} {} [{place}] {words}", say("turn", "第"), turn + 1), sent.map(|slot| slot.tokens).sum())
+    };
+    (turns.saturating_sub(TURNS)..turns).map(turn).collect()
 }
 
 /// Why a message is or is not there.
@@ -135,16 +146,7 @@ async fn pin(chat: &mut Chat, place: u64) -> Result<()> {
         chat.screen.say(say("there is no such message", "没有该消息"));
         return Ok(());
     }
-    chat.relay
-        .agent
-        .live_mut()
-        .change(|session| {
-            let pins = session.state.other.entry("pins").or_insert_with(|| Value::Array(Vec::new()));
-            if let Some(pins) = pins.as_array_mut().filter(|pins| !pins.contains(&Value::from(place))) {
-                pins.push(Value::from(place));
-            }
-        })
-        .await?;
+    chat.relay.agent.live_mut().pin(place).await?;
     chat.screen.say(&format!("{} {place}", say("pinned", "已固定")));
     Ok(())
 }

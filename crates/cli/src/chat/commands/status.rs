@@ -5,6 +5,7 @@ use crate::show::{number, pad};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::Waiting;
+use waterline_agent::role;
 use waterline_agent::sandbox::{self, Support};
 
 use super::{Spec, Then};
@@ -34,7 +35,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
         Support::Full => say("confined by the kernel", "由内核隔离").to_owned(),
         Support::None(why) => say(format!("not confined ({why})"), format!("未隔离（{why}）")),
     };
-    let role = session.state.other.get("role").and_then(|role| role.as_str()).unwrap_or("–");
+    let role = role::of(&session.state).unwrap_or("–");
     let rows = [
         (say("session", "会话"), session.id.clone()),
         (say("model", "模型"), live.model().name.clone()),
