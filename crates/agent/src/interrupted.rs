@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use waterline::message::{Call, Part};
+use waterline_log::State;
 
 use crate::agent::Agent;
 use crate::error::AgentError;
@@ -11,6 +12,22 @@ use crate::tools::result;
 
 /// Where the state keeps the calls that were begun.
 const STARTED: &str = "started";
+
+/// Where the state says that the newest answer was cut and is to be gone on with.
+const CUT: &str = "cut";
+
+/// Whether the newest answer is only a piece.
+pub(crate) fn is_cut(state: &State) -> bool {
+    state.other.contains_key(CUT)
+}
+
+/// Notes whether the newest answer is only a piece.
+pub(crate) fn note_cut(state: &mut State, is_cut: bool) {
+    match is_cut {
+        true => drop(state.other.insert(CUT.to_owned(), Value::Bool(true))),
+        false => drop(state.other.remove(CUT)),
+    }
+}
 
 const TEXT: &str = "[interrupted: the program ended while this ran; whether it took effect is not known. Look before you do it again.]";
 

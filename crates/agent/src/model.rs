@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use waterline::message::Message;
+use waterline_log::Session;
 use waterline_provider::answer::{Answer, Stop};
 
 use crate::agent::{Agent, View};
@@ -11,6 +12,7 @@ use crate::callback;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::format;
+use crate::interrupted;
 use crate::middleware::{Hook, To, Verdict};
 use crate::outcome::{Ending, Waiting};
 use crate::person::{Request, Word};
@@ -25,6 +27,11 @@ impl Agent {
     /// Asks the model.
     pub(crate) async fn model(&mut self, run: &mut Run) -> Result<Next, AgentError> {
         self.hear_steering().await?;
+        if run.steps == 0 && interrupted::is_cut(self.state()) {
+            // The program ended in the middle of an answer that was being gone on with.
+            run.goes_on = true;
+            self.live.aside(CONTINUE);
+        }
         if run.last_words.is_none() {
             run.last_words = self.must_end(run);
         }
@@ -59,7 +66,13 @@ impl Agent {
         run.note(&answer);
         self.iterations += 1;
         self.hear(&Event::Answered { stop: answer.stop.clone(), usage: answer.usage });
-        self.live.change(|session| session.state.loops += 1).await?;
+        let has_calls = answer.messages.iter().any(|message| message.calls().next().is_some());
+        let is_cut = answer.stop == Stop::Length && !has_calls && run.continued < CONTINUED && run.last_words.is_none();
+        let change = |session: &mut Session| {
+            session.state.loops += 1;
+            interrupted::note_cut(&mut session.state, is_cut);
+        };
+        self.live.change(change).await?;
         let mut view = View { answer: Some(&answer), ..View::default() };
         let verdict = self.ask_about(Hook::AfterModel, run, &mut view).await?;
         self.live.checkpoint(json!({"step": run.steps, "after": "model", "source": "agent"})).await?;

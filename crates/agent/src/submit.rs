@@ -6,6 +6,7 @@ use waterline::message::{Body, Message, Part, Role};
 use crate::agent::{Agent, View};
 use crate::error::AgentError;
 use crate::format;
+use crate::interrupted;
 use crate::middleware::{Hook, To, Verdict};
 use crate::outcome::{Ending, HandedOff, Waiting};
 use crate::role;
@@ -113,6 +114,7 @@ impl Agent {
                     Value::Null
                 };
                 HandedOff::forget(state);
+                interrupted::note_cut(state, false);
                 if !said.handed {
                     role::forget_transfers(state);
                 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::event::Event;
+use crate::interrupted;
 use crate::middleware::Hook;
 use crate::outcome::{Ending, HandedOff, Outcome};
 use crate::run::{Next, Run};
@@ -56,7 +57,7 @@ impl Agent {
         if let Some(handed) = HandedOff::of(self.state()) {
             return (!handed.done).then_some(Next::End(Ending::HandOff { to: handed.to, package: handed.package }));
         }
-        self.awaits_answer().then_some(Next::Model)
+        (self.awaits_answer() || interrupted::is_cut(self.state())).then_some(Next::Model)
     }
 
     async fn end(&mut self, run: &Run, ending: Ending) -> Result<Outcome, AgentError> {

@@ -140,3 +140,16 @@ fn while_a_sub_agent_worked() {
     let (_, out, _) = world.plain(&["sessions", "list", "--db", "log.db"]);
     assert!(out.contains("look below"), "{out}");
 }
+
+/// An answer that was cut at its limit, and was being gone on with.
+#[test]
+fn in_the_middle_of_an_answer_that_was_cut() {
+    let world = World::new(vec![Line::Cut("The tide ".to_owned()), Line::Hangs, says("is 4.2 m.")]);
+    let child = start(&world, "how high?");
+    until("the second request", || world.server.received().len() == 2);
+    kill(child);
+    assert!(resume(&world).contains("is 4.2 m."));
+    assert!(world.last_request().last().unwrap().contains("Go on exactly where it ended"));
+    resume(&world);
+    assert_eq!(world.server.received().len(), 3, "then it is finished");
+}

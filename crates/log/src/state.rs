@@ -74,7 +74,7 @@ pub struct State {
 }
 
 /// What only the user of this log can grant, or what is about folders and processes of another machine.
-const HERE_ONLY: [&str; 5] = ["approvals", "started", "workspace_of", "hand_off", "roles"];
+const HERE_ONLY: [&str; 6] = ["approvals", "started", "cut", "workspace_of", "hand_off", "roles"];
 
 impl State {
     /// The state of a session that comes from a file: without anything that the user of this log did not grant.
