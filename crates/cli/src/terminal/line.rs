@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use reedline::{
     Color, ColumnarMenu, EditCommand, FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder, Prompt, PromptEditMode,
     PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult,
@@ -81,7 +81,8 @@ impl Input {
             }),
             Self::Plain => {
                 let mut text = String::new();
-                let read = std::io::stdin().lock().read_line(&mut text)?;
+                let read =
+                    std::io::stdin().lock().read_line(&mut text).context("a line of standard input is no text")?;
                 Ok(if read == 0 { Line::End } else { Line::Text(text.trim_end().to_owned()) })
             }
         }
