@@ -146,7 +146,7 @@ async fn s0_76_c1_5_another_model_sums_up_in_parts() {
 }
 
 /// S2.13 to S2.18: the reply does not wait; one call serves the day's file and the context, which has it from the next turn.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[tokio::test]
 async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
     let open = Arc::new(AtomicBool::new(false));
     let gate = Arc::clone(&open);

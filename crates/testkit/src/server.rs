@@ -98,6 +98,9 @@ pub fn bytes(events: &[String]) -> Vec<u8> {
     events.iter().flat_map(|data| format!("data: {data}\n\n").into_bytes()).collect()
 }
 
+/// Decides on each request.
+type Script = Arc<dyn Fn(&Received) -> Reply + Send + Sync>;
+
 /// A running server; it ends with the runtime.
 #[derive(Clone, Debug)]
 pub struct Server {
@@ -114,13 +117,14 @@ impl Server {
     pub async fn start(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let server = Self { url: format!("http://{}", listener.local_addr()?), received: Arc::default() };
-        let (received, script) = (Arc::clone(&server.received), Arc::new(script));
+        let received = Arc::clone(&server.received);
+        let script: Script = Arc::new(script);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (received, script) = (Arc::clone(&received), Arc::clone(&script));
                 tokio::spawn(async move {
                     // Whoever hangs up in the middle of an answer is what some tests are about.
-                    drop(serve(stream, &received, &*script).await);
+                    drop(serve(stream, &received, script).await);
                 });
             }
         });
@@ -134,13 +138,11 @@ impl Server {
     }
 }
 
-async fn serve(
-    mut stream: TcpStream,
-    received: &Mutex<Vec<Received>>,
-    script: &(dyn Fn(&Received) -> Reply + Sync),
-) -> io::Result<()> {
+async fn serve(mut stream: TcpStream, received: &Mutex<Vec<Received>>, script: Script) -> io::Result<()> {
     let request = read(&mut stream).await?;
-    let reply = script(&request);
+    let asked = request.clone();
+    // A script may wait for something: on a thread of its own it holds nobody up.
+    let reply = tokio::task::spawn_blocking(move || script(&asked)).await.map_err(io::Error::other)?;
     if let Ok(mut received) = received.lock() {
         received.push(request);
     }
