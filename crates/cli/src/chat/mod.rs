@@ -4,11 +4,11 @@ pub mod commands;
 mod gauge;
 mod tidy;
 
-use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 use waterline_agent::{AgentError, Equipment, Outcome, Said};
 use waterline_log::{Log, Session};
 
@@ -22,7 +22,7 @@ use crate::relay::Relay;
 use crate::said;
 use crate::show::events::odd;
 use crate::signals::{end_when_told, interrupted};
-use crate::terminal::{Input, Keyboard, Known, Line, Screen};
+use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
 use commands::Then;
 
 /// The file of what was written at the prompt.
@@ -53,9 +53,7 @@ impl Chat {
         session: Option<Session>,
         system: Option<String>,
     ) -> Result<Self> {
-        let styled = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        let listens = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        let screen = Arc::new(Screen::new(styled, listens));
+        let screen = Arc::new(Screen::new());
         let setup = arguments.setup(&config, session.as_ref()).await?;
         let mut base = arguments.gather(&config, setup).await?;
         base.prompt = system.or(base.prompt);
@@ -96,6 +94,7 @@ impl Chat {
         }
         loop {
             for text in self.screen.left_over() {
+                self.screen.say(&format!("» {text}"));
                 if self.carry_out(runtime, &text) {
                     return Ok(());
                 }
@@ -148,9 +147,11 @@ impl Chat {
                 outcome = self.relay.turn(said) => Some(outcome),
                 () = interrupted() => None,
                 () = listen(&screen, self.input.is_terminal()) => None,
+                () = screen.live() => None,
             }
         });
-        self.screen.settle();
+        let begun = self.screen.settle();
+        self.input.go_on_with(&begun);
         match outcome {
             Some(Ok(outcome)) => self.tell_end(&outcome),
             Some(Err(error))
@@ -265,20 +266,20 @@ fn new_session(log: &Log, equipment: &Equipment) -> Result<Session> {
 }
 
 /// Hears what is typed while the agent works; ends when that is `/cancel`.
-async fn listen(screen: &Screen, is_terminal: bool) {
+async fn listen(screen: &Arc<Screen>, is_terminal: bool) {
     if !is_terminal {
         // Lines that come from elsewhere are read one at a time, each after the turn before it.
         return std::future::pending().await;
     }
-    let mut keyboard = Keyboard::listen();
-    while let Some(line) = keyboard.line().await {
-        match line.trim() {
-            "/cancel" => return,
-            text if commands::is_command(text) && !text.starts_with("/steer ") => screen.later(text),
-            text => screen.typed(text.strip_prefix("/steer ").unwrap_or(text)),
-        }
-    }
-    // Ctrl-D: nobody answers any more, and the turn goes on.
-    screen.hang_up();
-    std::future::pending().await
+    let cancel = Arc::new(Notify::new());
+    let (screen, cancelled) = (Arc::clone(screen), Arc::clone(&cancel));
+    let _keyboard = Keyboard::listen(screen.has_footer(), move |typed| match typed {
+        Typed::Begun(text) => screen.typing(text),
+        Typed::Line(line) if line == "/cancel" => cancelled.notify_one(),
+        Typed::Line(line) if commands::is_command(&line) && !line.starts_with("/steer ") => screen.later(&line),
+        Typed::Line(line) => screen.typed(line.strip_prefix("/steer ").unwrap_or(&line)),
+        // Nobody answers any more, and the turn goes on.
+        Typed::End => screen.hang_up(),
+    });
+    cancel.notified().await;
 }

@@ -12,7 +12,7 @@ use waterline_session::{Event as CallEvent, Live};
 
 use super::{cut, lines, number};
 use crate::lang::say;
-use crate::terminal::Keyboard;
+use crate::terminal::{Keyboard, Typed};
 
 /// How much of a call is shown on its line.
 const CALL: usize = 100;
@@ -120,7 +120,13 @@ impl Printer {
         let _one = self.asking.lock().await;
         self.break_line();
         anstream::eprint!("{} ", lines(text));
-        Keyboard::listen().line().await
+        let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
+        let _keyboard = Keyboard::listen(false, move |typed| match typed {
+            Typed::Begun(_) => {}
+            Typed::Line(line) => drop(sender.send(Some(line))),
+            Typed::End => drop(sender.send(None)),
+        });
+        lines.recv().await.flatten()
     }
 }
 

@@ -1,32 +1,35 @@
-//! Lines that are typed while the agent works: steering, a word on a call, an answer. The terminal edits them itself; nothing is
-//! read when nobody listens, so what is typed ahead is there for the next prompt.
+//! What is typed while the agent works: steering, a word on a call, an answer. Nothing is read when nobody listens, so what is
+//! typed ahead is there for the next prompt.
 
-use std::io::{IsTerminal, PipeReader, PipeWriter};
+use std::io::{IsTerminal, PipeReader, PipeWriter, Write};
 use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use super::typing::{Typed, Typing};
 
 /// Listens to the keyboard as long as it is held.
 pub struct Keyboard {
-    lines: UnboundedReceiver<String>,
     /// Dropping it ends the thread: it waits for the keyboard and for this.
     alive: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
+    /// Restores the terminal when the thread has ended.
+    _mode: Option<Mode>,
 }
 
 impl Keyboard {
-    /// Begins to listen, if standard input is a terminal.
-    pub fn listen() -> Self {
-        let (sender, lines) = unbounded_channel();
-        let pipe = std::io::stdin().is_terminal().then(std::io::pipe).and_then(Result::ok);
-        let (thread, alive) = pipe.map(|(end, alive)| (std::thread::spawn(move || hear(&end, &sender)), alive)).unzip();
-        Self { lines, alive, thread }
-    }
-
-    /// The next line; none where there is no keyboard, or no more of it.
-    pub async fn line(&mut self) -> Option<String> {
-        self.lines.recv().await
+    /// Begins to listen, if standard input is a terminal. Where `quiet`, the terminal shows nothing of what is typed, and every
+    /// key is heard at once; otherwise the terminal edits the line itself and a line is heard when it is whole.
+    pub fn listen(quiet: bool, mut hear: impl FnMut(Typed) + Send + 'static) -> Self {
+        if !std::io::stdin().is_terminal() {
+            return Self { alive: None, thread: None, _mode: None };
+        }
+        let mode = if quiet { Mode::quiet() } else { None };
+        let pipe = std::io::pipe().ok();
+        let (thread, alive) =
+            pipe.map(|(end, alive)| (std::thread::spawn(move || read(&end, &mut hear)), alive)).unzip();
+        Self { alive, thread, _mode: mode }
     }
 }
 
@@ -38,9 +41,9 @@ impl Drop for Keyboard {
     }
 }
 
-fn hear(end: &PipeReader, sender: &UnboundedSender<String>) {
+fn read(end: &PipeReader, hear: &mut impl FnMut(Typed)) {
     let stdin = std::io::stdin();
-    let mut typed: Vec<u8> = Vec::new();
+    let mut typing = Typing::default();
     loop {
         let mut ready = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(end, PollFlags::IN)];
         let waited = poll(&mut ready, None);
@@ -52,13 +55,42 @@ fn hear(end: &PipeReader, sender: &UnboundedSender<String>) {
             continue;
         }
         let mut buffer = [0; 4_096];
-        let Ok(count @ 1..) = rustix::io::read(&stdin, &mut buffer) else { return };
-        typed.extend(buffer.iter().take(count));
-        while let Some(at) = typed.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = typed.drain(..=at).collect();
-            if sender.send(String::from_utf8_lossy(&line).trim().to_owned()).is_err() {
+        let Ok(count @ 1..) = rustix::io::read(&stdin, &mut buffer) else { return hear(Typed::End) };
+        for typed in typing.take(buffer.get(..count).unwrap_or_default()) {
+            let is_end = typed == Typed::End;
+            hear(typed);
+            if is_end {
                 return;
             }
         }
     }
+}
+
+/// How the terminal was before its own editing was switched off.
+struct Mode(Termios);
+
+impl Mode {
+    fn quiet() -> Option<Self> {
+        let before = tcgetattr(std::io::stdin()).ok()?;
+        let mut quiet = before.clone();
+        // Not all of what is called raw: Ctrl-C still stops, and a line break still begins a line.
+        quiet.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        tcsetattr(std::io::stdin(), OptionalActions::Now, &quiet).ok()?;
+        // What is pasted comes marked as such.
+        write("\x1b[?2004h");
+        Some(Self(before))
+    }
+}
+
+impl Drop for Mode {
+    fn drop(&mut self) {
+        write("\x1b[?2004l");
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+fn write(codes: &str) {
+    let mut out = std::io::stdout();
+    drop(out.write_all(codes.as_bytes()));
+    drop(out.flush());
 }

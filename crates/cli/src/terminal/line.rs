@@ -88,6 +88,15 @@ impl Input {
         }
     }
 
+    /// The next line begins with this, which was typed before there was a prompt.
+    pub fn go_on_with(&mut self, begun: &str) {
+        if let Self::Terminal(editor) = self
+            && !begun.is_empty()
+        {
+            editor.run_edit_commands(&[EditCommand::InsertString(begun.to_owned())]);
+        }
+    }
+
     /// Whether somebody sits before it.
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Terminal(_))

@@ -90,13 +90,13 @@ impl Terminal {
                     if mark == "> " {
                         self.is_ready();
                     }
-                    from = self.screen().len();
+                    from = self.screen().trim_end().lines().count().saturating_sub(1);
                     self.keys(text);
                     self.keys("\r");
                 }
                 "< " => until_or(
                     || format!("{text:?} behind the last line:\n{}", self.screen()),
-                    || self.screen().get(from..).is_some_and(|new| new.contains(text)),
+                    || self.screen().lines().skip(from).any(|new| new.contains(text)),
                 ),
                 _ => panic!("no line of a transcript: {line}"),
             }

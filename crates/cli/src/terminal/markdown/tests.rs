@@ -1,0 +1,182 @@
+//! See the parent.
+
+use super::*;
+
+const SIZE: Size = Size { columns: 80, rows: 24 };
+
+/// The text with its styles as readable signs.
+fn readable(text: &str) -> String {
+    [
+        ("\x1b[0m", "</>"),
+        ("\x1b[1m", "<b>"),
+        ("\x1b[2m", "<dim>"),
+        ("\x1b[3m", "<i>"),
+        ("\x1b[9m", "<s>"),
+        ("\x1b[36m", "<code>"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (codes, sign)| text.replace(codes, sign))
+}
+
+fn shown(text: &str) -> String {
+    let mut markdown = Markdown::new(SIZE, true);
+    readable(&(markdown.push(&format!("{text}\n")) + &markdown.finish())).trim_end_matches('\n').to_owned()
+}
+
+#[track_caller]
+fn check(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(shown(text), *expected, "{text}");
+    }
+}
+
+/// What a terminal of so many columns has on its screen and above when the parts have been pushed, with styles.
+fn screen<'a>(columns: u16, parts: impl Iterator<Item = &'a str>) -> String {
+    let mut terminal = vt100::Parser::new(24.try_into().unwrap(), columns.try_into().unwrap(), 1000);
+    let mut markdown = Markdown::new(Size { columns: columns.into(), rows: 24 }, true);
+    terminal.process(b"before\r\n");
+    for part in parts {
+        terminal.process(markdown.push(part).replace('\n', "\r\n").as_bytes());
+    }
+    terminal.process(markdown.finish().replace('\n', "\r\n").as_bytes());
+    terminal.process(b"after");
+    let above = terminal.screen().scrollback_len();
+    let all = (0..=above).rev().fold(String::new(), |all, back| {
+        terminal.screen_mut().set_scrollback(back);
+        let rows = if back == 0 { 24 } else { 1 };
+        all + &terminal.screen().rows_formatted(0, columns).take(rows).collect::<Vec<_>>().join("\n") + "\n"
+    });
+    // A line that was longer with its signs may have scrolled the screen further.
+    all.trim_end().to_owned()
+}
+
+#[track_caller]
+fn check_streaming(text: &str) {
+    for columns in [10, 13, 20, 80] {
+        let whole = screen(columns, [text].into_iter());
+        let single: Vec<String> = text.chars().map(String::from).collect();
+        assert_eq!(screen(columns, single.iter().map(String::as_str)), whole, "{columns} columns");
+        assert_eq!(screen(columns, text.split_inclusive(' ')), whole, "{columns} columns, words");
+    }
+}
+
+#[test]
+fn words_are_styled() {
+    check(&[
+        ("a **b** __c__ *d* _e_ ~~f~~", "a <b>b</> <b>c</> <i>d</> <i>e</> <s>f</>"),
+        ("***both*** and **a *b* c**", "<b><i>both</> and <b>a </><b><i>b</><b> c</>"),
+        ("中文**粗体。**中文", "中文<b>粗体。</>中文"),
+        ("use `a*b*c` or `` a`b ``", "use <code>a*b*c</> or <code>a`b</>"),
+        ("**see `x`**", "<b>see </><b><code>x</>"),
+        (r"\*no\* \# 1\. \`no\` a\b", r"*no* # 1. `no` a\b"),
+        ("[a *b*](http://c/d_(e)) f", "a <i>b</><dim> (http://c/d_(e))</> f"),
+    ]);
+}
+
+#[test]
+fn signs_without_a_partner_are_text() {
+    for text in [
+        "2 * 3 * 4, f(*args, **kwargs)",
+        "snake_case_name and __dirname",
+        "~/a ~b~ and ~~~~ and ****",
+        "a ` b `` c",
+        "a[1], [x](y, [ ] and [z]",
+        "#hashtag, 1.5 and -1",
+        "| **a** | `b` |",
+        "    ",
+        "",
+    ] {
+        assert_eq!(shown(text), text);
+    }
+}
+
+#[test]
+fn blocks_are_styled() {
+    check(&[
+        ("## A *b* ##", "<b>A </><b><i>b</>"),
+        ("# C#", "<b>C#</>"),
+        ("- a\n  * b\n+ [ ] **c**", "• a\n  • b\n• [ ] <b>c</>"),
+        ("1. a\n12) *b*", "1. a\n12) <i>b</>"),
+        ("> a\n>> **b**", "<dim>│ </>a\n<dim>│ │ </><b>b</>"),
+        ("> - a", "<dim>│ </>• a"),
+        ("* * *", &format!("<dim>{}</>", "─".repeat(40))),
+    ]);
+}
+
+#[test]
+fn code_blocks_have_no_other_styles() {
+    check(&[
+        ("```rust\n# *a*\n\n~~~\n```\n*b*", "<dim>```rust</>\n<code># *a*</>\n\n<code>~~~</>\n<dim>```</>\n<i>b</>"),
+        ("~~~~\n~~~\n~~~~~\n*b*", "<dim>~~~~</>\n<code>~~~</>\n<dim>~~~~~</>\n<i>b</>"),
+        ("- ```\n  a\n  ```\n*b*", "• <dim>```</>\n<code>  a</>\n<dim>  ```</>\n<i>b</>"),
+        ("> ```\n> *a*\n*b*", "<dim>│ ```</>\n<dim>│ </><code>*a*</>\n<i>b</>"),
+        ("```a``` *b*", "<code>a</> <i>b</>"),
+    ]);
+}
+
+#[test]
+fn a_line_is_taken_back_only_if_styles_change_it() {
+    let mut markdown = Markdown::new(Size { columns: 11, rows: 24 }, true);
+    assert_eq!(markdown.push("plain"), "plain");
+    assert_eq!(markdown.push(" text\n"), " text\n");
+    assert_eq!(markdown.push("**one two thr"), "**one two\nthr");
+    assert_eq!(readable(&markdown.push("ee**\n*a")), "\x1b[1A\r\x1b[J<b>one two</>\n<b>three</>\n*a");
+    assert_eq!(markdown.push(""), "");
+    assert_eq!(markdown.finish(), "\n");
+    assert_eq!(markdown.finish(), "");
+}
+
+#[test]
+fn an_answer_does_not_steer_the_terminal() {
+    let mut markdown = Markdown::new(SIZE, true);
+    let text = "a\x1b[2Jb\x07\u{9b}\u{202e}\tc\r\n**d\x1b**";
+    let written = markdown.push(text) + &markdown.finish();
+    assert_eq!(readable(&written), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}    c\n<b>d\u{fffd}</>\n");
+}
+
+#[test]
+fn streaming_ends_with_the_same_screen() {
+    check_streaming(&"long **lines** of `several` rows ".repeat(8));
+    check_streaming(
+        "**漢字かな交じり文**、`コード`です。a**漢字かな交じり文**\n\n- 한국어 *기울임*\n> e\u{301}**e\u{301}**",
+    );
+    check_streaming("Intro:\n```rust\nfn main() { println!(\"*a*\"); }\n\n```\n# After\n---\n\n[a](b)");
+    // More than is shown before its end, on a screen that scrolls.
+    check_streaming(&format!("a\n{}\nb *c*\n", "very **long** ".repeat(60)));
+}
+
+#[test]
+fn full_rows_do_not_move_a_line() {
+    for length in 1..=24 {
+        check_streaming(&format!("a\n{}\n**b**", "*".repeat(3) + &"x".repeat(length) + "***"));
+        check_streaming(&format!("a\n*{}*\nb\n{}\nc", "漢".repeat(length), "x".repeat(length)));
+    }
+}
+
+#[test]
+fn hostile_lines_take_no_longer() {
+    for part in ["`", "` `` ", "*a ", "**a", "[", "[a](", "[a]((", "](", "> ", "- ", "_", "~~a", "\\", "# "] {
+        let mut markdown = Markdown::new(SIZE, true);
+        let text = part.repeat(100_000);
+        assert!(!(markdown.push(&text) + &markdown.finish()).is_empty());
+    }
+}
+
+#[test]
+fn lines_are_broken_between_words_and_hang_below_their_item() {
+    let mut markdown = Markdown::new(Size { columns: 20, rows: 24 }, false);
+    let written = markdown.push("- the tide is **high** at noon\n> and low again at six\n");
+    assert_eq!(written, "• the tide is high\n  at noon\n│ and low again at\n│ six\n");
+}
+
+#[test]
+fn a_table_is_written_when_it_is_whole() {
+    let mut markdown = Markdown::new(SIZE, false);
+    assert_eq!(markdown.push("see:\n| a | b |\n|---|---|\n| c |"), "see:\n");
+    assert!(markdown.holds_back());
+    assert_eq!(markdown.push(" dd |\n"), "");
+    assert_eq!(markdown.push("\nand so"), "a │ b\n──┼───\nc │ dd\n\nand so");
+    assert!(!markdown.holds_back());
+    assert_eq!(markdown.push("\n| no table |"), "\n");
+    assert_eq!(markdown.finish(), "| no table |\n");
+}

@@ -1,0 +1,148 @@
+//! From keys to lines, as far as it takes to say something in passing: text, backspace, Ctrl-U, Ctrl-W, pasting, Enter.
+
+/// What was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Typed {
+    /// The line as far as it has come.
+    Begun(String),
+    /// A line.
+    Line(String),
+    /// Ctrl-D: nothing more comes.
+    End,
+}
+
+/// The line that is being typed.
+#[derive(Debug, Default)]
+pub struct Typing {
+    text: Vec<u8>,
+    code: Code,
+    /// Line breaks are part of what is pasted.
+    pastes: bool,
+}
+
+/// How much of a key's code has come.
+#[derive(Debug, Default)]
+enum Code {
+    #[default]
+    None,
+    Escape,
+    /// What stands behind `ESC [`.
+    Sequence(Vec<u8>),
+}
+
+impl Typing {
+    /// What more keys come to.
+    pub fn take(&mut self, keys: &[u8]) -> Vec<Typed> {
+        let mut typed = Vec::new();
+        for &key in keys {
+            match std::mem::take(&mut self.code) {
+                Code::Escape => {
+                    // Any other key with Alt says nothing here.
+                    if matches!(key, b'[' | b'O') {
+                        self.code = Code::Sequence(Vec::new());
+                    }
+                }
+                Code::Sequence(mut code) => {
+                    code.push(key);
+                    match code.as_slice() {
+                        b"200~" => self.pastes = true,
+                        b"201~" => self.pastes = false,
+                        // It ends with a letter or a tilde: an arrow, for example.
+                        [.., b'@'..=b'~'] => {}
+                        _ => self.code = Code::Sequence(code),
+                    }
+                }
+                Code::None => typed.extend(self.press(key)),
+            }
+        }
+        if !matches!(typed.last(), Some(Typed::End)) {
+            typed.push(Typed::Begun(self.line()));
+        }
+        typed
+    }
+
+    fn press(&mut self, key: u8) -> Option<Typed> {
+        match key {
+            b'\r' | b'\n' if self.pastes => self.text.push(b'\n'),
+            b'\r' | b'\n' => {
+                let line = self.line().trim().to_owned();
+                self.text.clear();
+                return Some(Typed::Line(line));
+            }
+            0x1b => self.code = Code::Escape,
+            0x04 if self.text.is_empty() => return Some(Typed::End),
+            0x7f | 0x08 => {
+                let mut line = self.line();
+                line.pop();
+                self.text = line.into_bytes();
+            }
+            0x15 => self.text.clear(),
+            0x17 => {
+                let line = self.line();
+                let kept = line.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+                self.text.truncate(kept);
+            }
+            b'\t' => self.text.push(b' '),
+            0..0x20 => {}
+            _ => self.text.push(key),
+        }
+        None
+    }
+
+    fn line(&self) -> String {
+        String::from_utf8_lossy(&self.text).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(keys: &str) -> Vec<Typed> {
+        Typing::default().take(keys.as_bytes())
+    }
+
+    fn begun(text: &str) -> Typed {
+        Typed::Begun(text.to_owned())
+    }
+
+    fn line(text: &str) -> Typed {
+        Typed::Line(text.to_owned())
+    }
+
+    #[test]
+    fn enter_ends_a_line_and_the_next_one_begins() {
+        assert_eq!(typed("in UTC\ran"), [line("in UTC"), begun("an")]);
+        assert_eq!(typed("\r"), [line(""), begun("")]);
+    }
+
+    #[test]
+    fn what_is_typed_can_be_taken_back() {
+        assert_eq!(typed("nö\x7f\x7fyes"), [begun("yes")]);
+        assert_eq!(typed("one two \x17x"), [begun("one x")]);
+        assert_eq!(typed("one\x15two"), [begun("two")]);
+    }
+
+    #[test]
+    fn keys_that_mean_nothing_here_are_passed_over() {
+        assert_eq!(typed("a\x1b[A\x1b[1;5C\x1bOPb\x1bxc\x01"), [begun("abc")]);
+    }
+
+    #[test]
+    fn what_is_pasted_is_one_line() {
+        assert_eq!(typed("\x1b[200~one\rtwo\x1b[201~\r"), [line("one\ntwo"), begun("")]);
+    }
+
+    #[test]
+    fn a_key_may_come_in_pieces() {
+        let mut typing = Typing::default();
+        let all: Vec<Typed> = "ö\x1b[A漢\r".bytes().flat_map(|byte| typing.take(&[byte])).collect();
+        assert!(all.contains(&line("ö漢")), "{all:?}");
+    }
+
+    #[test]
+    fn nothing_comes_behind_the_end() {
+        assert_eq!(typed("\x04"), [Typed::End]);
+        assert_eq!(typed("a\x04"), [begun("a")], "only on an empty line");
+    }
+}
