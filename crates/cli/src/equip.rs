@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use waterline_agent::approval::{self, Mode};
 use waterline_agent::mcp::{self, Server, Transport};
 use waterline_agent::middleware;
@@ -83,8 +83,10 @@ impl AgentArguments {
     /// What every session of this program is made with: tools, servers, skills, roles, limits.
     pub async fn gather(&self, config: &Config, setup: Setup) -> Result<Equipment> {
         let agent = &config.agent;
+        #[cfg(target_os = "linux")]
+        sandbox::hide();
         let support = sandbox::support();
-        let shell = self.shell(agent, &support)?;
+        let shell = self.shell(agent, &support);
         let workspaces = match &agent.workspaces {
             Some(folder) => folder.clone(),
             None => db::data_folder()?.join("workspaces"),
@@ -153,9 +155,9 @@ impl AgentArguments {
         Ok(setup)
     }
 
-    fn shell(&self, agent: &AgentConfig, support: &Support) -> Result<Shell> {
-        let program = std::env::current_exe().context("where this program is cannot be told")?;
-        let launcher = vec![program.into_os_string(), OsString::from(LAUNCHER)];
+    fn shell(&self, agent: &AgentConfig, support: &Support) -> Shell {
+        // Not by its path: a command may have put another program there.
+        let launcher = vec![OsString::from("/proc/self/exe"), OsString::from(LAUNCHER)];
         let names = SEEN.iter().copied().chain(agent.environment.iter().map(String::as_str));
         let seen = names.filter_map(|name| Some((name.to_owned(), variable(name)?)));
         let path = variable("PATH").unwrap_or_default();
@@ -163,13 +165,16 @@ impl AgentArguments {
         // A folder that holds the user's own files is no place for programs, whatever the PATH says.
         let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
         read.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !home.starts_with(folder)));
-        Ok(Shell {
-            launcher: (*support == Support::Full).then_some(launcher),
+        // Once, at the start: later a command may have put a link in place of a folder.
+        let read = read.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+        Shell {
+            launcher: cfg!(target_os = "linux").then_some(launcher),
+            confined: *support == Support::Full,
             environment: seen.collect(),
             read,
             network: self.allow_network || agent.network.unwrap_or(false),
             time: Duration::from_secs(agent.command_timeout.unwrap_or(COMMAND_TIME)),
-        })
+        }
     }
 
     /// What it may do, and who is asked.

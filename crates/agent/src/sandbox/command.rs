@@ -1,18 +1,23 @@
 //! One command: started in a session of its own, heard up to a limit, ended after its time, and with it everything it started.
 
-use std::io::Read;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, ChildStdin, Command};
 
 use super::{Rules, Shell};
 
 /// How much of an output is kept: its beginning and its end.
 const HEAD_BYTES: usize = 512 * 1024;
 const TAIL_BYTES: usize = 512 * 1024;
+
+/// How long it is listened for what a command wrote last; a process that got away may hold the output open for ever.
+const LISTENING: Duration = Duration::from_secs(2);
 
 /// What came of a command.
 #[derive(Debug)]
@@ -26,42 +31,42 @@ pub struct Ended {
 }
 
 /// Ends a command and everything it started when it goes out of use: also when nobody waits for the command any more.
-struct Started(Pid);
+struct Started {
+    /// The launcher, or the shell itself.
+    first: Option<Pid>,
+    /// Its end tells the launcher that nobody wants the command any more.
+    held: Option<ChildStdin>,
+}
 
-impl Drop for Started {
-    fn drop(&mut self) {
+impl Started {
+    fn of(child: &mut Child) -> Self {
+        let first = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        Self { first, held: child.stdin.take() }
+    }
+
+    /// It has ended, and with it whatever it had started.
+    fn forget(mut self) {
+        self.first = None;
+    }
+
+    fn end(&mut self) {
+        self.held = None;
+        let Some(first) = self.first.take() else { return };
         // What has ended already needs no end.
-        let _ = rustix::process::kill_process_group(self.0, Signal::KILL);
-        // A confined command cannot leave its session; what it starts while others are ended is ended in the next round.
-        for _ in 0..ROUNDS {
-            let left = of_session(self.0);
-            if left.is_empty() {
-                return;
-            }
-            for pid in left {
-                let _ = rustix::process::kill_process(pid, Signal::KILL);
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let _ = rustix::process::kill_process_group(first, Signal::KILL);
+        #[cfg(target_os = "linux")]
+        super::family::end(first);
     }
 }
 
-/// How often it is looked for what is left of a command.
-const ROUNDS: usize = 200;
-
-/// The processes of a session that are not ended yet.
-fn of_session(session: Pid) -> Vec<Pid> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let belongs = |pid: &i32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // Behind the name, which may hold anything: state, parent, group, session.
-        let fields: Vec<&str> =
-            stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
-        let lives = fields.first().is_some_and(|state| *state != "Z" && *state != "X");
-        lives && fields.get(3).and_then(|id| id.parse().ok()) == Some(session.as_raw_nonzero().get())
-    };
-    pids.filter(belongs).filter_map(Pid::from_raw).collect()
+impl Drop for Started {
+    fn drop(&mut self) {
+        if self.first.is_some() {
+            let mut left = Self { first: self.first.take(), held: self.held.take() };
+            // Whoever gave the command up does not wait for its end.
+            std::thread::spawn(move || left.end());
+        }
+    }
 }
 
 /// Runs a command in a folder.
@@ -78,39 +83,48 @@ pub async fn run(
     let (reader, writer) = std::io::pipe()?;
     let mut command = command(shell, rules, text);
     command.current_dir(folder).env_clear().envs(shell.environment.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-    if !shell.is_confined() {
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    }
+    command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
     // The command holds the ends that are written to; with ours open the output would never end.
     drop(command);
-    let started = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default()).map(Started);
+    let mut started = Started::of(&mut child);
+    if shell.launcher.is_none() {
+        started.held = None;
+    }
     let heard = Arc::new(Mutex::new(Heard::default()));
-    let hearing = Arc::clone(&heard);
-    let listener = tokio::task::spawn_blocking(move || listen(reader, &hearing));
-    let waiter = tokio::task::spawn_blocking(move || child.wait());
-    let status = match tokio::time::timeout(time.unwrap_or(shell.time), waiter).await {
-        Ok(joined) => Some(joined.map_err(std::io::Error::other)??),
+    let listener = tokio::spawn(listen(Receiver::from_owned_fd(reader.into())?, Arc::clone(&heard)));
+    let status = match tokio::time::timeout(time.unwrap_or(shell.time), child.wait()).await {
+        Ok(status) => Some(status?),
         Err(_) => None,
     };
-    // What it left running in the background ends with it, and so the output ends.
-    drop(started);
-    drop(tokio::time::timeout(Duration::from_secs(2), listener).await);
+    // What it left running in the background ends with it, and so the output ends. A launcher has seen to that.
+    match status.and_then(|status| status.code()) {
+        Some(_) if shell.launcher.is_some() => started.forget(),
+        _ => tokio::task::spawn_blocking(move || started.end()).await?,
+    }
+    let abort = listener.abort_handle();
+    drop(tokio::time::timeout(LISTENING, listener).await);
+    abort.abort();
     let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     let (output, dropped) = heard.text();
     Ok(Ended { output, status, dropped })
 }
 
+/// The shell, through the launcher where there is one; else in a process group of its own.
 fn command(shell: &Shell, rules: &Rules, text: &str) -> Command {
     let shell_program = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
     let mut command = match shell.launcher.as_deref().and_then(<[_]>::split_first) {
         Some((program, arguments)) => {
+            let order = serde_json::json!({ "rules": rules, "confined": shell.confined, "kept": false }).to_string();
             let mut command = Command::new(program);
-            command.args(arguments).arg(serde_json::to_string(rules).unwrap_or_default()).arg("--").arg(shell_program);
+            command.args(arguments).arg(order).arg("--").arg(shell_program);
             command
         }
-        None => Command::new(shell_program),
+        None => {
+            let mut command = Command::new(shell_program);
+            command.process_group(0);
+            command
+        }
     };
     command.arg("-c").arg(text);
     command
@@ -146,10 +160,10 @@ impl Heard {
     }
 }
 
-fn listen(mut from: impl Read, heard: &Mutex<Heard>) {
+async fn listen(mut from: Receiver, heard: Arc<Mutex<Heard>>) {
     let mut buffer = vec![0; 64 * 1024];
-    while let Ok(count) = from.read(&mut buffer) {
-        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { return };
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        let bytes = buffer.get(..count).unwrap_or_default();
         heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take(bytes);
     }
 }

@@ -2,9 +2,13 @@
 //! way out of its session, no keys in its environment, an end after its time.
 //!
 //! A command is started through a launcher, which is this program once more: it confines itself and then becomes the shell.
-//! So nothing of the program's own process is ever confined, and nothing unsafe is needed.
+//! So nothing of the program's own process is ever confined, and nothing unsafe is needed. Without Linux there is no launcher.
 
 mod command;
+#[cfg(target_os = "linux")]
+mod family;
+#[cfg(target_os = "linux")]
+mod launch;
 #[cfg(target_os = "linux")]
 mod linux;
 
@@ -15,6 +19,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use command::{Ended, run};
+#[cfg(target_os = "linux")]
+pub use launch::{enter, hide};
 
 /// What a command may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,27 +33,33 @@ pub struct Rules {
     pub network: bool,
 }
 
+impl Rules {
+    /// Leaves out what lies in a folder that may be changed: it is reached through that, and a command could have put a link to
+    /// anywhere in its place.
+    #[must_use]
+    pub fn without_nested(mut self) -> Self {
+        let roots = self.write.clone();
+        self.write.retain(|path| !roots.iter().any(|root| path != root && path.starts_with(root)));
+        self.read.retain(|path| !roots.iter().any(|root| path.starts_with(root)));
+        self
+    }
+}
+
 /// How commands are run.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// The launcher: a program and its arguments, to which rules and command are added. None where commands run unconfined.
+    /// The launcher: a program and its arguments, to which rules and command are added.
     pub launcher: Option<Vec<OsString>>,
+    /// Whether the kernel keeps commands from files.
+    pub confined: bool,
     /// The environment of commands.
     pub environment: Vec<(String, String)>,
-    /// Folders that commands may look into, beside the system's own.
+    /// Folders that commands may look into, beside the system's own; without links in their paths.
     pub read: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: bool,
     /// How long a command may take if it does not say.
     pub time: Duration,
-}
-
-impl Shell {
-    /// Whether the kernel confines commands.
-    #[must_use]
-    pub const fn is_confined(&self) -> bool {
-        self.launcher.is_some()
-    }
 }
 
 /// How well the kernel can confine a command.
@@ -64,7 +76,7 @@ pub enum Support {
 pub fn support() -> Support {
     #[cfg(target_os = "linux")]
     {
-        let tried = std::thread::spawn(|| linux::confine(&Rules::default())).join();
+        let tried = std::thread::spawn(|| linux::confine(&Rules::default(), true)).join();
         match tried {
             Ok(Ok(())) => Support::Full,
             Ok(Err(why)) => Support::None(why),
@@ -73,46 +85,4 @@ pub fn support() -> Support {
     }
     #[cfg(not(target_os = "linux"))]
     Support::None("this system has no Landlock".to_owned())
-}
-
-/// Whoever started the program may have left files open in it: the shell closes them before it reads the command.
-#[cfg(target_os = "linux")]
-fn handed_on() -> String {
-    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(|number| *number > 2);
-    // The one that this list is read from is closed already; closing it again does no harm.
-    numbers.map(|number| format!("exec {number}>&-;")).collect()
-}
-
-/// What the launcher does: confines its own process by `rules` and becomes the command. Comes back only with why it could not.
-#[must_use]
-pub fn enter(rules: &str, command: &[OsString]) -> String {
-    let Ok(rules) = serde_json::from_str::<Rules>(rules) else { return "the rules cannot be read".to_owned() };
-    let Some((program, arguments)) = command.split_first() else { return "no command is given".to_owned() };
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::process::CommandExt;
-        // The first of a session of its own, which nobody in it can leave: so all of it can be ended.
-        if let Err(error) = rustix::process::setsid() {
-            return format!("it cannot have a session of its own: {error}");
-        }
-        // If the program itself is killed, the command does not go on alone.
-        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-        let handed_on = handed_on();
-        if let Err(why) = linux::confine(&rules) {
-            return why;
-        }
-        let mut arguments = arguments.to_vec();
-        if let Some(text) = arguments.last_mut() {
-            let mut closing = OsString::from(handed_on);
-            closing.push(&text);
-            *text = closing;
-        }
-        std::process::Command::new(program).args(arguments).exec().to_string()
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        drop((rules, program, arguments));
-        "this system has no Landlock".to_owned()
-    }
 }

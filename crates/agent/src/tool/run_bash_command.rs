@@ -41,6 +41,7 @@ impl Tool for RunBashCommand {
             let list = if grant.writable { &mut rules.write } else { &mut rules.read };
             list.push(grant.path);
         }
+        let rules = rules.without_nested();
         let mut shell = (*self.0).clone();
         shell.environment.push(("HOME".to_owned(), root.display().to_string()));
         shell.environment.push(("TMPDIR".to_owned(), root.join("temp").display().to_string()));

@@ -29,6 +29,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         nothing_is_mounted_and_no_other_root_helps,
         a_device_is_not_made,
         a_folder_granted_to_read_is_not_changed,
+        a_granted_folder_that_became_a_link_grants_nothing,
         a_program_outside_is_not_run,
         a_file_that_the_program_holds_is_not_handed_on,
         a_file_that_the_program_was_started_with_is_not_handed_on,
@@ -58,6 +59,7 @@ pub(crate) fn shell(yard: &Yard) -> Shell {
     ];
     Shell {
         launcher: Some(vec![std::env::current_exe().unwrap().into_os_string(), "--sandbox".into()]),
+        confined: true,
         environment: variables.map(|(name, value)| (name.to_owned(), value)).into(),
         read: Vec::new(),
         network: false,
@@ -262,6 +264,18 @@ fn a_folder_granted_to_read_is_not_changed(yard: &Yard) {
     assert_eq!(works_by(yard, &rules, "cat ../granted/g.txt; ls ../granted"), "granted\ng.txt\n");
     let rules = Rules { write: vec![yard.ws(), yard.granted("")], ..rules };
     assert_eq!(works_by(yard, &rules, "mv note.txt ../granted/ && cat ../granted/note.txt"), "inside\n");
+}
+
+/// Rules are held against paths anew for each command, and an earlier one may have changed what is there.
+fn a_granted_folder_that_became_a_link_grants_nothing(yard: &Yard) {
+    std::fs::create_dir(yard.inside("bin")).unwrap();
+    let nested = Rules { read: vec![yard.inside("bin")], ..rules(yard) };
+    works_by(yard, &nested, r#"rmdir bin && ln -s "$OUT" bin"#);
+    fails_by(yard, &nested, "cat bin/secret.txt");
+    let nested = Rules { write: vec![yard.ws(), yard.inside("bin")], ..rules(yard) };
+    fails_by(yard, &nested, "echo mine > bin/new.txt");
+    assert_eq!(nested.without_nested(), rules(yard), "what lies in a folder that may be changed needs no rule");
+    assert_eq!(works(yard, "cat note.txt"), "inside\n");
 }
 
 fn a_program_outside_is_not_run(yard: &Yard) {

@@ -1,10 +1,10 @@
 //! Commands, and what they start, whom they reach, how long they stay.
 
 use std::net::{TcpListener, UdpSocket};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         what_is_started_twice_removed_ends_with_the_command,
         a_command_that_ignores_signals_ends_after_its_time,
         a_command_that_nobody_waits_for_is_ended,
+        a_command_whose_program_is_killed_is_ended,
         a_limit_of_time_inside_a_command_ends_only_what_it_is_for,
         an_endless_output_is_cut_in_the_middle,
     ];
@@ -45,6 +46,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trials.extend(trials!["processes":
             a_socket_of_another_program_is_not_reached,
             memory_of_other_programs_is_not_shared,
+            a_pair_of_sockets_is_not_turned_to_another_program,
+            other_programs_keep_their_priority,
             a_daemon_ends_with_the_command,
         ]);
     }
@@ -52,7 +55,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         trials.extend(trials!["processes": no_program_gains_rights]);
     }
     if has("perl") && cfg!(target_arch = "x86_64") {
-        trials.extend(trials!["processes": other_numbers_of_the_same_call_do_not_help]);
+        trials.extend(trials!["processes":
+            other_numbers_of_the_same_call_do_not_help,
+            a_process_gets_no_world_of_its_own,
+        ]);
     }
     if has("sudo") {
         trials.extend(trials!["processes": nobody_becomes_another_user]);
@@ -127,6 +133,37 @@ fn memory_of_other_programs_is_not_shared(yard: &Yard) {
     assert_eq!([read.as_str(), write.as_str()], ["refused", "refused"]);
     assert_eq!(kept.trim_end_matches('\0'), SECRET);
     assert_eq!(works(yard, "perl -e 'print 1 + 1'"), "2");
+}
+
+fn a_pair_of_sockets_is_not_turned_to_another_program(yard: &Yard) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("datagrams");
+    let server = UnixDatagram::bind(&path).unwrap();
+    server.set_nonblocking(true).unwrap();
+    let script = r#"use Socket; socketpair($a, $b, AF_UNIX, $ARGV[1], 0) or die "no pair";
+        send($a, "hello", 0, pack_sockaddr_un($ARGV[0])); print "made";"#;
+    let with = |kind: u8| format!("perl -e '{script}' {} {kind}", path.display());
+    assert!(fails(yard, &with(2)).contains("no pair"));
+    assert_eq!(works(yard, &with(1)), "made", "a pair of streams is allowed");
+    assert!(server.recv(&mut [0; 16]).is_err(), "something came");
+}
+
+fn other_programs_keep_their_priority(yard: &Yard) {
+    let set = |which: u8, who: u32| works(yard, &format!("perl -e 'print setpriority({which}, {who}, 3) ? 1 : 0'"));
+    assert_eq!(
+        [set(2, 0), set(1, 0), set(0, std::process::id())],
+        ["0", "0", "0"],
+        "of the user, a group, this program"
+    );
+    assert_eq!(set(0, 0), "1", "its own");
+}
+
+fn a_process_gets_no_world_of_its_own(yard: &Yard) {
+    for world in [0x1000_0000, 0x2_0000, 0x2000_0000, 0x4000_0000] {
+        let text = format!("perl -e 'print syscall(56, {}, 0, 0, 0, 0)'", world + 17);
+        assert_eq!(works(yard, &text), "-1", "{world:x}");
+    }
+    assert_eq!(works(yard, "(echo child) & wait"), "child\n");
 }
 
 /// A process of somebody else: of this program.
@@ -312,6 +349,24 @@ fn a_command_that_nobody_waits_for_is_ended(yard: &Yard) {
         }
     });
     runtime.shutdown_background();
+    assert!(!is_there(&mark));
+}
+
+/// A program that is killed can end nothing any more; the keeper that it started sees that it is gone.
+fn a_command_whose_program_is_killed_is_ended(yard: &Yard) {
+    let mark = mark();
+    let text = format!("(set -m; (echo yes > temp/alive; exec sleep {mark}) & wait); sleep {mark}");
+    let order = serde_json::json!({"rules": rules(yard), "confined": true, "kept": false}).to_string();
+    let mut keeper = Command::new(std::env::current_exe().unwrap());
+    keeper.args(["--sandbox", &order, "--", "/bin/bash", "-c", &text]).current_dir(yard.ws());
+    let mut keeper = keeper.stdin(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while !yard.inside("temp/alive").exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(yard.inside("temp/alive").exists());
+    drop(keeper.stdin.take());
+    keeper.wait().unwrap();
     assert!(!is_there(&mark));
 }
 

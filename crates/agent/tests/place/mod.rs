@@ -103,6 +103,7 @@ impl Place {
         let setup = Setup { retry, ..Setup::new(Self::candidate(server), Policy::preset_with("auto", &[]).unwrap()) };
         let shell = Shell {
             launcher: None,
+            confined: false,
             environment: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
             read: Vec::new(),
             network: false,

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use waterline_agent::sandbox;
 
 /// The exit status of a shell that could not start a command.
 const NOT_STARTED: u8 = 126;
@@ -12,14 +11,19 @@ const NOT_STARTED: u8 = 126;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// What the command may do, as JSON
-    rules: String,
+    order: String,
     /// The command
     #[arg(last = true)]
     command: Vec<OsString>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let why = sandbox::enter(&arguments.rules, &arguments.command);
-    anstream::eprintln!("the command could not be confined and was not run: {why}");
-    Ok(ExitCode::from(NOT_STARTED))
+    #[cfg(target_os = "linux")]
+    let entered = waterline_agent::sandbox::enter(&arguments.order, &arguments.command);
+    #[cfg(not(target_os = "linux"))]
+    let entered = Err::<u8, _>(format!("there is no sandbox here for {arguments:?}"));
+    Ok(ExitCode::from(entered.unwrap_or_else(|why| {
+        anstream::eprintln!("the command could not be confined and was not run: {why}");
+        NOT_STARTED
+    })))
 }
