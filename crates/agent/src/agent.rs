@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use waterline::message::{Call, Message, Role};
@@ -34,8 +35,6 @@ pub struct Agent {
     chain: Chain,
     /// How many agents stand above this one.
     pub(crate) depth: usize,
-    /// Model calls since it was made.
-    pub(crate) iterations: usize,
     hook_failures: usize,
 }
 
@@ -79,7 +78,6 @@ impl Agent {
         let read = tokio::task::spawn_blocking(move || reader.session(&id)).await;
         let known = read.map_err(|_| waterline_session::SessionError::Ending)??;
         let workspace = Arc::new(open_workspace(&known, &equipment)?);
-        let is_new = known.tip.position() == 0 && known.state.tools.is_empty();
         let mut setup = equipment.setup.clone();
         let buffer = &known.state.buffer_config;
         if !buffer.is_null() {
@@ -91,16 +89,13 @@ impl Agent {
                 setup.policy = of_buffer(buffer)?;
             }
         }
-        setup.tools = if is_new { equipment.toolbox.definitions() } else { tools_of(&known.state) };
-        if known.state.tools.is_empty() && !is_new {
-            setup.tools = equipment.toolbox.definitions();
-        }
+        setup.tools =
+            if known.state.tools.is_empty() { equipment.toolbox.definitions() } else { tools_of(&known.state) };
         let definitions: Vec<Value> = setup.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect();
         let live = Live::open(log, session, setup).await?;
         let chain = Chain::new(equipment.middleware.clone());
         let equipment = Arc::new(equipment);
-        let mut agent =
-            Self { live, equipment, workspace, crew, person, chain, depth, iterations: 0, hook_failures: 0 };
+        let mut agent = Self { live, equipment, workspace, crew, person, chain, depth, hook_failures: 0 };
         let path = agent.workspace.path().display().to_string();
         let waits = Waiting::of(agent.state());
         let is_stale = waits.is_some_and(|waiting| !agent.open_calls().iter().any(|call| call.id == waiting.call_id()));
@@ -235,7 +230,7 @@ impl Agent {
         let mut state = self.state().clone();
         let mut moment = Moment {
             state: &mut state,
-            tally: run.tally(self.iterations),
+            tally: run.tally(self.crew.iterations.load(Ordering::Relaxed)),
             said: &mut view.said,
             attached: &mut view.attached,
             asides: &mut view.asides,

@@ -1,6 +1,7 @@
 //! Agents that an agent starts for a task, and roles it can hand its work to.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -29,11 +30,16 @@ const TRANSFERS: u64 = 5;
 pub struct Crew {
     equipment: Equipment,
     places: Semaphore,
+    /// People are asked one thing at a time.
+    pub(crate) asking: tokio::sync::Mutex<()>,
+    /// Model calls of all of them since the session was opened.
+    pub(crate) iterations: AtomicUsize,
 }
 
 impl Crew {
     pub(crate) fn new(equipment: Equipment) -> Self {
-        Self { equipment, places: Semaphore::new(AT_ONCE) }
+        let (asking, iterations) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
+        Self { equipment, places: Semaphore::new(AT_ONCE), asking, iterations }
     }
 
     /// Has a task done by an agent with a context of its own. Only what this gives enters the history of who asked.
@@ -64,9 +70,7 @@ impl Crew {
             });
             let session = session.await?;
             let context_id = session.context_id.clone();
-            let outcome = self.work(scene, &session, task).await;
-            let id = session.id.clone();
-            let loops = scene.on_log(move |log| Ok(log.session(&id)?.state.loops)).await?;
+            let (outcome, loops) = self.work(scene, &session, task).await;
             Ok(match outcome {
                 Ok(Outcome { ending: Ending::Done, text, .. }) => {
                     json!({"ok": true, "result": text, "context_id": context_id, "loops": loops})
@@ -82,7 +86,8 @@ impl Crew {
         })
     }
 
-    async fn work(self: &Arc<Self>, scene: &Scene, session: &Session, task: &str) -> Result<Outcome, String> {
+    /// What came of a task, and in how many model calls.
+    async fn work(self: &Arc<Self>, scene: &Scene, session: &Session, task: &str) -> (Result<Outcome, String>, u64) {
         let mut equipment = self.equipment.clone();
         // Its limit is its number of loops.
         equipment.limits.steps = usize::MAX;
@@ -90,8 +95,12 @@ impl Crew {
         let person = Arc::new(Below { context_id: session.context_id.clone(), above: Arc::clone(&scene.person) });
         let opened =
             Agent::of_crew(scene.log.clone(), &session.id, equipment, person, Arc::clone(self), scene.depth + 1);
-        let mut agent = opened.await.map_err(|error| error.to_string())?;
-        agent.turn(Said::new(task)).await.map_err(|error| error.to_string())
+        let mut agent = match opened.await {
+            Ok(agent) => agent,
+            Err(error) => return (Err(error.to_string()), 0),
+        };
+        let outcome = agent.turn(Said::new(task)).await.map_err(|error| error.to_string());
+        (outcome, agent.state().loops)
     }
 
     /// Whether a session may hand its work to a role.

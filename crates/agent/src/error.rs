@@ -30,6 +30,12 @@ pub enum AgentError {
         /// Why not.
         why: String,
     },
+    /// Another process works in the session.
+    #[error("another process works in session {session} at the moment; wait for it or end it, or fork the session")]
+    InUse {
+        /// Which.
+        session: String,
+    },
     /// A setting is wrong.
     #[error("{0}")]
     Setting(String),

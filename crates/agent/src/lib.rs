@@ -6,12 +6,14 @@
 mod agent;
 pub mod approval;
 mod callback;
+mod consent;
 mod crew;
 mod equipment;
 mod error;
 mod event;
 mod format;
 mod interrupted;
+mod lease;
 mod limits;
 pub mod mcp;
 pub mod mention;

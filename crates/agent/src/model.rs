@@ -1,6 +1,7 @@
 //! The model's part of a turn: it is asked, and what it answers decides what comes next.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use waterline::message::Message;
@@ -64,7 +65,7 @@ impl Agent {
         };
         let answer = self.live.call(Vec::new(), hear).await?;
         run.note(&answer);
-        self.iterations += 1;
+        self.crew.iterations.fetch_add(1, Ordering::Relaxed);
         self.hear(&Event::Answered { stop: answer.stop.clone(), usage: answer.usage });
         let has_calls = answer.messages.iter().any(|message| message.calls().next().is_some());
         let is_cut = answer.stop == Stop::Length && !has_calls && run.continued < CONTINUED && run.last_words.is_none();
@@ -92,7 +93,9 @@ impl Agent {
     async fn interrupted(&mut self, request: &Request) -> Result<Option<Next>, AgentError> {
         Ok(match self.approve(request).await? {
             Word::Yes | Word::Always => None,
-            Word::No(_) => Some(Next::End(Ending::Halted(format!("the user refused: {}", request.reason)))),
+            Word::No(_) | Word::Nobody(_) => {
+                Some(Next::End(Ending::Halted(format!("the user refused: {}", request.reason))))
+            }
             Word::Later => Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone())))),
         })
     }
@@ -111,7 +114,9 @@ impl Agent {
         let state = self.state();
         let loops = state.max_loops.filter(|most| state.loops >= *most);
         let loops = loops.map(|most| format!("it took {most} loops, as many as it may"));
-        loops.or_else(|| self.equipment.limits.reached(run.steps, self.iterations, run.since))
+        loops.or_else(|| {
+            self.equipment.limits.reached(run.steps, self.crew.iterations.load(Ordering::Relaxed), run.since)
+        })
     }
 
     /// What an answer leads to.

@@ -1,109 +1,137 @@
-//! Protection against going round in circles: the same call again and again, or a tool that keeps failing.
+//! Protection against going round in circles: the same call again and again, or a tool that keeps failing. What counts is what
+//! happened in a row: a success, or another tool, begins anew.
 
-use std::collections::HashMap;
+use serde_json::Value;
 
-/// The same call with the same arguments, in a row.
-const SAME_IN_A_ROW: usize = 5;
+/// The same call with the same arguments.
+const SAME: usize = 5;
 /// Failures of one call with the same arguments.
 const SAME_FAILURES: usize = 3;
 /// Failures of one tool, after which it is not run any more.
 const TOOL_FAILURES: usize = 6;
-/// Failures of one tool, after which the turn ends.
+/// Failures of one tool, and calls of it that were not run for them, after which the turn ends.
 const LAST_FAILURES: usize = 8;
 
-/// What is to be done about a call.
+/// What is not to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Run it.
-    Run,
-    /// Do not, and tell the model why.
-    Refuse(String),
-    /// Do not, and end the turn.
-    End(String),
+pub(crate) enum Halt {
+    /// The call, and the model is told why.
+    Call(String),
+    /// The turn.
+    Turn(String),
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Well.
+    Done,
+    /// Not well.
+    Failed,
+    /// It was not run.
+    NotRun,
+}
+
+/// A call that was made.
+#[derive(Debug)]
+struct Made {
+    tool: String,
+    arguments: String,
+    outcome: Outcome,
 }
 
 /// The calls of a turn.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats {
-    last: Option<(String, String)>,
-    in_a_row: usize,
-    same: HashMap<(String, String), usize>,
-    tools: HashMap<String, usize>,
-}
+pub(crate) struct Repeats(Vec<Made>);
 
 impl Repeats {
     /// Looks at a call before it is run.
-    pub(crate) fn consider(&mut self, tool: &str, arguments: &str) -> Verdict {
-        let call = (tool.to_owned(), arguments.to_owned());
-        self.in_a_row = if self.last.as_ref() == Some(&call) { self.in_a_row + 1 } else { 1 };
-        let failures = self.tools.get(tool).copied().unwrap_or(0);
-        let same = self.same.get(&call).copied().unwrap_or(0);
-        self.last = Some(call);
-        if self.in_a_row >= SAME_IN_A_ROW {
-            return Verdict::End(format!("{tool} was called {SAME_IN_A_ROW} times in a row with the same arguments"));
+    pub(crate) fn look(&self, tool: &str, arguments: &str) -> Option<Halt> {
+        let arguments = normal(arguments);
+        let of_tool = || self.0.iter().rev().take_while(|made| made.tool == tool);
+        let same = of_tool().take_while(|made| made.arguments == arguments).count();
+        let not_well = of_tool().take_while(|made| made.outcome != Outcome::Done);
+        let failures = not_well.clone().filter(|made| made.outcome == Outcome::Failed).count();
+        let same_failures =
+            not_well.clone().take_while(|made| made.arguments == arguments && made.outcome == Outcome::Failed).count();
+        let not_well = not_well.count();
+        if same + 1 >= SAME {
+            return Some(Halt::Turn(format!("{tool} was called {SAME} times in a row with the same arguments")));
         }
-        if failures >= LAST_FAILURES {
-            return Verdict::End(format!("{tool} failed {failures} times"));
+        if not_well >= LAST_FAILURES {
+            return Some(Halt::Turn(format!("{tool} failed {failures} times in a row and was called all the same")));
         }
         if failures >= TOOL_FAILURES {
-            return Verdict::Refuse(format!(
-                "{tool} failed {failures} times in this turn and is not run any more; find another way"
-            ));
+            return Some(Halt::Call(format!(
+                "not run: {tool} failed {failures} times in a row and is not run any more; find another way"
+            )));
         }
-        if same >= SAME_FAILURES {
-            return Verdict::Refuse(format!(
-                "{tool} failed {same} times with just these arguments; change them or find another way"
-            ));
-        }
-        Verdict::Run
+        (same_failures >= SAME_FAILURES).then(|| {
+            Halt::Call(format!(
+                "not run: {tool} failed {same_failures} times in a row with just these arguments; change them or find another way"
+            ))
+        })
     }
 
-    /// Notes how a call ended; one that was refused failed.
-    pub(crate) fn note(&mut self, tool: &str, arguments: &str, failed: bool) {
-        if failed {
-            *self.tools.entry(tool.to_owned()).or_default() += 1;
-            *self.same.entry((tool.to_owned(), arguments.to_owned())).or_default() += 1;
-        }
+    /// Notes how a call ended.
+    pub(crate) fn note(&mut self, tool: &str, arguments: &str, outcome: Outcome) {
+        self.0.push(Made { tool: tool.to_owned(), arguments: normal(arguments), outcome });
     }
+}
+
+/// Arguments in one way, however the model wrote them.
+fn normal(arguments: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(arguments) else { return arguments.to_owned() };
+    value.sort_all_objects();
+    value.to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_same_call_five_times_in_a_row_ends_the_turn() {
+    fn made(calls: &[(&str, &str, Outcome)]) -> Repeats {
         let mut repeats = Repeats::default();
-        for _ in 0..4 {
-            assert_eq!(repeats.consider("now", "{}"), Verdict::Run);
-        }
-        assert!(matches!(repeats.consider("now", "{}"), Verdict::End(_)));
-        assert_eq!(repeats.consider("now", r#"{"zone":"UTC"}"#), Verdict::Run);
-        assert_eq!(repeats.consider("now", "{}"), Verdict::Run, "not in a row");
+        calls.iter().for_each(|(tool, arguments, outcome)| repeats.note(tool, arguments, *outcome));
+        repeats
     }
 
     #[test]
-    fn failures_stop_the_call_then_the_tool_then_the_turn() {
-        let mut repeats = Repeats::default();
-        let mut fail = |arguments: &str| {
-            let verdict = repeats.consider("read_file", arguments);
-            repeats.note("read_file", arguments, true);
-            verdict
-        };
-        for n in 0..3 {
-            assert_eq!(fail("a"), Verdict::Run, "{n}");
-            assert_eq!(fail(&format!("b{n}")), Verdict::Run);
-        }
-        assert!(matches!(fail("a"), Verdict::Refuse(why) if why.contains("6 times in this turn")));
-        assert!(matches!(fail("c"), Verdict::Refuse(_)));
-        assert!(matches!(fail("d"), Verdict::End(why) if why.contains("failed 8 times")));
-        let mut repeats = Repeats::default();
-        for _ in 0..3 {
-            repeats.consider("read_file", "a");
-            repeats.note("read_file", "a", true);
-        }
+    fn the_same_call_five_times_in_a_row_ends_the_turn() {
+        let four = [("read_file", r#"{"path":"a","lines":1}"#, Outcome::Done); 4];
+        let repeats = made(&four);
+        assert!(matches!(repeats.look("read_file", r#"{"lines": 1, "path": "a"}"#), Some(Halt::Turn(_))));
+        assert_eq!(repeats.look("read_file", r#"{"path":"b"}"#), None);
+        let mut broken = four.to_vec();
+        broken.push(("now", "{}", Outcome::Done));
+        assert_eq!(made(&broken).look("read_file", r#"{"path":"a","lines":1}"#), None, "not in a row");
+    }
+
+    #[test]
+    fn failures_in_a_row_stop_the_call_then_the_tool_then_the_turn() {
+        let mut calls = vec![("bash", "a", Outcome::Failed); 3];
         assert!(
-            matches!(repeats.consider("read_file", "a"), Verdict::Refuse(why) if why.contains("just these arguments"))
+            matches!(made(&calls).look("bash", "a"), Some(Halt::Call(why)) if why.contains("just these arguments"))
         );
+        assert_eq!(made(&calls).look("bash", "b"), None);
+        calls.extend([("bash", "b", Outcome::Failed), ("bash", "c", Outcome::Failed), ("bash", "d", Outcome::Failed)]);
+        assert!(matches!(made(&calls).look("bash", "e"), Some(Halt::Call(why)) if why.contains("6 times in a row")));
+        calls.extend([("bash", "e", Outcome::NotRun), ("bash", "f", Outcome::NotRun)]);
+        assert!(matches!(made(&calls).look("bash", "g"), Some(Halt::Turn(why)) if why.contains("failed 6 times")));
+    }
+
+    #[test]
+    fn a_success_begins_anew() {
+        let mut calls = Vec::new();
+        for _ in 0..10 {
+            calls.extend([("bash", "grep", Outcome::Failed), ("bash", "ls", Outcome::Done)]);
+        }
+        assert_eq!(made(&calls).look("bash", "grep"), None);
+    }
+
+    #[test]
+    fn a_call_that_is_never_run_ends_the_turn_too() {
+        let calls = [("no_such_tool", "{}", Outcome::NotRun); 4];
+        assert!(matches!(made(&calls).look("no_such_tool", "{}"), Some(Halt::Turn(_))));
     }
 }

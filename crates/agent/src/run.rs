@@ -44,8 +44,6 @@ pub(crate) struct Run {
     pub(crate) repaired: bool,
     /// What people said to calls.
     pub(crate) words: BTreeMap<String, Word>,
-    /// Calls that were looked at for going in circles.
-    pub(crate) considered: BTreeMap<String, Option<String>>,
 }
 
 impl Run {
@@ -63,7 +61,6 @@ impl Run {
             continued: 0,
             repaired: false,
             words: BTreeMap::new(),
-            considered: BTreeMap::new(),
         }
     }
 

@@ -9,20 +9,22 @@ use serde_json::{Value, json};
 use waterline::message::{Body, Call, Message, Part, Role, ToolResult};
 
 use crate::agent::{Agent, View};
-use crate::approval::{Approval, Asked, Decision};
 use crate::callback;
 use crate::equipment::Equipment;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::{Finished, Hook, To, Verdict};
 use crate::outcome::{Ending, HandedOff, Waiting};
-use crate::person::{Question, Request, Word};
-use crate::repeats;
+use crate::person::Question;
+use crate::repeats::{self, Halt};
 use crate::run::{Next, Run};
 use crate::tool::{Effect, Failure, Nature, Output, Scene, Todo};
 
 /// How many calls run side by side, where they may.
 const SIDE_BY_SIDE: usize = 3;
+
+/// How many calls of one answer are run.
+const MOST_CALLS: usize = 64;
 
 /// An output longer than this becomes an artifact, and at most this share of the window.
 const LONGEST_CHARS: usize = 32_000;
@@ -31,6 +33,8 @@ const WINDOW_SHARE: usize = 8;
 /// A call that was run.
 struct Ran {
     call: Call,
+    /// Something else was answered in its place.
+    was_run: bool,
     output: Result<Output, Failure>,
     took: Duration,
 }
@@ -41,21 +45,15 @@ pub(crate) fn result(call: &Call, parts: Vec<Part>, is_error: bool) -> Message {
     Message::new(Role::Tool, vec![Body::Result(result).into()])
 }
 
-/// Why a call is not run because it goes in circles. It is looked at once, also if its turn waits meanwhile.
-fn consider(call: &Call, run: &mut Run) -> Option<String> {
-    if let Some(known) = run.considered.get(&call.id) {
-        return known.clone();
-    }
-    let why = match run.repeats.consider(&call.name, &call.arguments) {
-        repeats::Verdict::Run => None,
-        repeats::Verdict::Refuse(why) => Some(why),
-        repeats::Verdict::End(why) => {
+/// Why a call is not run because it goes in circles; it may be the end of the turn.
+fn circles(call: &Call, run: &mut Run) -> Option<String> {
+    match run.repeats.look(&call.name, &call.arguments)? {
+        Halt::Call(why) => Some(why),
+        Halt::Turn(why) => {
             run.last_words = Some(why.clone());
             Some(format!("not run: {why}"))
         }
-    };
-    run.considered.insert(call.id.clone(), why.clone());
-    why
+    }
 }
 
 /// Runs one call; again after a while where its trouble may pass.
@@ -93,6 +91,12 @@ impl Agent {
         }
         let mut calls = view.calls.as_slice();
         while let Some((group, rest)) = self.group(calls, &view.instead) {
+            // Looked at anew: those before them in the same answer may have failed meanwhile.
+            for call in group.iter().filter(|call| !view.instead.contains_key(&call.id)).collect::<Vec<_>>() {
+                if let Some(why) = circles(call, run) {
+                    view.instead.insert(call.id.clone(), (why, true));
+                }
+            }
             if let Some(next) = self.run_group(group, &view.instead, run).await? {
                 return Ok(next);
             }
@@ -125,67 +129,22 @@ impl Agent {
         }
     }
 
-    /// Asks a person about the calls that somebody must agree to. No list of middlewares can leave this out.
-    async fn ask_people(&mut self, view: &mut View<'_>, run: &mut Run) -> Result<Option<Next>, AgentError> {
-        for call in view.calls.clone() {
-            if view.instead.contains_key(&call.id) {
-                continue;
-            }
-            let nature = self.equipment.toolbox.find(&call.name).map_or(Nature::Reaches, |tool| tool.nature());
-            let asked = Asked { tool: &call.name, nature, arguments: &call.arguments };
-            match self.equipment.approval.decide(asked, self.state()) {
-                Decision::Run => {}
-                Decision::Refuse(why) => drop(view.instead.insert(call.id.clone(), (format!("not run: {why}"), true))),
-                Decision::Ask { reason, may_always } => {
-                    let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
-                    let request = Request { call_id, tool, arguments, reason, may_always, context_id: None };
-                    if let Some(next) = self.hear_word(&request, view, run).await? {
-                        return Ok(Some(next));
-                    }
-                    if view.words.get(&call.id) == Some(&Word::Always) {
-                        self.live.change(|session| Approval::note_always(asked, &mut session.state)).await?;
-                    }
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Has a person's word on a call, and does what it says.
-    async fn hear_word(
-        &mut self,
-        request: &Request,
-        view: &mut View<'_>,
-        run: &mut Run,
-    ) -> Result<Option<Next>, AgentError> {
-        let word = match run.words.get(&request.call_id) {
-            Some(word) => word.clone(),
-            None => self.approve(request).await?,
-        };
-        match &word {
-            Word::Later => return Ok(Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone()))))),
-            Word::No(why) => {
-                let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-                view.instead.insert(request.call_id.clone(), (format!("the user refused this call{why}"), true));
-            }
-            Word::Yes | Word::Always => {}
-        }
-        run.words.insert(request.call_id.clone(), word.clone());
-        view.words.insert(request.call_id.clone(), word);
-        Ok(None)
-    }
-
-    /// Calls that are not run, with what the model is told: those of tools that may not be used, and those that go in circles.
+    /// Calls that are not run, with what the model is told: those of tools that may not be used, those that go in circles, and those
+    /// that are too many.
     fn refuse(&self, view: &mut View<'_>, run: &mut Run) {
-        for call in &view.calls {
+        for (at, call) in view.calls.iter().enumerate() {
             let why = if let Some(why) = &run.last_words {
                 Some(format!("not run: the turn must end ({why})"))
+            } else if at >= MOST_CALLS {
+                Some(format!("not run: {MOST_CALLS} calls at once are as many as may be"))
+            } else if let Some(why) = circles(call, run) {
+                Some(why)
             } else if self.equipment.toolbox.find(&call.name).is_none() {
                 Some(format!("there is no tool {:?}", call.name))
             } else if !self.equipment.toolbox.may_use(&call.name, self.state()) {
                 Some(format!("refused: {} is switched off; the user can allow it by mentioning @{0}", call.name))
             } else {
-                consider(call, run)
+                None
             };
             if let Some(why) = why {
                 view.instead.insert(call.id.clone(), (why, true));
@@ -243,6 +202,7 @@ impl Agent {
             Event::ToolBegins { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone() };
         async move {
             let since = Instant::now();
+            let was_run = instead.is_none();
             let output = match instead {
                 Some((text, true)) => Err(Failure::new(text)),
                 Some((text, false)) => Ok(Output::text(text)),
@@ -252,18 +212,23 @@ impl Agent {
                     run_call(&equipment, &scene, &call).await
                 }
             };
-            Ran { call, output, took: since.elapsed() }
+            Ran { call, was_run, output, took: since.elapsed() }
         }
     }
 
     /// Does what a call wants done, and stores its result.
     async fn take(&mut self, ran: Ran, run: &mut Run) -> Result<Option<Next>, AgentError> {
-        let Ran { call, output, took } = ran;
+        let Ran { call, was_run, output, took } = ran;
         let (output, failed) = match output {
             Ok(output) => (output, false),
             Err(failure) => (Output::text(failure.text), true),
         };
-        run.repeats.note(&call.name, &call.arguments, failed);
+        let outcome = match (was_run, failed) {
+            (false, _) => repeats::Outcome::NotRun,
+            (true, true) => repeats::Outcome::Failed,
+            (true, false) => repeats::Outcome::Done,
+        };
+        run.repeats.note(&call.name, &call.arguments, outcome);
         for effect in &output.effects {
             match effect {
                 Effect::Todos(todos) => self.set_todos(todos).await?,
@@ -319,56 +284,6 @@ impl Agent {
         let values: Vec<Value> = todos.iter().filter_map(|todo| serde_json::to_value(todo).ok()).collect();
         self.live.change(|session| session.state.todos = values).await?;
         self.hear(&Event::Todos(todos.to_vec()));
-        Ok(())
-    }
-
-    /// Has somebody agree to a call, or not. What waits is stored before anybody is asked; who does not answer in time says no.
-    pub(crate) async fn approve(&mut self, request: &Request) -> Result<Word, AgentError> {
-        self.set_waiting(Some(&Waiting::Approval(request.clone()))).await?;
-        let time = self.equipment.approval.time;
-        let person = std::sync::Arc::clone(&self.person);
-        let word = match tokio::time::timeout(time, person.approve(request)).await {
-            Ok(Word::Always) if !request.may_always => Word::Yes,
-            Ok(word) => word,
-            Err(_) => Word::No(Some(format!("nobody answered within {} s", time.as_secs()))),
-        };
-        if word != Word::Later {
-            self.set_waiting(None).await?;
-        }
-        Ok(word)
-    }
-
-    /// Has somebody answer a question, now or later.
-    async fn wait_for_answer(&mut self, question: Question) -> Result<Next, AgentError> {
-        self.set_waiting(Some(&Waiting::Question(question.clone()))).await?;
-        let person = std::sync::Arc::clone(&self.person);
-        match person.answer(&question).await {
-            Some(answer) => {
-                self.answer_question(&question, &answer, Vec::new()).await?;
-                Ok(Next::Tools)
-            }
-            None => Ok(Next::End(Ending::Waiting(Waiting::Question(question)))),
-        }
-    }
-
-    /// The answer to a question is the result of the call that asked it.
-    pub(crate) async fn answer_question(
-        &mut self,
-        question: &Question,
-        answer: &str,
-        more: Vec<Part>,
-    ) -> Result<(), AgentError> {
-        let open = self.open_calls();
-        if let Some(call) = open.iter().find(|call| call.id == question.call_id) {
-            let parts = std::iter::once(Part::text(answer)).chain(more).collect();
-            self.live.say(vec![result(call, parts, false)]).await?;
-        }
-        self.set_waiting(None).await
-    }
-
-    async fn set_waiting(&mut self, waiting: Option<&Waiting>) -> Result<(), AgentError> {
-        let value = waiting.and_then(|waiting| serde_json::to_value(waiting).ok()).unwrap_or_default();
-        self.live.change(|session| session.state.pending_action = value).await?;
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::interrupted;
+use crate::lease::Lease;
 use crate::middleware::Hook;
 use crate::outcome::{Ending, HandedOff, Outcome};
 use crate::run::{Next, Run};
@@ -20,6 +21,7 @@ impl Agent {
     /// # Errors
     /// When the log cannot be written, or the model cannot be asked. What was done until then is in the log.
     pub async fn turn(&mut self, said: Said) -> Result<Outcome, AgentError> {
+        let _lease = self.lease().await?;
         let next = self.submit(said).await?;
         self.work(next).await
     }
@@ -29,9 +31,21 @@ impl Agent {
     /// # Errors
     /// When there is nothing to go on with; otherwise as for a turn.
     pub async fn go_on(&mut self) -> Result<Outcome, AgentError> {
-        self.live.settle().await?;
+        let _lease = self.lease().await?;
         let next = self.next().ok_or(AgentError::Finished)?;
         self.work(next).await
+    }
+
+    /// Makes sure that nobody else works in the session, and that all that was done in it is known here. A sub-agent works under
+    /// the lease of the agent that started it.
+    async fn lease(&mut self) -> Result<Option<Lease>, AgentError> {
+        let lease =
+            (self.depth == 0).then(|| Lease::take(self.workspace.path(), &self.live.session().id)).transpose()?;
+        self.live.settle().await?;
+        if self.live.catch_up().await? {
+            self.hear(&Event::Notice("another process went on with this session; it goes on from there".to_owned()));
+        }
+        Ok(lease)
     }
 
     async fn work(&mut self, mut next: Next) -> Result<Outcome, AgentError> {

@@ -162,7 +162,76 @@ async fn nobody_answering_in_time_means_no() {
     let mut equipment = place.equipment(&server);
     equipment.approval.time = Duration::from_millis(50);
     place.open(equipment).await.turn(Said::new("publish")).await.unwrap();
-    assert!(place.story("s")[2].contains("nobody answered within"), "{:?}", place.story("s"));
+    assert!(place.story("s")[2].contains("not run: nobody agreed to it within"), "{:?}", place.story("s"));
+}
+
+#[tokio::test]
+async fn what_is_critical_cannot_be_agreed_to_once_and_for_all() {
+    let place = Place::new();
+    let server = model(vec![bash("rm -rf /"), says("not done")]).await;
+    place.watcher.words.lock().unwrap().push_back(Word::Always);
+    place.agent(&server).await.turn(Said::new("clean up")).await.unwrap();
+    assert!(place.story("s")[2].contains("failed: the user refused this call"), "{:?}", place.story("s"));
+}
+
+#[tokio::test]
+async fn a_word_that_comes_later_is_waited_for() {
+    let place = Place::new();
+    let server = model(vec![bash("rm -r build; echo gone > outputs/x"), says("done")]).await;
+    place.watcher.words.lock().unwrap().push_back(Word::Later);
+    let outcome = place.agent(&server).await.turn(Said::new("clean up")).await.unwrap();
+    assert!(matches!(outcome.ending, Ending::Waiting(Waiting::Approval(_))), "{outcome:?}");
+    assert!(!place.workspace().join("outputs/x").exists());
+    place.watcher.words.lock().unwrap().push_back(Word::Yes);
+    let outcome = place.agent(&server).await.go_on().await.unwrap();
+    assert_eq!(outcome.ending, Ending::Done);
+    assert!(place.workspace().join("outputs/x").exists());
+}
+
+#[tokio::test]
+async fn failures_of_one_answer_count_too() {
+    let place = Place::new();
+    let many = (0..30).map(|n| ("read_file", json!({"path": format!("f{n}")}))).collect();
+    let server = model(vec![Line::Calls(many), says("I give up.")]).await;
+    place.agent(&server).await.turn(Said::new("read them")).await.unwrap();
+    let story = place.story("s");
+    let run = story.iter().filter(|line| line.contains("does not exist")).count();
+    assert!((6..=8).contains(&run), "three are run at a time: {story:?}");
+    assert!(story.iter().any(|line| line.contains("times in a row and is not run any more")), "{story:?}");
+}
+
+/// Two programs on one session: the second waits its turn, and goes on from where the first came to.
+#[tokio::test]
+async fn one_process_at_a_time_works_in_a_session() {
+    let place = Place::new();
+    let wait = bash("while [ ! -e go ]; do sleep 0.02; done");
+    let server = model(vec![wait, says("first"), says("second")]).await;
+    let (mut one, mut other) = (place.agent(&server).await, place.agent(&server).await);
+    let (first, ()) = tokio::join!(one.turn(Said::new("wait")), async {
+        while !place.story("s").iter().any(|line| line.contains("calls run_bash_command")) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let second = other.turn(Said::new("and now?")).await;
+        assert!(matches!(second, Err(AgentError::InUse { .. })), "{second:?}");
+        std::fs::write(place.workspace().join("go"), "").unwrap();
+    });
+    assert_eq!(first.unwrap().text, "first");
+    assert_eq!(other.turn(Said::new("and now?")).await.unwrap().text, "second");
+    let said = sent(&server.received()[2]).iter().map(Value::to_string).collect::<String>();
+    assert!(said.contains("first") && said.contains("and now?"), "{said}");
+}
+
+/// What another process stored meanwhile is not written over.
+#[tokio::test]
+async fn a_stale_state_wipes_nothing() {
+    let place = Place::new();
+    let todo = calls("todo_write", json!({"todos": [{"content": "measure", "status": "pending"}]}));
+    let server = model(vec![todo, says("noted")]).await;
+    let (mut one, mut stale) = (place.agent(&server).await, place.agent(&server).await);
+    one.turn(Said::new("plan it")).await.unwrap();
+    stale.live_mut().change(|session| session.title = "other".to_owned()).await.unwrap();
+    let stored = place.log().session("s").unwrap();
+    assert_eq!((stored.title.as_str(), stored.state.todos.len()), ("other", 1));
 }
 
 #[tokio::test]

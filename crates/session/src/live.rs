@@ -265,6 +265,9 @@ impl Live {
     /// # Errors
     /// When the log cannot be written; then nothing is changed.
     pub async fn change(&mut self, change: impl FnOnce(&mut Session)) -> Result<(), SessionError> {
+        self.settle().await?;
+        // What another process stored meanwhile stays.
+        self.catch_up().await?;
         let mut changed = self.session.clone();
         change(&mut changed);
         let stored = changed.clone();
@@ -329,6 +332,7 @@ impl Live {
         (self.history, self.cleared) = (resumed.history, resumed.cleared);
         self.sheet = Sheet::default();
         self.forced = None;
+        self.focus = None;
         self.may_have_summary = true;
         let heard = std::mem::take(&mut self.heard);
         if !heard.is_empty() {
@@ -336,6 +340,23 @@ impl Live {
         }
         self.busy = false;
         Ok(())
+    }
+
+    /// Takes up what another process stored in the session since. Says whether it went on with the conversation.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub async fn catch_up(&mut self) -> Result<bool, SessionError> {
+        let id = self.session.id.clone();
+        let stored = self.on_log(move |log| log.session(&id)).await?;
+        let moved = stored.tip != self.session.tip;
+        if moved {
+            self.busy = true;
+            self.settle().await?;
+        } else {
+            self.session = stored;
+        }
+        Ok(moved)
     }
 
     /// Stores messages behind the session, then takes them into the history.

@@ -1,0 +1,127 @@
+//! What people are asked in the middle of a turn: whether a call may be run, and what the model wants to know.
+
+use std::sync::Arc;
+
+use waterline::message::Part;
+
+use crate::agent::{Agent, View};
+use crate::approval::{Approval, Asked, Decision};
+use crate::error::AgentError;
+use crate::outcome::{Ending, Waiting};
+use crate::person::{Question, Request, Word};
+use crate::run::{Next, Run};
+use crate::tool::Nature;
+use crate::tools::result;
+
+impl Agent {
+    /// Asks a person about the calls that somebody must agree to. No list of middlewares can leave this out.
+    pub(crate) async fn ask_people(&mut self, view: &mut View<'_>, run: &mut Run) -> Result<Option<Next>, AgentError> {
+        for call in view.calls.clone() {
+            if view.instead.contains_key(&call.id) {
+                continue;
+            }
+            let nature = self.equipment.toolbox.find(&call.name).map_or(Nature::Reaches, |tool| tool.nature());
+            let asked = Asked { tool: &call.name, nature, arguments: &call.arguments };
+            match self.equipment.approval.decide(asked, self.state()) {
+                Decision::Run => {}
+                Decision::Refuse(why) => drop(view.instead.insert(call.id.clone(), (format!("not run: {why}"), true))),
+                Decision::Ask { reason, may_always } => {
+                    let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+                    let request = Request { call_id, tool, arguments, reason, may_always, context_id: None };
+                    if let Some(next) = self.hear_word(&request, view, run).await? {
+                        return Ok(Some(next));
+                    }
+                    if view.words.get(&call.id) == Some(&Word::Always) {
+                        self.live.change(|session| Approval::note_always(asked, &mut session.state)).await?;
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Has a person's word on a call, and does what it says.
+    pub(crate) async fn hear_word(
+        &mut self,
+        request: &Request,
+        view: &mut View<'_>,
+        run: &mut Run,
+    ) -> Result<Option<Next>, AgentError> {
+        let word = match run.words.get(&request.call_id) {
+            Some(word) => word.clone(),
+            None => self.approve(request).await?,
+        };
+        match &word {
+            Word::Later => return Ok(Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone()))))),
+            Word::No(why) => {
+                let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+                view.instead.insert(request.call_id.clone(), (format!("the user refused this call{why}"), true));
+            }
+            Word::Nobody(why) => drop(view.instead.insert(request.call_id.clone(), (format!("not run: {why}"), true))),
+            Word::Yes | Word::Always => {}
+        }
+        run.words.insert(request.call_id.clone(), word.clone());
+        view.words.insert(request.call_id.clone(), word);
+        Ok(None)
+    }
+
+    /// Has somebody agree to a call, or not. What waits is stored before anybody is asked; what nobody answers in time is not run.
+    /// The time begins when the question is seen: who asks waits for whoever asked before.
+    pub(crate) async fn approve(&mut self, request: &Request) -> Result<Word, AgentError> {
+        self.set_waiting(Some(&Waiting::Approval(request.clone()))).await?;
+        let time = self.equipment.approval.time;
+        let (person, crew) = (Arc::clone(&self.person), Arc::clone(&self.crew));
+        let word = {
+            let _one = crew.asking.lock().await;
+            tokio::time::timeout(time, person.approve(request)).await
+        };
+        let word = match word {
+            // Who cannot agree once and for all has not agreed at all.
+            Ok(Word::Always) if !request.may_always => Word::No(Some("it can only be agreed to each time".to_owned())),
+            Ok(word) => word,
+            Err(_) => Word::Nobody(format!("nobody agreed to it within {} s", time.as_secs())),
+        };
+        if word != Word::Later {
+            self.set_waiting(None).await?;
+        }
+        Ok(word)
+    }
+
+    /// Has somebody answer a question, now or later.
+    pub(crate) async fn wait_for_answer(&mut self, question: Question) -> Result<Next, AgentError> {
+        self.set_waiting(Some(&Waiting::Question(question.clone()))).await?;
+        let (person, crew) = (Arc::clone(&self.person), Arc::clone(&self.crew));
+        let answer = {
+            let _one = crew.asking.lock().await;
+            person.answer(&question).await
+        };
+        match answer {
+            Some(answer) => {
+                self.answer_question(&question, &answer, Vec::new()).await?;
+                Ok(Next::Tools)
+            }
+            None => Ok(Next::End(Ending::Waiting(Waiting::Question(question)))),
+        }
+    }
+
+    /// The answer to a question is the result of the call that asked it.
+    pub(crate) async fn answer_question(
+        &mut self,
+        question: &Question,
+        answer: &str,
+        more: Vec<Part>,
+    ) -> Result<(), AgentError> {
+        let open = self.open_calls();
+        if let Some(call) = open.iter().find(|call| call.id == question.call_id) {
+            let parts = std::iter::once(Part::text(answer)).chain(more).collect();
+            self.live.say(vec![result(call, parts, false)]).await?;
+        }
+        self.set_waiting(None).await
+    }
+
+    async fn set_waiting(&mut self, waiting: Option<&Waiting>) -> Result<(), AgentError> {
+        let value = waiting.and_then(|waiting| serde_json::to_value(waiting).ok()).unwrap_or_default();
+        self.live.change(|session| session.state.pending_action = value).await?;
+        Ok(())
+    }
+}
