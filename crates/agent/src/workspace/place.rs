@@ -81,11 +81,16 @@ impl Workspace {
         ))
     }
 
-    /// The word for an error of the kernel, which says of an escape only that the permission is missing.
-    pub(super) fn explain(&self, path: &str, error: &std::io::Error) -> Failure {
+    /// The word for an error of the kernel.
+    pub(crate) fn explain(&self, path: &str, error: &std::io::Error) -> Failure {
         match error.kind() {
             std::io::ErrorKind::NotFound => Failure::new(format!("{path} does not exist")),
-            std::io::ErrorKind::PermissionDenied => self.outside(Path::new(path)),
+            // The folder's handle says of a path that leads out that it is not permitted, and has no number for it as the kernel
+            // has for a file that its mode closes.
+            std::io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => self.outside(Path::new(path)),
+            std::io::ErrorKind::PermissionDenied => Failure::new(format!(
+                "the permissions of {path}, or of a folder on the way to it, do not allow this; chmod changes them"
+            )),
             _ => Failure::new(format!("{path}: {error}")),
         }
     }
@@ -102,4 +107,28 @@ fn leaves(path: &Path) -> bool {
         }
         depth < 0
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_what_leads_outside_is_said_to_be_outside() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(&folder.path().join("ws"), "s", &[]).unwrap();
+        std::fs::write(folder.path().join("secret.txt"), "4711").unwrap();
+        symlink("../secret.txt", folder.path().join("ws/link")).unwrap();
+        symlink(folder.path(), folder.path().join("ws/folder")).unwrap();
+        for path in ["link", "folder/secret.txt", "../secret.txt"] {
+            let why = workspace.read(path).unwrap_err().text;
+            assert!(why.starts_with(&format!("{path} is outside of what may be reached")), "{why}");
+        }
+        // As the kernel says it of a file inside that its mode closes; to root it says so of none.
+        let closed = std::io::Error::from_raw_os_error(rustix::io::Errno::ACCESS.raw_os_error());
+        let why = workspace.explain("uploads/a.txt", &closed).text;
+        assert!(why.contains("the permissions of uploads/a.txt") && !why.contains("outside"), "{why}");
+    }
 }
