@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Failure, Nature, Output, Scene, Tool};
+use crate::workspace::Workspace;
 
 /// Edits a file.
 #[derive(Debug)]
@@ -31,42 +32,55 @@ impl Tool for EditFile {
     const NATURE: Nature = Nature::Writes;
 
     async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        scene
-            .on_files(move |workspace| {
-                let Arguments { path, old, new, all } = arguments;
-                let file = workspace.read_text(&path)?;
-                if file.lossy {
-                    return Err(Failure::new(format!(
-                        "{path} holds bytes that are no text; it cannot be edited as one"
-                    )));
-                }
-                if old.is_empty() {
-                    return Err(Failure::new("old is empty; write_file writes a file whole"));
-                }
-                let found = file.text.matches(&old).count();
-                match found {
-                    0 => {
-                        return Err(Failure::new(format!(
-                            "the old text does not stand in {path}; read the file again"
-                        )));
-                    }
-                    1 => {}
-                    _ if all => {}
-                    _ => {
-                        return Err(Failure::new(format!(
-                            "the old text stands in {path} {found} times; give more of what is around it, or set all"
-                        )));
-                    }
-                }
-                let line = file
-                    .text
-                    .find(&old)
-                    .and_then(|at| file.text.get(..at))
-                    .map_or(1, |before| before.lines().count().max(1));
-                workspace.write(&path, file.text.replace(&old, &new).as_bytes())?;
-                let times = if found == 1 { String::new() } else { format!(", {found} times") };
-                Ok(Output::text(format!("edited {path} at line {line}{times}")))
-            })
-            .await
+        scene.on_files(move |workspace| edit(workspace, &arguments).map(Output::text)).await
+    }
+}
+
+/// Replaces the text. Says where, counted as `read_file` counts lines.
+fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<String, Failure> {
+    let Arguments { path, old, new, all } = arguments;
+    let file = workspace.read_text(path)?;
+    if file.lossy {
+        return Err(Failure::new(format!("{path} holds bytes that are no text; it cannot be edited as one")));
+    }
+    if old.is_empty() {
+        return Err(Failure::new("old is empty; write_file writes a file whole"));
+    }
+    let found = file.text.matches(old.as_str()).count();
+    if found > 1 && !all {
+        return Err(Failure::new(format!(
+            "the old text stands in {path} {found} times; give more of what is around it, or set all"
+        )));
+    }
+    let Some((before, _)) = file.text.split_once(old.as_str()) else {
+        return Err(Failure::new(format!("the old text does not stand in {path}; read the file again")));
+    };
+    let line = before.matches('\n').count() + 1;
+    workspace.write(path, file.text.replace(old.as_str(), new).as_bytes())?;
+    let times = if found == 1 { String::new() } else { format!(", {found} times") };
+    Ok(format!("edited {path} at line {line}{times}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_was_edited_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        for (old, said) in [
+            ("low", "edited a.txt at line 1"),
+            ("ebb", "edited a.txt at line 2"),
+            ("of the", "edited a.txt at line 2"),
+            ("\nhigh", "edited a.txt at line 2"),
+            ("high", "edited a.txt at line 3"),
+        ] {
+            workspace.write("a.txt", b"low\nebb of the day\nhigh\n").unwrap();
+            let arguments =
+                Arguments { path: "a.txt".to_owned(), old: old.to_owned(), new: "tide".to_owned(), all: false };
+            assert_eq!(edit(&workspace, &arguments).unwrap(), said, "{old:?}");
+        }
+        assert_eq!(workspace.read("a.txt").unwrap(), b"low\nebb of the day\ntide\n");
     }
 }
