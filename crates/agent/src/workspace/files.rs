@@ -1,12 +1,12 @@
 //! Reading, writing and listing files of a workspace. All of it blocks.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_std::fs::{Dir, DirEntry, File, OpenOptions};
+use cap_std::fs::{Dir, DirEntry, File, Metadata, OpenOptions, Permissions};
 
-use super::Workspace;
+use super::{Place, Workspace};
 use crate::tool::Failure;
 
 /// Larger files are not read at once.
@@ -65,47 +65,32 @@ impl Workspace {
         }
     }
 
-    /// Writes a file whole, or not at all; its folders are made. Says whether it is new.
+    /// Writes a file whole, or not at all; its folders are made. Where a link stands that leads inside, the file it leads to is
+    /// written. Says whether it is new.
     ///
     /// # Errors
     /// When it is outside, may only be read, or there is no room.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<bool, Failure> {
         let place = self.place(path)?.to_write()?;
         let explain = |error: std::io::Error| self.explain(path, &error);
-        let name = place.path.file_name().ok_or_else(|| Failure::new(format!("{path} names no file")))?;
-        let parent = place.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let linked = linked(&place).map_err(explain)?;
+        let file = linked.as_deref().unwrap_or(&place.path);
+        let name = file.file_name().ok_or_else(|| Failure::new(format!("{path} names no file")))?;
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         place.dir.create_dir_all(parent).map_err(explain)?;
         let folder = place.dir.open_dir(parent).map_err(explain)?;
         let known = folder.symlink_metadata(name).ok();
-        if known.as_ref().is_some_and(cap_std::fs::Metadata::is_dir) {
-            return Err(Failure::new(format!("{path} is a folder")));
-        }
-        if known.as_ref().is_some_and(cap_std::fs::Metadata::is_symlink) {
-            // Where a link leads inside, the file it leads to is meant; where it leads outside, the kernel refuses.
-            let mut file = open_with(place.dir, &place.path, OpenOptions::new().write(true)).map_err(explain)?;
-            if !file.metadata()?.is_file() {
+        match &known {
+            Some(known) if known.is_dir() => return Err(Failure::new(format!("{path} is a folder"))),
+            // A link that is put there just now is replaced, not followed.
+            Some(known) if !known.is_file() && !known.is_symlink() => {
                 return Err(Failure::new(format!("{path} is not a plain file")));
             }
-            file.set_len(0)?;
-            file.write_all(bytes)?;
-            return Ok(false);
+            None if linked.is_some() => return Err(Failure::new(format!("{path} is a link to what does not exist"))),
+            _ => {}
         }
-        // Several agents may write the same file at once.
-        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        let temporary = format!(".waterline-{}-{number}", std::process::id());
-        let written = (|| {
-            let mut file = folder.create(&temporary)?;
-            file.write_all(bytes)?;
-            if let Some(known) = &known {
-                file.set_permissions(known.permissions())?;
-            }
-            file.sync_data()?;
-            folder.rename(&temporary, &folder, name)
-        })();
-        if let Err(error) = written {
-            drop(folder.remove_file(&temporary));
-            return Err(explain(error));
-        }
+        let mode = known.as_ref().filter(|known| known.is_file()).map(Metadata::permissions);
+        replace(&folder, Path::new(name), bytes, mode).map_err(explain)?;
         Ok(known.is_none())
     }
 
@@ -125,18 +110,77 @@ impl Workspace {
     }
 }
 
-/// Opens a file to read it.
-pub(crate) fn open(dir: &Dir, path: &Path) -> std::io::Result<File> {
-    open_with(dir, path, OpenOptions::new().read(true))
+/// The file that a link leads to, where a link stands. One that leads outside is refused.
+fn linked(place: &Place<'_>) -> std::io::Result<Option<PathBuf>> {
+    let is_link = place.dir.symlink_metadata(&place.path).is_ok_and(|metadata| metadata.is_symlink());
+    is_link.then(|| place.dir.canonicalize(&place.path)).transpose()
 }
 
-/// Opens a file. A pipe must not keep whoever opens it waiting.
-fn open_with(dir: &Dir, path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
+/// Writes a file beside the one it is to replace, and puts it in its place when it is whole.
+fn replace(folder: &Dir, name: &Path, bytes: &[u8], mode: Option<Permissions>) -> std::io::Result<()> {
+    // Several agents may write the same file at once.
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let temporary = format!(".waterline-{}-{number}", std::process::id());
+    let written = (|| {
+        let mut file = folder.create(&temporary)?;
+        file.write_all(bytes)?;
+        if let Some(mode) = mode {
+            file.set_permissions(mode)?;
+        }
+        file.sync_data()?;
+        folder.rename(&temporary, folder, name)
+    })();
+    if written.is_err() {
+        drop(folder.remove_file(&temporary));
+    }
+    written
+}
+
+/// Opens a file to read it. A pipe must not keep whoever opens it waiting.
+pub(crate) fn open(dir: &Dir, path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
     #[cfg(unix)]
     {
         use cap_std::fs::OpenOptionsExt;
         let flags = rustix::fs::OFlags::NONBLOCK.bits();
         options.custom_flags(i32::try_from(flags).unwrap_or_default());
     }
-    dir.open_with(path, options)
+    dir.open_with(path, &options)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    /// Whoever has the file open reads the old one to its end.
+    #[test]
+    fn a_file_is_written_whole_or_not_at_all_also_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        workspace.write("outputs/deep/real.txt", b"old").unwrap();
+        let real = folder.path().join("outputs/deep/real.txt");
+        std::fs::set_permissions(&real, PermissionsExt::from_mode(0o640)).unwrap();
+        symlink("outputs/deep", folder.path().join("folder")).unwrap();
+        symlink("folder/real.txt", folder.path().join("link.txt")).unwrap();
+        let mut reader = std::fs::File::open(&real).unwrap();
+        assert!(!workspace.write("link.txt", b"new").unwrap(), "it was there before");
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!((text.as_str(), std::fs::read_to_string(&real).unwrap().as_str()), ("old", "new"));
+        assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(std::fs::symlink_metadata(folder.path().join("link.txt")).unwrap().is_symlink());
+        assert_eq!(std::fs::read_dir(folder.path().join("outputs/deep")).unwrap().count(), 1, "nothing is left over");
+    }
+
+    #[test]
+    fn a_link_to_nothing_makes_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        symlink("outputs/new.txt", folder.path().join("link.txt")).unwrap();
+        assert!(workspace.write("link.txt", b"new").unwrap_err().text.contains("does not exist"));
+        assert!(!folder.path().join("outputs/new.txt").exists());
+    }
 }
