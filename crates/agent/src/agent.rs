@@ -177,6 +177,7 @@ impl Agent {
             person: Arc::clone(&self.person),
             depth: self.depth,
             turn: self.live.history().latest_user().map_or(0, |at| self.live.cleared() + at as u64 + 1),
+            result_chars: self.result_chars(),
         }
     }
 

@@ -263,9 +263,14 @@ impl Agent {
         })
     }
 
+    /// How many characters of a result are sent.
+    pub(crate) fn result_chars(&self) -> usize {
+        LONGEST_CHARS.min(self.live.window() * 3 / WINDOW_SHARE).max(400)
+    }
+
     /// A text that is too long becomes an artifact before it is ever sent; its beginning and its end stand for it.
     async fn shorten(&self, text: String) -> Result<String, AgentError> {
-        let limit = LONGEST_CHARS.min(self.live.window() * 3 / WINDOW_SHARE).max(400);
+        let limit = self.result_chars();
         let chars = text.chars().count();
         if chars <= limit {
             return Ok(text);

@@ -269,6 +269,33 @@ async fn a_large_output_is_an_artifact_before_it_is_sent() {
     assert!(place.story("s")[4].contains("has no artifact"));
 }
 
+/// In a small window too: a part that were too long itself would become an artifact, and so on.
+#[tokio::test]
+async fn a_part_of_an_artifact_is_sent_as_it_is() {
+    let place = Place::new();
+    let text: String = (1..=2_000).map(|n| format!("high tide at the mill {n}\n")).collect();
+    std::fs::create_dir_all(place.workspace()).unwrap();
+    std::fs::write(place.workspace().join("long.txt"), &text).unwrap();
+    let handle: String = blake3::hash(text.as_bytes()).to_hex().chars().take(16).collect();
+    let server = model(vec![
+        calls("read_file", json!({"path": "long.txt"})),
+        calls("read_artifact", json!({"artifact": handle})),
+        calls("read_artifact", json!({"artifact": handle, "find": "mill 1"})),
+        says("long"),
+    ])
+    .await;
+    let mut equipment = place.equipment(&server);
+    equipment.setup.model.window = Some(18_000);
+    place.open(equipment).await.turn(Said::new("read it")).await.unwrap();
+    let story = place.story("s");
+    assert!(story[2].contains(&format!("read_artifact with {handle}")), "{story:?}");
+    assert!(story[4].starts_with("tool: [characters 0 to ") && story[4].contains("of 52893; go on with from: "));
+    assert!(story[6].starts_with("tool: 1: high tide at the mill 1\n10: high"), "{story:?}");
+    assert!(story[6].contains("\n[more lines from character "), "{story:?}");
+    assert!(!story[4].contains("omitted") && !story[6].contains("omitted"), "{story:?}");
+    assert_eq!(place.log().artifacts("s").unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn todos_are_state_and_are_repeated_aside_each_turn() {
     let place = Place::new();

@@ -28,6 +28,8 @@ pub struct Scene {
     pub depth: usize,
     /// The place of the message that began the running turn.
     pub turn: u64,
+    /// How many characters of its words are sent; longer ones become an artifact.
+    pub result_chars: usize,
 }
 
 impl Scene {
