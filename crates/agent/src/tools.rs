@@ -56,11 +56,20 @@ fn circles(call: &Call, run: &mut Run) -> Option<String> {
     }
 }
 
+/// The arguments of a call. Some models write nothing or `null` where a tool needs none.
+fn arguments(text: &str) -> Result<Value, Failure> {
+    if text.trim().is_empty() {
+        return Ok(json!({}));
+    }
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| Failure::new(format!("the arguments are no JSON ({error}); perhaps the answer was cut")))?;
+    let is_empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
+    Ok(if is_empty { json!({}) } else { value })
+}
+
 /// Runs one call; again after a while where its trouble may pass.
 async fn run_call(equipment: &Equipment, scene: &Scene, call: &Call) -> Result<Output, Failure> {
-    let text = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
-    let arguments: Value = serde_json::from_str(text)
-        .map_err(|error| Failure::new(format!("the arguments are no JSON ({error}); perhaps the answer was cut")))?;
+    let arguments = arguments(&call.arguments)?;
     let tool = equipment.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
     let mut waits = equipment.tool_waits.iter();
     loop {
@@ -140,7 +149,7 @@ impl Agent {
             } else if let Some(why) = circles(call, run) {
                 Some(why)
             } else if self.equipment.toolbox.find(&call.name).is_none() {
-                Some(format!("there is no tool {:?}", call.name))
+                Some(self.equipment.toolbox.unknown(&call.name, self.state()))
             } else if !self.equipment.toolbox.may_use(&call.name, self.state()) {
                 Some(format!("refused: {} is switched off; the user can allow it by mentioning @{0}", call.name))
             } else {
@@ -290,5 +299,19 @@ impl Agent {
         self.live.change(|session| session.state.todos = values).await?;
         self.hear(&Event::Todos(todos.to_vec()));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_arguments_may_be_written_in_any_way() {
+        for text in ["", " ", "null", "\"\"", "{}"] {
+            assert_eq!(arguments(text), Ok(json!({})), "{text:?}");
+        }
+        assert_eq!(arguments("{\"zone\": null}"), Ok(json!({"zone": null})));
+        assert!(arguments("{\"zone\":").unwrap_err().text.contains("no JSON"));
     }
 }

@@ -373,6 +373,20 @@ async fn calls_with_ids_that_come_again_keep_their_results() {
     assert!(results.len() == 2 && results[0].contains("outputs/") && results[1].contains("+00:00"), "{last:#?}");
 }
 
+/// Small models write the names of tools, and that they need no arguments, in their own ways.
+#[tokio::test]
+async fn a_tool_that_is_nearly_called_so_is_named_and_no_arguments_are_none() {
+    let place = Place::new();
+    let three = vec![("List_Files", json!({})), ("list_files", Value::Null), ("bash", json!({}))];
+    let server = model(vec![Line::Calls(three), says("done")]).await;
+    place.agent(&server).await.turn(Said::new("look")).await.unwrap();
+    let story = place.story("s");
+    assert_eq!(story[2], "tool: failed: there is no tool \"List_Files\"; did you mean list_files?");
+    assert!(story[3].contains("outputs/"), "{story:?}");
+    assert!(story[4].contains("there is no tool \"bash\"; there are read_file, write_file,"), "{story:?}");
+    assert!(!story[4].contains("fetch_url"), "it is switched off: {story:?}");
+}
+
 /// A model that writes no JSON is told so; nothing is run on a guess.
 #[tokio::test]
 async fn arguments_that_are_no_json_are_refused_and_not_guessed() {

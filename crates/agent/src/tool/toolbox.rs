@@ -147,6 +147,16 @@ impl Toolbox {
         self.tools.iter().find(|entry| entry.tool.name() == name).map(|entry| &entry.tool)
     }
 
+    /// What is said of a name that no tool has: which one is probably meant, else which there are.
+    pub(crate) fn unknown(&self, name: &str, state: &State) -> String {
+        let all = self.tools.iter().map(|entry| entry.tool.name());
+        let names: Vec<&str> = all.filter(|name| self.may_use(name, state)).collect();
+        match nearest(name, &names) {
+            Some(known) => format!("there is no tool {name:?}; did you mean {known}?"),
+            None => format!("there is no tool {name:?}; there are {}", names.join(", ")),
+        }
+    }
+
     /// Whether a tool may be used: it is enabled, or the user asked for it in this session.
     #[must_use]
     pub fn may_use(&self, name: &str, state: &State) -> bool {
@@ -194,6 +204,19 @@ impl Toolbox {
     }
 }
 
+/// The name that is probably meant: the one with the fewest other letters, however they are written and whatever stands before
+/// it, as in `functions.list_files`. One that is other by more than a third is not meant.
+fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let bare = name.rsplit(['.', ':', '/']).next().unwrap_or(&name);
+    let distance = |known: &str| {
+        let known = known.to_lowercase();
+        strsim::levenshtein(&known, &name).min(strsim::levenshtein(&known, bare))
+    };
+    let (least, known) = names.iter().map(|&known| (distance(known), known)).min_by_key(|(least, _)| *least)?;
+    (least * 3 <= known.chars().count()).then_some(known)
+}
+
 /// A tool as the wires write it.
 fn definition(tool: &dyn Callable) -> wire::Tool {
     let schema = tool.schema();
@@ -205,5 +228,24 @@ fn definition(tool: &dyn Callable) -> wire::Tool {
         description: Some(tool.about().to_owned()),
         schema: Some(schema.to_string()),
         json: json.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_named_that_is_nearly_called_so() {
+        let names = ["read_file", "list_files", "files__read_file", "now"];
+        for name in
+            ["List_Files", "functions.list_files", "functions::List_Files", "listfiles", "list-file", "a/list_files"]
+        {
+            assert_eq!(nearest(name, &names), Some("list_files"), "{name}");
+        }
+        assert_eq!(nearest("Files__Read_File", &names), Some("files__read_file"));
+        for name in ["bash", "str_replace_editor", "", "functions."] {
+            assert_eq!(nearest(name, &names), None, "{name}");
+        }
     }
 }
