@@ -17,16 +17,20 @@ const PAGE_BYTES: usize = 2_000_000;
 /// How long it may take.
 const TIME: Duration = Duration::from_secs(30);
 
+/// Elements that begin a line, and end one.
+const LINES: [&str; 16] =
+    ["p", "br", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre", "title", "head", "header"];
+
 /// Fetches pages.
 #[derive(Debug, Default)]
-pub struct FetchUrl {
-    /// Lets it reach this machine and its network: for tests, and for those who know what they do.
-    pub private: bool,
+pub(super) struct FetchUrl {
+    /// Lets it reach this machine and its network. Only tests do.
+    private: bool,
 }
 
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The address, with http or https.
     url: String,
 }
@@ -46,10 +50,7 @@ impl Tool for FetchUrl {
 
 impl FetchUrl {
     /// The page as text.
-    ///
-    /// # Errors
-    /// When it cannot be had, or must not be.
-    pub async fn fetch(&self, address: &str) -> Result<String, Failure> {
+    async fn fetch(&self, address: &str) -> Result<String, Failure> {
         let url = Url::parse(address).map_err(|error| Failure::new(format!("{address:?} is no address: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Failure::new("only http and https are fetched"));
@@ -130,16 +131,14 @@ fn words(html: &str) -> String {
     let mut rest = html;
     while let Some((before, tag)) = rest.split_once('<') {
         text.push_str(before);
-        let lower: String = tag.chars().take(8).collect::<String>().to_ascii_lowercase();
-        // What a script or a style sheet holds is nothing to read.
-        let hidden = ["script", "style"].into_iter().find(|name| lower.starts_with(name));
-        let tail = hidden.and_then(|name| tag.split_once(&format!("</{name}")).map(|(_, tail)| tail)).unwrap_or(tag);
-        if ["p", "br", "div", "li", "h", "tr", "/p", "/div", "/h", "/li", "/tr"]
-            .iter()
-            .any(|name| lower.starts_with(name))
-        {
+        let name: String = tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+        let name = name.to_ascii_lowercase();
+        if LINES.contains(&name.as_str()) {
             text.push('\n');
         }
+        // What a script or a style sheet holds is nothing to read; without an end it is all that is left.
+        let is_hidden = !tag.starts_with('/') && ["script", "style"].contains(&name.as_str());
+        let tail = if is_hidden { behind(tag, &name).unwrap_or_default() } else { tag };
         rest = tail.split_once('>').map_or("", |(_, after)| after);
     }
     text.push_str(rest);
@@ -151,14 +150,63 @@ fn words(html: &str) -> String {
     kept.join("\n").trim().to_owned()
 }
 
+/// What stands from the end tag of an element on, in whatever letters it is written.
+fn behind<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut rest = text;
+    while let Some((_, tag)) = rest.split_once("</") {
+        if tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)) {
+            return Some(tag);
+        }
+        rest = tag;
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
+    use waterline_testkit::server::{Reply, Server};
+
     use super::*;
+
+    async fn fetch(server: &Server, path: &str) -> Result<String, String> {
+        let tool = FetchUrl { private: true };
+        tool.fetch(&format!("{}{path}", server.url)).await.map_err(|failure| failure.text)
+    }
+
+    #[tokio::test]
+    async fn a_page_is_fetched_as_text_and_what_is_none_is_refused() {
+        let server = Server::start(|received| {
+            let (status, headers, body) = match received.path.as_str() {
+                "/page" => (200, "content-type: text/html; charset=utf-8\r\n", "<h1>Tide</h1><p>4.2&nbsp;m</p>"),
+                "/plain" => (200, "content-type: text/plain\r\n", "1 < 2"),
+                "/picture" => (200, "content-type: image/png\r\n", "png"),
+                "/moved" => (302, "location: http://elsewhere.example/\r\n", ""),
+                _ => (404, "content-type: text/html\r\n", "<p>there is no such page"),
+            };
+            Reply::Status { status, headers: headers.to_owned(), body: body.to_owned() }
+        });
+        let server = server.await.unwrap();
+        assert_eq!(fetch(&server, "/page").await.unwrap(), "Tide\n\n4.2 m");
+        assert_eq!(fetch(&server, "/plain").await.unwrap(), "1 < 2");
+        assert_eq!(fetch(&server, "/picture").await.unwrap_err(), "the page is no text but image/png");
+        assert!(fetch(&server, "/moved").await.unwrap_err().contains("http://elsewhere.example/; fetch that instead"));
+        let missing = fetch(&server, "/nowhere").await.unwrap_err();
+        assert!(missing.starts_with("404") && missing.ends_with("\nthere is no such page"), "{missing}");
+        let before = server.received().len();
+        let refused = FetchUrl::default().fetch(&format!("{}/page", server.url)).await.unwrap_err();
+        assert!(refused.text.contains("127.0.0.1 is an address of this machine"), "{refused:?}");
+        assert!(FetchUrl::default().fetch("file:///etc/passwd").await.is_err());
+        assert_eq!(server.received().len(), before, "nobody asked");
+    }
 
     #[test]
     fn the_words_of_a_page_are_left() {
         let page = "<html><style>p{}</style><h1>Tide&nbsp;tables</h1><script>var a = '<p>';</script><p>High   &amp; low</p></html>";
         assert_eq!(words(page), "Tide tables\n\nHigh & low");
+        let shouted =
+            "<LINK rel=icon><STYLE>p{}</Style>high <SCRIPT>if (a </b/.test('<p>')) {}</SCRIPT>tide<BR/>low<script>x";
+        assert_eq!(words(shouted), "high tide\nlow");
+        assert_eq!(words("one<link><path>two<li>three</li>"), "onetwo\nthree");
     }
 
     #[test]

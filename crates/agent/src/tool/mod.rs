@@ -31,7 +31,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use call_tool::NAME as CALL_TOOL;
-pub use fetch_url::FetchUrl;
 pub use output::{Effect, Failure, Output};
 pub(crate) use read_file::picture;
 pub use scene::Scene;
