@@ -6,10 +6,11 @@ mod events;
 use std::time::Duration;
 
 use events::events;
+use serde_json::{Value, json};
 use waterline::message::{Message, Role, Wire};
 use waterline_provider::answer::{Answer, Delta, Stop};
 use waterline_provider::http::{CallError, Endpoint, Key, Request, Timeouts};
-use waterline_provider::wire::{self, Options};
+use waterline_provider::wire::{self, Options, Shape};
 use waterline_testkit::server::{Reply, Server, bytes, owned};
 
 const SECRET: &str = "sk-a-very-secret-key";
@@ -22,10 +23,14 @@ const TIMEOUTS: Timeouts = Timeouts {
 };
 
 async fn call(url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) {
+    call_for(None, url, wire).await
+}
+
+async fn call_for(shape: Option<Shape>, url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) {
     let endpoint = Endpoint::new(wire, Some(url), Some(Key::new(format!(" {SECRET}\n"))), TIMEOUTS).unwrap();
     let said = [Message::text_of(Role::System, "be brief"), Message::text_of(Role::User, "look at a.rs: 数据")];
     let context = wire::render(wire, &said.iter().collect::<Vec<_>>());
-    let options = Options { max_tokens: Some(500), temperature: Some(0.0), cache_key: Some("s1".into()) };
+    let options = Options { max_tokens: Some(500), temperature: Some(0.0), cache_key: Some("s1".into()), shape };
     let mut deltas = Vec::new();
     let request = Request { model: "some-model", context: &context, tools: &[], options: &options };
     let outcome = endpoint.call(request, |delta| deltas.push(delta)).await;
@@ -122,6 +127,71 @@ async fn a_request_is_what_the_provider_expects() {
         },
     )
     .await;
+}
+
+/// What an answer must be stands where each provider looks for it. Anthropic is told in words only.
+#[tokio::test]
+async fn a_shape_is_written_as_the_provider_reads_it() {
+    let schema = json!({"type": "object", "required": ["n"]});
+    let strict = Shape::Schema { schema: schema.to_string(), strict: Some(true) };
+    let loose = Shape::Schema { schema: schema.to_string(), strict: None };
+    let named = json!({"name": "answer", "schema": schema});
+    let beside = json!({"type": "json_schema", "name": "answer", "schema": schema});
+    let json = "application/json";
+    for (wire, shape, place, expected) in [
+        (Wire::OpenaiChat, &loose, "/response_format", json!({"type": "json_schema", "json_schema": named})),
+        (Wire::OpenaiChat, &strict, "/response_format/json_schema/strict", json!(true)),
+        (Wire::OpenaiChat, &Shape::Object, "/response_format", json!({"type": "json_object"})),
+        (Wire::OpenaiResponses, &loose, "/text/format", beside),
+        (Wire::OpenaiResponses, &strict, "/text/format/strict", json!(true)),
+        (Wire::OpenaiResponses, &Shape::Object, "/text/format", json!({"type": "json_object"})),
+        (Wire::Gemini, &loose, "/generationConfig/responseMimeType", json!(json)),
+        (Wire::Gemini, &loose, "/generationConfig/responseJsonSchema", schema.clone()),
+        (Wire::Gemini, &Shape::Object, "/generationConfig/responseMimeType", json!(json)),
+        (Wire::Gemini, &Shape::Object, "/generationConfig/responseJsonSchema", Value::Null),
+    ] {
+        let server = Server::start(move |_| Reply::stream(events(wire))).await.unwrap();
+        call_for(Some(shape.clone()), &server.url, wire).await.1.unwrap();
+        let body: Value = serde_json::from_str(&server.received()[0].body).unwrap();
+        assert_eq!(body.pointer(place).cloned().unwrap_or_default(), expected, "{wire} {place}");
+        assert_eq!(body["generationConfig"].is_null(), wire != Wire::Gemini, "{wire}");
+    }
+    let server = Server::start(|_| Reply::stream(events(Wire::Anthropic))).await.unwrap();
+    call_for(Some(loose), &server.url, Wire::Anthropic).await.1.unwrap();
+    call(&server.url, Wire::Anthropic).await.1.unwrap();
+    let received = server.received();
+    assert_eq!(received[0].body, received[1].body);
+}
+
+/// A server that only imitates a provider may let a shape keep the model from its tools.
+#[test]
+fn a_shape_goes_beside_tools_to_the_providers_own_address_only() {
+    let takes = |wire, base, wants_tools| Endpoint::new(wire, base, None, TIMEOUTS).unwrap().takes_shape(wants_tools);
+    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
+        assert!(takes(wire, None, true) && takes(wire, None, false), "{wire}");
+        assert!(takes(wire, Some("http://127.0.0.1:9/v1"), false), "{wire}");
+        assert!(!takes(wire, Some("http://127.0.0.1:9/v1"), true), "{wire}");
+    }
+    assert!(takes(Wire::OpenaiChat, Some("https://api.openai.com/"), true));
+    assert!(!takes(Wire::Anthropic, None, false));
+}
+
+async fn refuses(status: u16, message: &str) -> bool {
+    let body = json!({"error": {"message": message}}).to_string();
+    let server = Server::start(move |_| Reply::status(status, body.clone())).await.unwrap();
+    call(&server.url, Wire::OpenaiChat).await.1.unwrap_err().refuses_shape()
+}
+
+/// Bodies as servers send them for a shape that they do not take, and others.
+#[tokio::test]
+async fn a_shape_that_is_refused_is_told_from_other_errors() {
+    assert!(refuses(400, "This response_format type is unavailable now").await);
+    assert!(refuses(400, "Function calling with a response mime type: 'application/json' is unsupported").await);
+    assert!(refuses(400, "Unknown name \"responseJsonSchema\" at 'generation_config': Cannot find field.").await);
+    assert!(refuses(500, "Cannot use custom grammar constraints with tools.").await);
+    assert!(!refuses(400, "no such parameter").await);
+    assert!(!refuses(401, "json_schema").await, "a key that is wrong is wrong without it too");
+    assert!(!refuses(400, "prompt is too long: 9 tokens > 8 maximum (json_schema)").await);
 }
 
 #[tokio::test]

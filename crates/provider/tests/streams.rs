@@ -145,6 +145,10 @@ fn reasons_to_stop_have_one_name_each() {
     let chat =
         |reason: &str| of(Wire::OpenaiChat, &format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#));
     assert_eq!([chat("stop"), chat("length"), chat("content_filter")], [Stop::End, Stop::Length, Stop::Refused]);
+    let refusal = r#"{"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}"#;
+    assert_eq!(of(Wire::OpenaiChat, refusal), Stop::Refused, "in a field of its own, where a shape is asked for");
+    let refusal = [r#"{"type":"response.refusal.done","refusal":"I will not."}"#, r#"{"type":"response.completed"}"#];
+    assert_eq!(decode(Wire::OpenaiResponses, &refusal).2.stop, Stop::Refused);
     let cut = r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#;
     assert_eq!(of(Wire::OpenaiResponses, cut), Stop::Length);
     let gemini = |reason: &str| of(Wire::Gemini, &format!(r#"{{"candidates":[{{"finishReason":"{reason}"}}]}}"#));

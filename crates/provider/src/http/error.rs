@@ -5,6 +5,31 @@ use std::time::Duration;
 use crate::answer::Answer;
 use crate::overflow::{Overflow, overflow, sentence};
 
+/// Words in which servers say that they do not take the shape of an answer, in small letters: the names of its fields, and what
+/// they do about it.
+const SHAPE_WORDS: &[&str] = &[
+    // OpenAI, and everything that imitates it
+    "response_format",
+    "response format",
+    "text.format",
+    "json_schema",
+    "json schema",
+    "json_object",
+    "structured output",
+    "json_validate_failed",
+    // Gemini
+    "responsejsonschema",
+    "response_json_schema",
+    "response_schema",
+    "responsemimetype",
+    "response_mime_type",
+    "response mime type",
+    // llama.cpp
+    "grammar",
+    "unsupported",
+    "not supported",
+];
+
 /// A provider's no.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -92,6 +117,18 @@ impl CallError {
             Self::Failed { body, .. } => overflow(None, body),
             _ => None,
         }
+    }
+
+    /// Whether it may be the shape of the answer that was refused, and the same call without it would do.
+    #[must_use]
+    pub fn refuses_shape(&self) -> bool {
+        let Self::Refused(refused) = self else { return false };
+        // Some take what they cannot do for a fault of their own.
+        if !matches!(refused.status, 400 | 422 | 500 | 501) || self.overflow().is_some() {
+            return false;
+        }
+        let text = refused.body.to_lowercase();
+        SHAPE_WORDS.iter().any(|words| text.contains(words))
     }
 
     /// What came before it, of an answer that broke off.

@@ -101,6 +101,16 @@ impl Endpoint {
         &self.base
     }
 
+    /// Whether the shape of an answer can go with a call. Anthropic's wire has no field for it here. Servers that imitate a
+    /// provider may hold every word of the model to it, so that it can call no tool (vLLM, Ollama): where tools are wanted it goes
+    /// to the provider's own address only.
+    #[must_use]
+    pub fn takes_shape(&self, wants_tools: bool) -> bool {
+        // With the version or without it, as addresses are given.
+        let is_own = self.base.trim_end_matches("/v1") == wire::default_base(self.wire).trim_end_matches("/v1");
+        self.wire != Wire::Anthropic && (is_own || !wants_tools)
+    }
+
     /// Calls the model. `emit` hears each delta as it comes. Dropping the call ends it.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ mod rendered;
 
 pub use conversation::{Conversation, Tool, body, kept, message, parse, tools};
 pub use error::ParseError;
-pub use options::Options;
+pub use options::{Options, Shape};
 pub use rendered::{Json, Rendered};
 
 use waterline::json::Fields;

@@ -142,6 +142,7 @@ impl Work {
             max_tokens: Some(self.max_tokens.max(LEAST_TOKENS) + reasoning),
             temperature: (!fixed).then_some(0.0),
             cache_key: Some(self.cache_key.clone()),
+            shape: None,
         };
         let request = Request { model: &self.model, context: &context, tools, options: &options };
         self.endpoint.call(request, |_| ()).await

@@ -11,7 +11,7 @@ use waterline::validity::Violation;
 
 use super::Format;
 use super::conversation::Tool;
-use super::options::Options;
+use super::options::{Options, Shape};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
 use crate::answer::Decoder;
@@ -75,6 +75,8 @@ impl Format for Gemini {
         let fields = [
             options.max_tokens.map(|limit| ("maxOutputTokens", limit.to_string())),
             options.temperature.map(|value| ("temperature", value.to_string())),
+            options.shape.as_ref().map(|_| ("responseMimeType", json::quote("application/json"))),
+            options.shape.as_ref().and_then(Shape::schema).map(|schema| ("responseJsonSchema", schema.to_owned())),
         ];
         let fields: Vec<_> = fields.into_iter().flatten().collect();
         if fields.is_empty() { Vec::new() } else { vec![("generationConfig", json::object(fields))] }

@@ -12,7 +12,7 @@ use waterline::validity::Violation;
 
 use super::Format;
 use super::conversation::Tool;
-use super::options::{Options, bearer};
+use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
 use crate::answer::Decoder;
@@ -78,6 +78,7 @@ impl Format for OpenaiChat {
             options.max_tokens.map(|limit| (limit_field(model), limit.to_string())),
             options.temperature.map(|value| ("temperature", value.to_string())),
             options.cache_key.as_ref().map(|key| ("prompt_cache_key", json::quote(key))),
+            options.shape.as_ref().map(|shape| ("response_format", response_format(shape))),
         ];
         fields.into_iter().flatten().collect()
     }
@@ -110,4 +111,12 @@ fn role(name: &str) -> Option<Role> {
 fn limit_field(model: &str) -> &'static str {
     let is_newer = Model::known(model).is_some_and(|model| model.max_completion_tokens);
     if is_newer { "max_completion_tokens" } else { "max_tokens" }
+}
+
+/// A shape, with what belongs to its schema in an object of its own.
+fn response_format(shape: &Shape) -> String {
+    let kind = ("type", shape_kind(shape).to_owned());
+    let fields = schema_fields(shape);
+    let schema = (!fields.is_empty()).then(|| ("json_schema", json::object(fields)));
+    json::object([kind].into_iter().chain(schema))
 }

@@ -46,7 +46,11 @@ impl Decoder for Stream {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Answer {
+    fn finish(mut self: Box<Self>) -> Answer {
+        // Asked for a shape, a model that will not give it says so in a field of its own, and stops as usual.
+        if !self.refusal.is_empty() && self.answer.stop == Stop::End {
+            self.answer.stop = Stop::Refused;
+        }
         Answer { messages: message(Wire::OpenaiChat, self.json()), ..self.answer }
     }
 }

@@ -11,7 +11,7 @@ use waterline::validity::Violation;
 
 use super::Format;
 use super::conversation::Tool;
-use super::options::{Options, bearer};
+use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
 use crate::answer::Decoder;
@@ -76,6 +76,7 @@ impl Format for OpenaiResponses {
             options.max_tokens.map(|limit| ("max_output_tokens", limit.to_string())),
             options.temperature.map(|value| ("temperature", value.to_string())),
             options.cache_key.as_ref().map(|key| ("prompt_cache_key", json::quote(key))),
+            options.shape.as_ref().map(|shape| ("text", json::object([("format", text_format(shape))]))),
         ];
         fields.into_iter().flatten().collect()
     }
@@ -91,6 +92,12 @@ impl Format for OpenaiResponses {
     fn check(&self, messages: &[&str]) -> Vec<Violation> {
         check::check(messages)
     }
+}
+
+/// A shape, with what belongs to its schema beside its type.
+fn text_format(shape: &Shape) -> String {
+    let kind = ("type", shape_kind(shape).to_owned());
+    json::object([kind].into_iter().chain(schema_fields(shape)))
 }
 
 /// Whether an item asks for something that an output answers. Besides plain and custom calls these are computer, shell

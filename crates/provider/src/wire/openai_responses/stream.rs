@@ -11,6 +11,8 @@ use crate::wire::read::{number, word};
 #[derive(Default)]
 pub(super) struct Stream {
     items: Vec<Item>,
+    /// The model said that it will not.
+    refused: bool,
     answer: Answer,
 }
 
@@ -42,6 +44,7 @@ impl Decoder for Stream {
                 let at = self.call_at(number(&fields, "output_index"));
                 emit(Delta::Arguments { at, json: word(&fields, "delta") });
             }
+            "response.refusal.done" => self.refused = true,
             "response.completed" | "response.incomplete" => self.end(&fields, &kind),
             "response.failed" | "error" => return Err(Failure(failure(&fields, data))),
             _ => {}
@@ -105,6 +108,7 @@ impl Stream {
         let calls = self.items.iter().any(|item| is_call(&item.kind));
         self.answer.stop = match (kind, word(&details, "reason").as_str()) {
             ("response.completed", _) if calls => Stop::Calls,
+            ("response.completed", _) if self.refused => Stop::Refused,
             ("response.completed", _) => Stop::End,
             (_, "max_output_tokens") => Stop::Length,
             (_, "content_filter") => Stop::Refused,
