@@ -76,6 +76,7 @@ impl Live {
         self.heard.clear();
         trace::sending(self);
         let span = trace::call(self);
+        let shape = self.sent_shape();
         let Self { setup, session, heard, at, .. } = self;
         let candidate = setup.candidate(*at);
         let mut hear = |delta: Delta| {
@@ -92,7 +93,7 @@ impl Live {
             return Ok(answer);
         };
         let cache_key = setup.options.cache_key.clone().or_else(|| Some(session.id.clone()));
-        let options = Options { cache_key, ..setup.options.clone() };
+        let options = Options { cache_key, shape, ..setup.options.clone() };
         let request = Request { model: &candidate.name, context, tools: &setup.tools, options: &options };
         let outcome = endpoint.call(request, &mut hear).instrument(span.clone()).await;
         // From here on what was heard is in the answer, or in the error.

@@ -20,6 +20,7 @@ mod on_demand;
 mod plan;
 mod recover;
 mod setup;
+mod shape;
 mod sheet;
 mod summarise;
 mod trace;

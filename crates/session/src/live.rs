@@ -22,6 +22,7 @@ use crate::level::Level;
 use crate::on_demand::Focus;
 use crate::recover::Reported;
 use crate::setup::{Candidate, Setup};
+use crate::shape::Wanted;
 use crate::sheet::Sheet;
 use crate::summarise::Pending;
 
@@ -57,6 +58,8 @@ pub struct Live {
     pub(crate) heard: String,
     /// Said for one call only, behind everything else.
     pub(crate) aside: Vec<Message>,
+    /// What the next answer must be.
+    pub(crate) wanted: Wanted,
     /// Somebody spoke since the last call.
     pub(crate) turn_begins: bool,
     /// What the next fold is to keep above all.
@@ -109,6 +112,7 @@ impl Live {
             reported: None,
             heard: String::new(),
             aside: Vec::new(),
+            wanted: Wanted::default(),
             turn_begins: false,
             focus: None,
             busy: false,

@@ -1,5 +1,6 @@
-//! What to do about a call that failed: an overflow teaches the window and is folded harder, what may pass is waited for, then
-//! another model is asked; everything else is the caller's to hear, in the provider's own words.
+//! What to do about a call that failed: an overflow teaches the window and is folded harder, a shape that is not taken is left
+//! out, what may pass is waited for, then another model is asked; everything else is the caller's to hear, in the provider's own
+//! words.
 
 use std::time::Duration;
 
@@ -74,6 +75,9 @@ impl Live {
                 None => Taught::Nothing,
             };
             return self.fold_harder(overflow, taught, trouble).await;
+        }
+        if self.gives_up_shape(&error, emit) {
+            return Ok(());
         }
         trouble.failures += 1;
         if let Some(wait) = self.setup.retry.wait(&error, trouble.failures, jitter()) {

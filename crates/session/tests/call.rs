@@ -10,6 +10,7 @@ use serde_json::json;
 use waterline::message::{Message, Role};
 use waterline_log::Session;
 use waterline_provider::answer::Delta;
+use waterline_provider::wire::{Shape, Tool};
 use waterline_session::{Candidate, Event, Level, Live, SessionError, Setup};
 use waterline_testkit::server::{Received, Reply, Server, bytes};
 
@@ -176,6 +177,56 @@ async fn a_wrong_request_is_not_taken_elsewhere() {
     let error = place.open(setup).await.call(user("hi"), silent).await.unwrap_err();
     assert_eq!(error.to_string(), "status 400: no such parameter");
     assert!(up.received().is_empty());
+}
+
+/// A server that does not take the shape of an answer is asked without it, from then on, and the user is told once.
+#[tokio::test]
+async fn a_shape_that_is_refused_is_left_out() {
+    let server = Server::start(|received: &Received| match received.body.contains("response_format") {
+        true => Reply::status(400, r#"{"error":{"message":"response_format: json_schema is not known here"}}"#),
+        false => whole("{}", 9),
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 10_000).await;
+    let shape = Shape::Schema { schema: r#"{"type":"object"}"#.to_owned(), strict: None };
+    live.answer_as(Some(shape.clone()), false);
+    let mut heard = Vec::new();
+    live.call(user("hi"), |event| heard.push(event)).await.unwrap();
+    live.call(user("again"), |event| heard.push(event)).await.unwrap();
+    assert_eq!(place.texts(), ["hi", "{}", "again", "{}"]);
+    let had_it: Vec<bool> = server.received().iter().map(|one| one.body.contains("response_format")).collect();
+    assert_eq!(had_it, [true, false, false]);
+    let told = heard.iter().filter(|event| matches!(event, Event::Notice(text) if text.contains("asked for in words")));
+    assert_eq!(told.count(), 1, "{heard:?}");
+    // Another error with it is that error.
+    let down = Server::start(|_| Reply::status(400, r#"{"error":{"message":"no such parameter"}}"#)).await.unwrap();
+    let mut live = place.live(&down, 10_000).await;
+    live.answer_as(Some(shape), false);
+    assert_eq!(live.call(user("hi"), silent).await.unwrap_err().to_string(), "status 400: no such parameter");
+}
+
+/// Tools that a server would take away for a shape are worth more than the shape, until nothing but the answer is wanted.
+#[tokio::test]
+async fn a_shape_waits_until_tools_are_done_with() {
+    let server = Server::start(|_| whole("{}", 9)).await.unwrap();
+    let place = Place::new();
+    let tool = Tool {
+        name: "look".to_owned(),
+        description: None,
+        schema: None,
+        json: r#"{"type":"function","function":{"name":"look"}}"#.to_owned(),
+    };
+    let mut live = place.open(Setup { tools: vec![tool], ..setup(&server, 10_000, policy("auto", &[])) }).await;
+    for insists in [false, true] {
+        live.answer_as(Some(Shape::Object), insists);
+        live.call(user("hi"), silent).await.unwrap();
+    }
+    live.answer_as(None, true);
+    live.call(user("hi"), silent).await.unwrap();
+    let had_it: Vec<bool> = server.received().iter().map(|one| one.body.contains("json_object")).collect();
+    assert_eq!(had_it, [false, true, false]);
 }
 
 /// A call that is dropped at any moment leaves a valid log, and the session goes on; what was heard of the answer is kept.
