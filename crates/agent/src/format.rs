@@ -1,35 +1,80 @@
-//! Answers that must have a form: JSON that fits a schema.
+//! Answers that must have a form: JSON that fits a schema. The form is state of the session, so that it is not lost with the
+//! program; it holds until its turn is over.
 
-use serde_json::Value;
+use jsonschema::{ValidationError, Validator};
+use serde_json::{Value, json};
+use waterline_provider::wire::Shape;
 
-/// The schema in a response format, as the agents of the seeds and as OpenAI write it; none where any answer will do.
-fn schema(format: &Value) -> Option<&Value> {
+use crate::agent::Agent;
+use crate::error::AgentError;
+
+/// How much of something that is no schema is shown.
+const SHOWN: usize = 60;
+
+/// The form that an answer must have.
+#[derive(Debug)]
+pub struct ResponseFormat {
+    shape: Shape,
+    validator: Validator,
+}
+
+/// Reads a response format: a schema by itself, or wrapped as the agents of the seeds and as OpenAI write it. None where any answer
+/// will do.
+///
+/// # Errors
+/// When no answer could be held to it.
+pub fn read(format: &Value) -> Result<Option<ResponseFormat>, AgentError> {
     if format.is_null() {
-        return None;
+        return Ok(None);
     }
     let wrapped = format.pointer("/json_schema/schema").or_else(|| format.get("schema"));
-    Some(wrapped.unwrap_or(format))
+    let schema = match (format.get("type").and_then(Value::as_str), wrapped) {
+        (Some("text"), _) => return Ok(None),
+        (_, Some(schema)) => schema,
+        (Some("json_object" | "json"), None) => {
+            let validator = validator(&json!({"type": "object"}))?;
+            return Ok(Some(ResponseFormat { shape: Shape::Object, validator }));
+        }
+        (Some("json_schema"), None) => return Err(unusable("it is a json_schema without a schema")),
+        (_, None) => format,
+    };
+    if !schema.is_object() {
+        let shown: String = schema.to_string().chars().take(SHOWN).collect();
+        return Err(unusable(&format!("{shown} is no schema")));
+    }
+    let validator = validator(schema)?;
+    let strict = format.pointer("/json_schema/strict").or_else(|| format.get("strict")).and_then(Value::as_bool);
+    Ok(Some(ResponseFormat { shape: Shape::Schema { schema: schema.to_string(), strict }, validator }))
 }
 
-/// What the model is told about the form.
-pub(crate) fn request(format: &Value) -> Option<String> {
-    schema(format).map(|schema| format!("[Answer with nothing but JSON that fits this schema: {schema}]"))
+impl ResponseFormat {
+    /// What the model is told about the form. It stays in the history, so it says how long it holds.
+    pub(crate) fn request(&self) -> String {
+        let what = match &self.shape {
+            Shape::Object => "one JSON object".to_owned(),
+            Shape::Schema { schema, .. } => format!("JSON that fits this schema: {schema}"),
+        };
+        format!("[For the answer to this message only: it must be nothing but {what}]")
+    }
+
+    /// The form as it is sent beside the words.
+    pub(crate) const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Whether an answer has the form; if not, why.
+    pub(crate) fn check(&self, answer: &str) -> Result<(), String> {
+        let value: Value = serde_json::from_str(bare(answer)).map_err(|error| format!("it is no JSON ({error})"))?;
+        let errors: Vec<String> = self.validator.iter_errors(&value).take(3).map(|error| located(&error)).collect();
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+    }
 }
 
-/// Whether an answer has its form; if not, why.
-pub(crate) fn check(format: &Value, answer: &str) -> Result<(), String> {
-    let Some(schema) = schema(format) else { return Ok(()) };
-    let value: Value = serde_json::from_str(bare(answer)).map_err(|error| format!("it is no JSON ({error})"))?;
-    let validator = jsonschema::validator_for(schema).map_err(|error| format!("the schema cannot be used: {error}"))?;
-    let errors: Vec<String> = validator
-        .iter_errors(&value)
-        .take(3)
-        .map(|error| {
-            let at = error.instance_path().to_string();
-            if at.is_empty() { error.to_string() } else { format!("{at}: {error}") }
-        })
-        .collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+impl Agent {
+    /// The form that the answer of the running turn must have.
+    pub(crate) fn form(&self) -> Result<Option<ResponseFormat>, AgentError> {
+        read(&self.state().response_format)
+    }
 }
 
 /// The JSON of an answer, without the fence that models put around it.
@@ -39,18 +84,85 @@ pub(crate) fn bare(answer: &str) -> &str {
     inner.map_or(text, |inner| inner.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim())
 }
 
+fn validator(schema: &Value) -> Result<Validator, AgentError> {
+    jsonschema::validator_for(schema).map_err(|error| unusable(&located(&error)))
+}
+
+fn located(error: &ValidationError<'_>) -> String {
+    let at = error.instance_path().to_string();
+    if at.is_empty() { error.to_string() } else { format!("{at}: {error}") }
+}
+
+fn unusable(why: &str) -> AgentError {
+    AgentError::Setting(format!(
+        "no answer can be held to this form: {why}; it must be a JSON schema, or {{\"type\": \"json_object\"}} for any object"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    fn form(format: &Value) -> ResponseFormat {
+        read(format).unwrap().unwrap()
+    }
 
     #[test]
     fn an_answer_is_held_to_its_schema() {
-        let format = json!({"type": "json_schema", "json_schema": {"schema": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}}});
-        assert_eq!(check(&format, "```json\n{\"n\": 4}\n```"), Ok(()));
-        assert!(check(&format, "{\"n\": \"four\"}").unwrap_err().contains("/n"));
-        assert!(check(&format, "four").unwrap_err().contains("no JSON"));
-        assert_eq!(check(&Value::Null, "anything"), Ok(()));
-        assert!(request(&format).unwrap().contains("\"required\":[\"n\"]"));
+        let schema = json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
+        for format in [
+            schema.clone(),
+            json!({"schema": schema}),
+            json!({"type": "json_schema", "name": "n", "schema": schema}),
+            json!({"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}),
+        ] {
+            let form = form(&format);
+            assert_eq!(form.check("```json\n{\"n\": 4}\n```"), Ok(()), "{format}");
+            assert!(form.check("{\"n\": \"four\"}").unwrap_err().contains("/n"), "{format}");
+            assert!(form.check("four").unwrap_err().contains("no JSON"), "{format}");
+            assert!(form.request().contains("\"required\":[\"n\"]"), "{format}");
+            assert_eq!(*form.shape(), Shape::Schema { schema: schema.to_string(), strict: None }, "{format}");
+        }
+        let strict = json!({"type": "json_schema", "json_schema": {"strict": true, "schema": schema}});
+        assert_eq!(*form(&strict).shape(), Shape::Schema { schema: schema.to_string(), strict: Some(true) });
+    }
+
+    #[test]
+    fn any_object_or_any_answer_can_be_asked_for() {
+        let object = form(&json!({"type": "json_object"}));
+        assert_eq!((object.check("{}"), object.shape()), (Ok(()), &Shape::Object));
+        assert!(object.check("[]").is_err() && object.request().contains("one JSON object"));
+        for any in [Value::Null, json!({"type": "text"})] {
+            assert!(read(&any).unwrap().is_none(), "{any}");
+        }
+    }
+
+    #[test]
+    fn what_no_answer_can_be_held_to_is_refused() {
+        for wrong in [
+            json!({"type": 12}),
+            json!("x"),
+            json!([]),
+            json!(true),
+            json!({"type": "json_schema"}),
+            json!({"type": "json_schema", "json_schema": {"schema": {"type": "objekt"}}}),
+            json!({"$ref": "#/$defs/nowhere"}),
+        ] {
+            let error = read(&wrong).unwrap_err().to_string();
+            assert!(error.contains("no answer can be held to this form"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_fence_is_no_part_of_the_answer() {
+        for answer in [
+            "{\"n\": 4}",
+            " {\"n\": 4}\n",
+            "```\n{\"n\": 4}\n```",
+            "```json\n{\"n\": 4}\n```\n",
+            "```json{\"n\": 4}```",
+        ] {
+            assert_eq!(bare(answer), "{\"n\": 4}", "{answer}");
+        }
     }
 }

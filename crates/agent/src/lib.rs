@@ -11,7 +11,7 @@ mod crew;
 mod equipment;
 mod error;
 mod event;
-mod format;
+pub mod format;
 mod interrupted;
 mod lease;
 mod limits;

@@ -7,6 +7,7 @@ use serde_json::json;
 use waterline::message::Message;
 use waterline_log::Session;
 use waterline_provider::answer::{Answer, Stop};
+use waterline_provider::wire::Shape;
 
 use crate::agent::{Agent, View};
 use crate::callback;
@@ -56,6 +57,8 @@ impl Agent {
                  left to do.]"
             ));
         }
+        let shape = self.shape(run)?;
+        self.live.answer_as(shape, run.repaired);
         self.hear(&Event::Asks(run.steps + 1));
         let (person, equipment) = (Arc::clone(&self.person), Arc::clone(&self.equipment));
         let hear = move |event| {
@@ -80,12 +83,12 @@ impl Agent {
         Ok(match verdict {
             Verdict::Interrupt(request) => match self.interrupted(&request).await? {
                 Some(next) => next,
-                None => self.after(&answer, run),
+                None => self.after(&answer, run)?,
             },
             Verdict::Halt(why) => Next::End(Ending::Halted(why)),
             Verdict::Goto(To::End) => Next::End(Ending::Done),
             Verdict::Goto(To::Model) => Next::Model,
-            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Tools) => self.after(&answer, run),
+            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Tools) => self.after(&answer, run)?,
         })
     }
 
@@ -119,42 +122,60 @@ impl Agent {
         })
     }
 
+    /// The form of the answer as it goes with the call. A report has none, and what goes on with an answer begins in its middle.
+    fn shape(&self, run: &Run) -> Result<Option<Shape>, AgentError> {
+        if run.last_words.is_some() || run.goes_on {
+            return Ok(None);
+        }
+        Ok(self.form()?.map(|form| form.shape().clone()))
+    }
+
     /// What an answer leads to.
-    fn after(&mut self, answer: &Answer, run: &mut Run) -> Next {
+    fn after(&mut self, answer: &Answer, run: &mut Run) -> Result<Next, AgentError> {
         if answer.messages.iter().any(|message| message.calls().next().is_some()) {
-            return Next::Tools;
+            return Ok(Next::Tools);
         }
         if let Some(why) = run.last_words.take() {
-            return Next::End(Ending::Limit(why));
+            return Ok(Next::End(Ending::Limit(why)));
         }
         match answer.stop {
+            Stop::Refused => {
+                return Ok(Next::End(Ending::Halted("the model, or a filter of its provider, refused".to_owned())));
+            }
+            Stop::Paused => {
+                run.goes_on = true;
+                return Ok(Next::Model);
+            }
             Stop::Length if run.continued < CONTINUED => {
                 run.continued += 1;
                 run.goes_on = true;
                 self.live.aside(CONTINUE);
-                return Next::Model;
-            }
-            Stop::Paused => {
-                run.goes_on = true;
-                return Next::Model;
-            }
-            Stop::Refused => {
-                return Next::End(Ending::Halted("the model, or a filter of its provider, refused".to_owned()));
+                return Ok(Next::Model);
             }
             _ => {}
         }
-        match format::check(&self.state().response_format, &run.text) {
-            Ok(()) => Next::End(Ending::Done),
+        self.after_words(run)
+    }
+
+    /// A whole answer: it has the form that was asked for, or is asked for once more.
+    fn after_words(&mut self, run: &mut Run) -> Result<Next, AgentError> {
+        let Some(form) = self.form()? else { return Ok(Next::End(Ending::Done)) };
+        Ok(match form.check(&run.text) {
+            Ok(()) => {
+                // For whoever reads on: the JSON, and nothing around it.
+                run.text = format::bare(&run.text).to_owned();
+                Next::End(Ending::Done)
+            }
             Err(why) if run.repaired => {
                 Next::End(Ending::Halted(format!("the answer does not have the form that was asked for: {why}")))
             }
             Err(why) => {
                 run.repaired = true;
                 self.live.aside(format!(
-                    "[Your answer does not have the form that was asked for: {why}. Answer again with nothing but JSON that fits the schema.]"
+                    "[Your answer does not have the form that was asked for: {why}. Answer again with nothing but JSON of that form.]"
                 ));
                 Next::Model
             }
-        }
+        })
     }
 }

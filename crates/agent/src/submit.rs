@@ -5,7 +5,6 @@ use waterline::message::{Body, Message, Part, Role};
 
 use crate::agent::{Agent, View};
 use crate::error::AgentError;
-use crate::format;
 use crate::interrupted;
 use crate::middleware::{Hook, To, Verdict};
 use crate::outcome::{Ending, HandedOff, Waiting};
@@ -49,6 +48,8 @@ impl Agent {
     /// Takes in what is said. A question that waits is answered by it; a call that waits for something else is given up.
     pub(crate) async fn submit(&mut self, mut said: Said) -> Result<Next, AgentError> {
         self.live.settle().await?;
+        // A form that no answer can have is told before anything is stored or paid for.
+        self.form()?;
         let attached = said.parts.iter().filter_map(|part| match &part.body {
             Body::Text(text) => Some(text.clone()),
             _ => None,
@@ -75,8 +76,8 @@ impl Agent {
         self.cancel().await?;
         let mut parts = vec![Part::text(said.text.trim_end())];
         parts.extend(said.parts);
-        if let Some(request) = format::request(&self.state().response_format) {
-            parts.push(Part::text(request));
+        if let Some(form) = self.form()? {
+            parts.push(Part::text(form.request()));
         }
         self.live.say(vec![Message::new(Role::User, parts)]).await?;
         Ok(Next::Model)

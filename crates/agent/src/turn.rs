@@ -3,7 +3,7 @@
 //! What comes next is read off the session itself: open calls are run, a question or results are answered by the model, and an answer
 //! ends the turn. So a turn that was broken off anywhere is gone on with by looking where it stands.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::error::AgentError;
@@ -32,6 +32,7 @@ impl Agent {
     /// When there is nothing to go on with; otherwise as for a turn.
     pub async fn go_on(&mut self) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
+        self.form()?;
         let next = self.next().ok_or(AgentError::Finished)?;
         self.work(next).await
     }
@@ -76,6 +77,10 @@ impl Agent {
 
     async fn end(&mut self, run: &Run, ending: Ending) -> Result<Outcome, AgentError> {
         self.ask(Hook::AfterAgent, run).await?;
+        // A form holds for its turn; one that can be gone on with keeps it.
+        if !self.state().response_format.is_null() && self.next().is_none() {
+            self.live.change(|session| session.state.response_format = Value::Null).await?;
+        }
         let metadata = json!({"step": run.steps, "after": "turn", "source": "agent"});
         self.live.checkpoint(metadata).await?;
         self.hear(&Event::Ends);

@@ -74,6 +74,8 @@ pub fn transfer(log: &Log, from: &Session, to: &str, package: &Value) -> Result<
         state.insert(ROLE.to_owned(), Value::from(role));
         state.insert(TRANSFERS.to_owned(), Value::from(made));
         state.insert(SESSIONS.to_owned(), Value::Object(sessions.clone()));
+        // Who goes on gives the answer, so it must have its form.
+        side.state.response_format = if side.id == from.id { Value::Null } else { from.state.response_format.clone() };
         if side.id == from.id {
             HandedOff { to: to.to_owned(), package: package.clone(), done: true }.store(&mut side.state);
         }
