@@ -25,6 +25,12 @@ const CONTINUED: usize = 3;
 
 const CONTINUE: &str = "[Your answer was cut at its limit of tokens. Go on exactly where it ended; repeat nothing and say nothing about it.]";
 
+const EMPTY: &str = "[Your answer was empty. Give it now.]";
+
+/// Nothing came that could be gone on with.
+const CUT_EMPTY: &str =
+    "[Your answer was cut at its limit of tokens before its first word. Give it now, and think less before it.]";
+
 impl Agent {
     /// Asks the model.
     pub(crate) async fn model(&mut self, run: &mut Run) -> Result<Next, AgentError> {
@@ -71,7 +77,11 @@ impl Agent {
         self.crew.iterations.fetch_add(1, Ordering::Relaxed);
         self.hear(&Event::Answered { stop: answer.stop.clone(), usage: answer.usage });
         let has_calls = answer.messages.iter().any(|message| message.calls().next().is_some());
-        let is_cut = answer.stop == Stop::Length && !has_calls && run.continued < CONTINUED && run.last_words.is_none();
+        let is_cut = answer.stop == Stop::Length
+            && !has_calls
+            && !run.is_silent()
+            && run.continued < CONTINUED
+            && run.last_words.is_none();
         let change = |session: &mut Session| {
             session.state.loops += 1;
             interrupted::note_cut(&mut session.state, is_cut);
@@ -133,6 +143,7 @@ impl Agent {
     /// What an answer leads to.
     fn after(&mut self, answer: &Answer, run: &mut Run) -> Result<Next, AgentError> {
         if answer.messages.iter().any(|message| message.calls().next().is_some()) {
+            run.nudged = false;
             return Ok(Next::Tools);
         }
         if let Some(why) = run.last_words.take() {
@@ -146,15 +157,38 @@ impl Agent {
                 run.goes_on = true;
                 return Ok(Next::Model);
             }
+            _ if run.is_silent() => return Ok(self.after_nothing(answer, run)),
             Stop::Length if run.continued < CONTINUED => {
                 run.continued += 1;
                 run.goes_on = true;
                 self.live.aside(CONTINUE);
                 return Ok(Next::Model);
             }
+            Stop::Length => {
+                let why = format!(
+                    "the answer was cut {} times at its limit of tokens, and its end is missing; --max-tokens allows more",
+                    run.continued + 1
+                );
+                return Ok(Next::End(Ending::Limit(why)));
+            }
             _ => {}
         }
         self.after_words(run)
+    }
+
+    /// Nothing was said: the model is asked once more, then the turn ends without an answer.
+    fn after_nothing(&mut self, answer: &Answer, run: &mut Run) -> Next {
+        let is_cut = answer.stop == Stop::Length;
+        if !std::mem::replace(&mut run.nudged, true) {
+            self.live.aside(if is_cut { CUT_EMPTY } else { EMPTY });
+            return Next::Model;
+        }
+        let why = if is_cut {
+            "the model used up its limit of tokens twice before the first word of an answer; --max-tokens allows more"
+        } else {
+            "the model gave an empty answer, and another one when it was asked again; say it in other words, or ask another model"
+        };
+        Next::End(Ending::Halted(why.to_owned()))
     }
 
     /// A whole answer: it has the form that was asked for, or is asked for once more.

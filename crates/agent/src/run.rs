@@ -40,6 +40,8 @@ pub(crate) struct Run {
     pub(crate) goes_on: bool,
     /// How often an answer that was cut was gone on with.
     pub(crate) continued: usize,
+    /// An answer was asked for again because there was nothing in it.
+    pub(crate) nudged: bool,
     /// An answer was asked for again because it did not have its form.
     pub(crate) repaired: bool,
     /// What people said to calls.
@@ -59,6 +61,7 @@ impl Run {
             text: String::new(),
             goes_on: false,
             continued: 0,
+            nudged: false,
             repaired: false,
             words: BTreeMap::new(),
         }
@@ -66,6 +69,11 @@ impl Run {
 
     pub(crate) const fn tally(&self, iterations: usize) -> Tally {
         Tally { steps: self.steps, iterations, tool_calls: self.tool_calls }
+    }
+
+    /// Whether the model has said nothing yet, of the answer it is at.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.text.trim().is_empty()
     }
 
     pub(crate) fn note(&mut self, answer: &Answer) {

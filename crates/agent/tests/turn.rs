@@ -166,6 +166,36 @@ async fn a_form_waits_with_a_question_and_goes_with_a_hand_off() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_cut_again_and_again_ends_at_a_limit() {
+    let place = Place::new();
+    let server = model(vec![Line::Cut("on ".to_owned()); 9]).await;
+    let outcome = place.agent(&server).await.turn(Said::new("count")).await.unwrap();
+    assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("cut 4 times")), "{outcome:?}");
+    assert_eq!((outcome.text.as_str(), server.received().len()), ("on on on on ", 4));
+}
+
+/// Nothing is no answer, whether the model said so or came to its limit before the first word.
+#[tokio::test]
+async fn an_empty_answer_is_asked_for_once_more_and_is_no_success() {
+    let place = Place::new();
+    let cut = || Line::Cut(String::new());
+    let server = model(vec![says(""), says("four"), cut(), says("five"), says(""), says(""), cut(), cut()]).await;
+    let mut agent = place.agent(&server).await;
+    for (at, expected) in [(1, "four"), (3, "five")] {
+        let outcome = agent.turn(Said::new("how high?")).await.unwrap();
+        assert_eq!((outcome.ending, outcome.text.as_str(), outcome.steps), (Ending::Done, expected, 2));
+        let aside = sent(&server.received()[at]).last().unwrap()["content"].to_string();
+        assert!(aside.contains("Give it now") && !aside.contains("Go on exactly"), "{aside}");
+    }
+    assert!(!place.story("s").join("\n").contains("Give it now"), "it does not stay");
+    for words in ["an empty answer", "before the first word"] {
+        let outcome = agent.turn(Said::new("and now?")).await.unwrap();
+        assert!(matches!(&outcome.ending, Ending::Halted(why) if why.contains(words)), "{outcome:?}");
+    }
+    assert_eq!(server.received().len(), 8);
+}
+
+#[tokio::test]
 async fn what_is_said_meanwhile_is_heard_before_the_next_step() {
     let place = Place::new();
     let server = model(vec![calls("now", json!({})), says("as you wish")]).await;
