@@ -180,6 +180,15 @@ fn bad_input_is_told_in_a_sentence() {
     }
 }
 
+#[test]
+fn an_answer_without_a_word_is_no_success() {
+    let world = World::new(says(""));
+    let ended = world.run(&["hi", "--model", "m", "--base-url", &world.server.url], &[]);
+    assert_eq!((ended.code, ended.out.as_str()), (1, ""), "{}", ended.err);
+    assert!(ended.err.contains("an empty answer"), "{}", ended.err);
+    assert_eq!(world.server.received().len(), 2, "asked for once more");
+}
+
 /// A name that somebody chose is that name, even if another one begins so; a policy stays with its session.
 #[test]
 fn a_session_is_the_one_that_is_named_and_keeps_its_policy() {

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use waterline_agent::{Ending, Outcome, Said, Waiting};
+use serde_json::Value;
+use waterline_agent::{Ending, Outcome, Said, Waiting, format};
 use waterline_log::{Log, Session};
 
 use crate::begin;
@@ -43,7 +44,7 @@ pub struct Arguments {
     /// The system prompt of a new session
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
-    /// The answer must be JSON that fits the schema in this file
+    /// The answer must be JSON that fits the schema in this file; it is printed bare. A turn that goes on keeps its schema
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
     /// Agree to every call that would be asked about, except critical ones
@@ -75,7 +76,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let mut equipment = runtime.block_on(arguments.agent.equipment(&config, known.as_ref()))?;
-    let printer = Arc::new(Printer::new(arguments.json, arguments.yes, schema.is_none()));
+    // A form holds for its turn: one that goes on keeps the form it began with.
+    let goes_on = known.as_ref().filter(|session| arguments.again || waits_for_answer(session));
+    let is_late = goes_on.is_some() && schema.is_some();
+    let form = goes_on.map_or_else(|| schema.unwrap_or_default(), |session| session.state.response_format.clone());
+    let printer = Arc::new(Printer::new(arguments.json, arguments.yes, form.is_null()));
+    if is_late {
+        printer.note("--schema is for a new turn; this one goes on with the form it began with");
+    }
     let is_new = known.is_none();
     match &arguments.system {
         Some(_) if !is_new => printer.note("--system is for new sessions; this one keeps the prompt it has"),
@@ -86,9 +94,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(session) => session,
         None => create(&log, arguments, &equipment.setup.policy.name)?,
     };
-    // The form holds for this turn; the next one says its own.
-    session.state.response_format = schema.unwrap_or_default();
-    log.save(&session)?;
+    if session.state.response_format != form {
+        session.state.response_format = form;
+        log.save(&session)?;
+    }
     let model = equipment.setup.model.name.clone();
     if let Some(text) = begin::other_model(&session, &model) {
         printer.note(&text);
@@ -152,9 +161,20 @@ fn prompt(arguments: &Arguments) -> Result<String> {
     Ok(text)
 }
 
-fn read_schema(path: &PathBuf) -> Result<serde_json::Value> {
+/// Whether what is said next answers a question, and so goes on with a turn.
+fn waits_for_answer(session: &Session) -> bool {
+    matches!(Waiting::of(&session.state), Some(Waiting::Question(_)))
+}
+
+/// The schema in a file. One that cannot be used is told before anything is stored or paid for.
+fn read_schema(path: &PathBuf) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the schema {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))
+    let schema: Value = serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))?;
+    if schema.is_null() {
+        bail!("{} holds null, which is no schema; leave --schema out if any answer will do", path.display());
+    }
+    format::read(&schema).with_context(|| format!("the schema {} cannot be used", path.display()))?;
+    Ok(schema)
 }
 
 fn create(log: &Log, arguments: &Arguments, policy: &str) -> Result<Session> {

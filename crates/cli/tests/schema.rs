@@ -1,0 +1,76 @@
+//! `waterline run --schema`: what is printed is JSON that fits, or the status says that there is none.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod world;
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use waterline_testkit::script::{Line, calls, says};
+use world::{World, until};
+
+const METRES: &str = r#"{"type": "object", "required": ["metres"], "properties": {"metres": {"type": "number"}}}"#;
+
+/// A world with a schema in it.
+fn tide(lines: Vec<Line>) -> World {
+    let world = World::new(lines);
+    world.write("metres.json", METRES);
+    world
+}
+
+#[test]
+fn an_answer_is_printed_as_bare_json() {
+    let world = tide(vec![says("about four"), says("```json\n{\"metres\": 4.2}\n```"), says("four"), says("five")]);
+    let (code, out, err) = world.run("run", &["how high?", "--schema", "metres.json"]);
+    assert_eq!((code, out.as_str()), (0, "{\"metres\": 4.2}\n"), "{err}");
+    let again: Value = serde_json::from_str(&world.server.received()[1].body).unwrap();
+    let schema: Value = serde_json::from_str(METRES).unwrap();
+    assert_eq!(again["response_format"]["json_schema"]["schema"], schema);
+    let (code, _, err) = world.run("run", &["how high?", "--schema", "metres.json"]);
+    assert!(code == 1 && err.contains("does not have the form"), "{code} {err}");
+}
+
+#[test]
+fn a_schema_that_cannot_be_used_is_told_before_anything_is_asked() {
+    let world = tide(vec![]);
+    for (text, words) in [
+        (r#"{"type": 12}"#, "held to this form"),
+        (r#""x""#, "is no schema"),
+        ("null", "holds null"),
+        ("{", "is no JSON"),
+    ] {
+        world.write("wrong.json", text);
+        let (code, out, err) = world.run("run", &["how high?", "--schema", "wrong.json"]);
+        assert_eq!((code, out.as_str()), (2, ""), "{text}: {err}");
+        assert!(err.contains("wrong.json") && err.contains(words), "{text}: {err}");
+    }
+    assert!(world.server.received().is_empty() && !world.path("log.db").exists());
+}
+
+/// What is said next answers the question; the turn it goes on with keeps its schema, and the turn after it has none.
+#[test]
+fn a_schema_is_kept_while_a_question_waits() {
+    let asks = calls("ask_human", json!({"question": "Which harbour?"}));
+    let world = tide(vec![asks, says("four"), says("{\"metres\": 4}"), says("you are welcome")]);
+    let run = |more: &[&str]| world.run("run", &[&["--session", "s"], more].concat());
+    let (code, _, err) = run(&["how high?", "--schema", "metres.json"]);
+    assert!(code == 3 && err.contains("Which harbour?"), "{code} {err}");
+    let (code, out, err) = run(&["the northern one", "--schema", "metres.json"]);
+    assert_eq!((code, out.as_str()), (0, "{\"metres\": 4}\n"), "{err}");
+    assert!(err.contains("goes on with the form it began with"), "{err}");
+    let (code, out, err) = run(&["thanks"]);
+    assert_eq!((code, out.as_str()), (0, "you are welcome\n"), "{err}");
+    assert!(!world.last_request().last().unwrap().contains("schema"));
+}
+
+#[test]
+fn a_schema_is_kept_by_a_turn_that_was_broken_off() {
+    let world = tide(vec![Line::Hangs, says("four"), says("{\"metres\": 4}")]);
+    let mut command = world.command("run", &["--session", "s", "how high?", "--schema", "metres.json"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until("the request", || world.server.received().len() == 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (code, out, err) = world.run("run", &["--session", "s", "--again"]);
+    assert_eq!((code, out.as_str()), (0, "{\"metres\": 4}\n"), "{err}");
+}
