@@ -1,6 +1,7 @@
-//! Folders that belong to sessions. One is known by a file in it that names its session; a folder without a readable
-//! one is never touched.
+//! Folders that belong to sessions, and when they are old. One is known by a file in it that names its session; a folder
+//! without a readable one is never touched.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 
@@ -11,6 +12,21 @@ use waterline_log::{Filter, Log, Session};
 
 use crate::show::plain;
 
+/// Days after which a workspace is old if the config does not say.
+pub const WORKSPACE_DAYS: u64 = 7;
+
+/// Days after which a session is old if the config does not say, for those who ask for old ones to go.
+pub const SESSION_DAYS: u64 = 30;
+
+/// A day in milliseconds.
+const DAY: i64 = 86_400_000;
+
+/// The time so many days ago, as the log counts.
+pub fn before(log: &Log, days: u64) -> i64 {
+    let back = i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY);
+    log.now().saturating_sub(back)
+}
+
 /// The folder of a session.
 #[derive(Debug)]
 pub struct Workspace {
@@ -19,24 +35,28 @@ pub struct Workspace {
     session: String,
 }
 
-/// The workspaces of sessions, as far as they are there.
+/// The workspaces of sessions that go, as far as they are there. One that a session works in which stays is none of them.
 pub fn of(log: &Log, sessions: &[String]) -> Result<Vec<Workspace>> {
-    let mut found = Vec::new();
-    for id in sessions {
-        let path = log.session(id)?.state.workspace_path;
-        found.extend(path.map(|path| Workspace { path, session: id.clone() }).filter(Workspace::is_there));
-    }
-    Ok(found)
+    let going: HashSet<&str> = sessions.iter().map(String::as_str).collect();
+    let (gone, kept): (Vec<Session>, Vec<Session>) =
+        log.sessions(&Filter::default())?.into_iter().partition(|session| going.contains(session.id.as_str()));
+    Ok(only_of(gone, &kept))
 }
 
 /// The workspaces of sessions that nobody used since a time. One that another session works in, which was used, is none of them, and
 /// neither is that of `own`.
-pub fn idle(log: &Log, own: &str, since: i64) -> Result<Vec<Workspace>> {
-    let (idle, used): (Vec<Session>, Vec<Session>) =
-        log.sessions(&Filter::default())?.into_iter().partition(|session| session.active < since && session.id != own);
-    let in_use: Vec<String> = used.into_iter().filter_map(|session| session.state.workspace_path).collect();
-    let ids: Vec<String> = idle.into_iter().map(|session| session.id).collect();
-    Ok(of(log, &ids)?.into_iter().filter(|workspace| !in_use.contains(&workspace.path)).collect())
+pub fn idle(log: &Log, own: Option<&str>, since: i64) -> Result<Vec<Workspace>> {
+    let is_idle = |session: &Session| session.active < since && own != Some(session.id.as_str());
+    let (idle, used): (Vec<Session>, Vec<Session>) = log.sessions(&Filter::default())?.into_iter().partition(is_idle);
+    Ok(only_of(idle, &used))
+}
+
+/// The workspaces that only some sessions have: roles and sub-agents share a folder with the session they work for.
+fn only_of(sessions: Vec<Session>, others: &[Session]) -> Vec<Workspace> {
+    let shared: HashSet<&str> = others.iter().filter_map(|other| other.state.workspace_path.as_deref()).collect();
+    let own = |session: Session| Some(Workspace { path: session.state.workspace_path?, session: session.id });
+    let is_own = |workspace: &Workspace| !shared.contains(workspace.path.as_str()) && workspace.is_there();
+    sessions.into_iter().filter_map(own).filter(is_own).collect()
 }
 
 /// Removes workspaces with everything in them; gives those that stayed, each with a reason.

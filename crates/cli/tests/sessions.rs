@@ -3,8 +3,9 @@
 
 mod program;
 
-use program::{Ended, example, run};
+use program::{Ended, example, run, waterline};
 use serde_json::Value;
+use waterline_log::{Log, Options, Session};
 
 /// A folder with a log in it.
 struct Place(tempfile::TempDir);
@@ -326,7 +327,7 @@ fn only_workspaces_that_name_their_session_are_removed() {
         let (export, db) = (place.file("e.jsonl", &changed), place.path(&format!("{name}.db")));
         assert_eq!(run(&["sessions", "import", &export, "--db", &db], "").code, 0);
         // A file from elsewhere names no folder of this machine.
-        let log = waterline_log::Log::open(&db).unwrap();
+        let log = Log::open(&db).unwrap();
         let mut session = log.session("talk").unwrap();
         assert_eq!(session.state.workspace_path, None);
         session.state.workspace_path = Some(folder.clone());
@@ -336,6 +337,52 @@ fn only_workspaces_that_name_their_session_are_removed() {
         assert_eq!(cleaned.code, 0, "{}", cleaned.err);
         assert_eq!(std::path::Path::new(&folder).exists(), name != "mine", "{name}");
     }
+}
+
+/// The log, ten days ago.
+fn ten_days_ago(db: &str) -> Log {
+    let clock = || {
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+        i64::try_from(now.as_millis()).unwrap() - 10 * 86_400_000
+    };
+    Log::open_with(db, &Options { clock, ..Options::default() }).unwrap()
+}
+
+/// Roles and sub-agents work in the folder of another session.
+#[test]
+fn a_workspace_that_another_session_works_in_stays() {
+    let place = Place::new();
+    let (db, folder) = (place.path("log.db"), place.path("shared"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(format!("{folder}/workspace.json"), r#"{"session":"owner"}"#).unwrap();
+    let works_there = |log: &Log, id: &str| {
+        let mut session = log.create(Session::new(id)).unwrap();
+        session.state.workspace_path = Some(folder.clone());
+        log.save(&session).unwrap();
+    };
+    let is_there = || std::path::Path::new(&folder).exists();
+    works_there(&ten_days_ago(&db), "owner");
+    works_there(&Log::open(&db).unwrap(), "role");
+    let cleaned = place.sessions(&["clean", "--idle", "30", "--workspaces", "7", "--yes"]);
+    assert!(cleaned.code == 0 && is_there(), "{}{}", cleaned.out, cleaned.err);
+    let erased = place.sessions(&["erase", "owner", "--yes"]);
+    assert!(erased.code == 0 && is_there(), "{}{}", erased.out, erased.err);
+}
+
+#[test]
+fn the_config_says_when_sessions_are_old() {
+    let place = Place::new();
+    let db = place.path("log.db");
+    ten_days_ago(&db).create(Session::new("old")).unwrap();
+    std::fs::create_dir(place.path("waterline")).unwrap();
+    let would_go = |config: &str| {
+        place.file("waterline/config.toml", config);
+        let mut command = waterline();
+        command.env("XDG_CONFIG_HOME", place.0.path()).args(["sessions", "clean", "--db", &db]);
+        String::from_utf8(command.output().unwrap().stdout).unwrap().contains("would erase old")
+    };
+    assert!(!would_go(""), "30 days if nothing is said");
+    assert!(would_go("[agent]\nsession_days = 5\n"));
 }
 
 #[test]

@@ -2,12 +2,7 @@
 
 use waterline_log::{Log, LogError, Whom};
 
-use crate::workspace;
-
-pub(super) const DAY: i64 = 86_400_000;
-
-/// Days after which a workspace goes if nothing is said.
-pub(super) const WORKSPACE_DAYS: u64 = 7;
+use crate::workspace::{self, WORKSPACE_DAYS, before};
 
 /// Tidies up on a thread of its own: nobody waits for it, and what it could not do it does the next time.
 pub(super) fn in_background(log: Log, own: String, workspace_days: Option<u64>, session_days: Option<u64>) {
@@ -19,13 +14,12 @@ pub(super) fn in_background(log: Log, own: String, workspace_days: Option<u64>, 
 }
 
 fn tidy(log: &Log, own: &str, workspace_days: u64, session_days: Option<u64>) -> anyhow::Result<()> {
-    let before = |days: u64| log.now() - i64::try_from(days).unwrap_or(i64::MAX / DAY) * DAY;
-    let kept = workspace::remove_all(&workspace::idle(log, own, before(workspace_days))?);
+    let kept = workspace::remove_all(&workspace::idle(log, Some(own), before(log, workspace_days))?);
     for reason in kept {
         tracing::warn!(target: "waterline::tidy", %reason, "a workspace was kept");
     }
     if let Some(days) = session_days {
-        match log.erase(&Whom::IdleSince(before(days))) {
+        match log.erase(&Whom::IdleSince(before(log, days))) {
             Ok(_) | Err(LogError::Refused(_)) => {}
             Err(error) => return Err(error.into()),
         }

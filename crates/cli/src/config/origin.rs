@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::environment;
+use crate::workspace::WORKSPACE_DAYS;
 
 /// Variables that set something, and what.
 pub const VARIABLES: [(&str, &str); 8] = [
@@ -23,7 +24,7 @@ pub const VARIABLES: [(&str, &str); 8] = [
 const KEYS: [&str; 4] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "WATERLINE_API_KEY"];
 
 /// What is built in, as far as it is a value and no rule.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("policy", "\"auto\""),
     ("agent.steps", "15"),
     ("agent.approval", "\"selective\""),
@@ -31,7 +32,6 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("agent.middleware", "\"default\""),
     ("agent.network", "false"),
     ("agent.command_timeout", "120"),
-    ("agent.workspace_days", "7"),
 ];
 
 /// A value, and where it comes from.
@@ -48,9 +48,11 @@ pub struct Value {
 /// Every value that is set, by its key.
 pub fn values() -> Result<Vec<Value>> {
     let mut found: BTreeMap<String, (String, String)> = BTreeMap::new();
+    let built_in = |value: String| (value, "built in".to_owned());
     for (key, value) in BUILT_IN {
-        found.insert(key.to_owned(), (value.to_owned(), "built in".to_owned()));
+        found.insert(key.to_owned(), built_in(value.to_owned()));
     }
+    found.insert("agent.workspace_days".to_owned(), built_in(WORKSPACE_DAYS.to_string()));
     for path in super::files() {
         if path.is_file() {
             of_file(&path, &mut found)?;

@@ -1,12 +1,10 @@
 //! `/clean`.
 
 use crate::lang::say;
-use crate::workspace;
+use crate::workspace::{self, SESSION_DAYS, WORKSPACE_DAYS, before};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::Whom;
-
-use crate::chat::tidy::{DAY, WORKSPACE_DAYS};
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -15,30 +13,34 @@ pub(super) const SPEC: Spec = Spec {
     names: &["clean"],
     takes: "",
     about: (
-        "remove workspaces unused for 7 days and sessions unused for 30; asks first",
-        "清理 7 天未用的工作区和 30 天未用的会话（先询问）",
+        "remove workspaces and sessions unused for long; says for how long, and asks",
+        "清理长期未用的工作区和会话（先说明天数并询问）",
     ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    let days = i64::try_from(chat.config.agent.workspace_days.unwrap_or(WORKSPACE_DAYS)).unwrap_or(i64::MAX / DAY);
-    let sessions = i64::try_from(chat.config.agent.session_days.unwrap_or(SESSION_DAYS)).unwrap_or(i64::MAX / DAY);
+    let agent = &chat.config.agent;
+    let days = agent.workspace_days.unwrap_or(WORKSPACE_DAYS);
+    let session_days = agent.session_days.unwrap_or(SESSION_DAYS);
     let looked = chat.on_log(move |log, _| {
-        let whom = Whom::IdleSince(log.now() - sessions * DAY);
+        let whom = Whom::IdleSince(before(log, session_days));
         let gone = log.would_erase(&whom)?;
         Ok((whom, gone.sessions.len()))
     });
     let (whom, sessions) = looked.await?;
     let (log, own) = (chat.log.clone(), chat.session().id.clone());
-    let look = move || workspace::idle(&log, &own, log.now() - days * DAY);
+    let look = move || workspace::idle(&log, Some(&own), before(&log, days));
     let folders = tokio::task::spawn_blocking(look).await??;
     if folders.is_empty() && sessions == 0 {
         chat.screen.say(say("there is nothing to clean", "没有可清理的内容"));
         return Ok(Then::Stay);
     }
-    let en = format!("{} workspaces and {sessions} sessions would go. Delete them?", folders.len());
-    let zh = format!("将删除 {} 个工作区和 {sessions} 个会话。确定？", folders.len());
+    let count = folders.len();
+    let en = format!(
+        "{count} workspaces unused for {days} days and {sessions} sessions unused for {session_days} would go. Delete them?"
+    );
+    let zh = format!("将删除 {days} 天未用的 {count} 个工作区和 {session_days} 天未用的 {sessions} 个会话。确定？");
     if chat.agrees(&say(en, zh)) {
         chat.on_log(move |log, _| log.erase(&whom)).await?;
         let kept = tokio::task::spawn_blocking(move || workspace::remove_all(&folders)).await?;
@@ -47,6 +49,3 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     }
     Ok(Then::Stay)
 }
-
-/// Days after which a session goes if the config does not say.
-const SESSION_DAYS: u64 = 30;

@@ -3,23 +3,22 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use waterline_log::{Filter, Whom};
+use waterline_log::Whom;
 
 use super::erase::carry_out;
+use crate::config::Config;
 use crate::db::Database;
-use crate::workspace;
-
-const DAY: i64 = 86_400_000;
+use crate::workspace::{self, SESSION_DAYS, WORKSPACE_DAYS, before};
 
 /// Delete sessions that nobody has used for long, and old workspaces. Without `--yes` it only says what would go
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Sessions not used for so many days
-    #[arg(long, value_name = "DAYS", default_value_t = 30)]
-    idle: u32,
-    /// Workspaces of sessions not used for so many days
-    #[arg(long, value_name = "DAYS", default_value_t = 7)]
-    workspaces: u32,
+    /// Sessions not used for so many days (default: agent.session_days of the config, else 30)
+    #[arg(long, value_name = "DAYS")]
+    idle: Option<u32>,
+    /// Workspaces of sessions not used for so many days (default: agent.workspace_days of the config, else 7)
+    #[arg(long, value_name = "DAYS")]
+    workspaces: Option<u32>,
     /// Do it
     #[arg(long)]
     yes: bool,
@@ -29,10 +28,10 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
+    let config = Config::load()?.agent;
+    let idle = arguments.idle.map(u64::from).or(config.session_days).unwrap_or(SESSION_DAYS);
+    let workspaces = arguments.workspaces.map(u64::from).or(config.workspace_days).unwrap_or(WORKSPACE_DAYS);
     let log = database.open_existing()?;
-    let before = |days: u32| log.now() - i64::from(days) * DAY;
-    let idle = log.sessions(&Filter { idle_since: Some(before(arguments.workspaces)), ..Filter::default() })?;
-    let idle: Vec<String> = idle.into_iter().map(|session| session.id).collect();
-    let folders = workspace::of(&log, &idle)?;
-    carry_out(&log, &Whom::IdleSince(before(arguments.idle)), &folders, arguments.yes, arguments.json)
+    let folders = workspace::idle(&log, None, before(&log, workspaces))?;
+    carry_out(&log, &Whom::IdleSince(before(&log, idle)), &folders, arguments.yes, arguments.json)
 }
