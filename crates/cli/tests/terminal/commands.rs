@@ -125,6 +125,24 @@ fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
     assert!(terminal.ends());
 }
 
+/// What flags set may not fit another policy; then the session keeps the one it has.
+#[test]
+fn a_policy_that_does_not_go_with_the_flags_is_refused_and_nothing_changes() {
+    let world = World::new(Vec::new());
+    let flags = ["--session", "s", "--policy", "window", "--set", "window.messages=20"];
+    let mut terminal = Terminal::start(&world, &flags);
+    terminal.play(
+        "> /config policy chat
+         < is not among the stages
+         > /config policy
+         < policy = window
+         > /quit",
+    );
+    assert!(terminal.ends());
+    let (_, shown, _) = world.plain(&["sessions", "show", "s", "--db", "log.db"]);
+    assert!(shown.contains("policy window"), "{shown}");
+}
+
 /// S0.63, section G: sessions are listed, loaded, forked and gone back in.
 #[test]
 fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {

@@ -1,11 +1,15 @@
 //! `/config`: settings that hold from now on in this session. Wrong values are refused with what is allowed.
 
-use anyhow::{Result, bail};
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::approval::Mode;
+use waterline_log::Session;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
+use crate::equip::AgentArguments;
 use crate::lang::say;
 use crate::settings::{self, SEEDS};
 
@@ -97,17 +101,11 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
     match key {
         "policy" => {
             settings::policy(value, &[])?;
-            let name = value.to_owned();
-            chat.arguments.policy = None;
+            let policy = Some(value.to_owned());
             // Keys of the other policy would not fit.
-            chat.relay
-                .agent
-                .live_mut()
-                .change(|session| {
-                    session.policy = Some(name);
-                    session.overrides.clear();
-                })
-                .await?;
+            let changed = Session { policy, overrides: BTreeMap::new(), ..chat.session().clone() };
+            let arguments = AgentArguments { policy: None, ..chat.arguments.clone() };
+            put(chat, arguments, changed).await?;
         }
         "model" => drop(super::model::SPEC.start_with(chat, value).await?),
         "approval" | "agent.approval" => {
@@ -120,13 +118,29 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
         key => {
             let keys = keys(chat, key)?;
             let name = chat.relay.agent.live().policy().name.clone();
-            let mut overrides = chat.session().overrides.clone();
-            overrides.extend(keys.into_iter().map(|key| (key, value.to_owned())));
-            let all: Vec<(String, String)> = overrides.clone().into_iter().collect();
+            let mut changed = chat.session().clone();
+            changed.overrides.extend(keys.into_iter().map(|key| (key, value.to_owned())));
+            let all: Vec<(String, String)> = changed.overrides.clone().into_iter().collect();
             // Refused with its range before anything is changed.
-            settings::policy(chat.session().policy.as_deref().unwrap_or(&name), &all)?;
-            chat.relay.agent.live_mut().change(|session| session.overrides = overrides).await?;
+            settings::policy(changed.policy.as_deref().unwrap_or(&name), &all)?;
+            let arguments = chat.arguments.clone();
+            put(chat, arguments, changed).await?;
         }
     }
     chat.reopen().await
+}
+
+/// Stores another policy, or other keys of it, once it is known that a session can be held with them: what flags and the config
+/// set beside them may not fit.
+async fn put(chat: &mut Chat, arguments: AgentArguments, changed: Session) -> Result<()> {
+    let tried = arguments.setup(&chat.config, Some(&changed)).await;
+    tried.context(say("it does not go with the flags or the config", "与命令行参数或配置不符"))?;
+    let Session { policy, overrides, .. } = changed;
+    let change = |session: &mut Session| {
+        session.policy = policy;
+        session.overrides = overrides;
+    };
+    chat.relay.agent.live_mut().change(change).await?;
+    chat.arguments = arguments;
+    Ok(())
 }
