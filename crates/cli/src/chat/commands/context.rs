@@ -5,6 +5,7 @@ use futures_util::future::LocalBoxFuture;
 use waterline::history::History;
 use waterline::message::{Message, Role};
 use waterline::plan::Treatment;
+use waterline_log::LogError;
 use waterline_session::Live;
 
 use super::{Spec, Then};
@@ -153,8 +154,8 @@ async fn pin(chat: &mut Chat, place: u64) -> Result<()> {
 
 /// Takes back the last fold; where there was none, the last clearing.
 async fn undo(chat: &mut Chat) -> Result<()> {
-    let folded = chat.on_log(|log, id| Ok(log.undo_fold(id).is_ok())).await?;
-    let cleared = !folded && chat.on_log(|log, id| Ok(log.uncut(id).is_ok())).await?;
+    let folded = chat.on_log(|log, id| was_there(log.undo_fold(id))).await?;
+    let cleared = !folded && chat.on_log(|log, id| was_there(log.uncut(id))).await?;
     chat.reopen().await?;
     let text = match (folded, cleared) {
         (true, _) => say("the last fold is taken back", "已撤销上次折叠"),
@@ -163,4 +164,13 @@ async fn undo(chat: &mut Chat) -> Result<()> {
     };
     chat.screen.say(text);
     Ok(())
+}
+
+/// Whether there was something to take back. That there was nothing is a refusal; any other error is one.
+fn was_there(taken_back: waterline_log::Result<()>) -> waterline_log::Result<bool> {
+    match taken_back {
+        Ok(()) => Ok(true),
+        Err(LogError::Refused(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
