@@ -33,6 +33,22 @@ fn each_value_says_where_it_comes_from_and_keys_are_not_shown() {
     assert!(!out.contains("sk-") && !out.contains("elsewhere"), "{out}");
 }
 
+#[test]
+fn an_address_is_shown_without_what_may_be_secret() {
+    let world = World::new(Vec::new());
+    let config = "[mcp.open]\nurl = \"https://tide.example/@crew/mcp\"\n\
+                  [mcp.closed]\nurl = \"https://me:hush@tide.example/mcp?key=hush\"\n";
+    world.write(".config/waterline/config.toml", config);
+    let mut show = world.program();
+    let shown =
+        show.args(["config", "show"]).env("WATERLINE_BASE_URL", "http://me:hush@127.0.0.1:9/v1").output().unwrap();
+    let out = String::from_utf8(shown.stdout).unwrap();
+    for address in ["\"https://tide.example/@crew/mcp\"", "\"https://tide.example/mcp\"", "http://127.0.0.1:9/v1"] {
+        assert!(out.contains(address), "{address} in {out}");
+    }
+    assert!(!out.contains("hush"), "{out}");
+}
+
 /// A folder may come from somebody else.
 #[test]
 fn a_project_does_not_widen_what_the_agent_may_do() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::Url;
+use waterline_provider::http::bare;
 
 /// A shorter word of a header may be part of anything.
 const SECRET_BYTES: usize = 8;
@@ -68,17 +68,6 @@ impl fmt::Debug for Transport {
             }
         }
     }
-}
-
-/// An address without what may be secret in it.
-fn bare(url: &str) -> String {
-    let Ok(mut url) = Url::parse(url) else { return "[no address]".to_owned() };
-    url.set_query(None);
-    url.set_fragment(None);
-    // An address that has no place for them has none to hide.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.to_string()
 }
 
 #[cfg(test)]

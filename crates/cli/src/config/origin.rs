@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use waterline_provider::http::bare;
 
 use crate::environment;
 use crate::workspace::WORKSPACE_DAYS;
@@ -60,6 +61,7 @@ pub fn values() -> Result<Vec<Value>> {
     }
     for (name, key) in VARIABLES {
         if let Some((value, origin)) = environment::find(name) {
+            let value = if is_address(key) { bare(&value) } else { value };
             found.insert(key.to_owned(), (value, said(name, origin)));
         }
     }
@@ -84,29 +86,29 @@ fn of_file(path: &Path, found: &mut BTreeMap<String, (String, String)>) -> Resul
     let mut flat = Vec::new();
     flatten("", &toml::Value::Table(table), &mut flat);
     for (key, value) in flat {
-        // What a server is given in its environment may be a secret.
-        let is_secret = key.starts_with("mcp.") && (key.contains(".env.") || key.ends_with(".args"));
-        let value = match is_secret {
-            true => "(set)".to_owned(),
-            // A name and a password may stand in an address, and a token behind its question mark.
-            false if key.ends_with("url") => bare(&value),
-            false => value,
-        };
-        found.insert(key, (value, path.display().to_string()));
+        let shown = shown(&key, &value);
+        found.insert(key, (shown, path.display().to_string()));
     }
     Ok(())
 }
 
-/// An address without what may be secret in it.
-fn bare(url: &str) -> String {
-    let without = url.split(['?', '#']).next().unwrap_or_default();
-    match (without.split_once("://"), without.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}").trim_end_matches('"').to_owned() + "\"",
-        _ => without.trim_end_matches('"').to_owned() + "\"",
+/// A value of a file, without what may be secret in it.
+fn shown(key: &str, value: &toml::Value) -> String {
+    // What a server is given in its environment may be a secret.
+    let is_secret = key.starts_with("mcp.") && (key.contains(".env.") || key.ends_with(".args"));
+    match value {
+        _ if is_secret => "(set)".to_owned(),
+        toml::Value::String(url) if is_address(key) => toml::Value::String(bare(url)).to_string(),
+        value => value.to_string(),
     }
 }
 
-fn flatten(at: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
+/// A name and a password may stand in an address, and a token behind its question mark.
+fn is_address(key: &str) -> bool {
+    key.ends_with("url")
+}
+
+fn flatten(at: &str, value: &toml::Value, into: &mut Vec<(String, toml::Value)>) {
     match value {
         toml::Value::Table(table) => {
             for (key, value) in table {
@@ -114,6 +116,6 @@ fn flatten(at: &str, value: &toml::Value, into: &mut Vec<(String, String)>) {
                 flatten(&key, value, into);
             }
         }
-        other => into.push((at.to_owned(), other.to_string())),
+        other => into.push((at.to_owned(), other.clone())),
     }
 }

@@ -229,6 +229,23 @@ fn patient(
     }))
 }
 
+/// An address as it may be shown: without a name, a password, a question or a fragment, any of which may be secret.
+#[must_use]
+pub fn bare(url: &str) -> String {
+    let parsed = reqwest::Url::parse(url).ok().filter(|url| !url.cannot_be_a_base());
+    let Some(mut bare) = parsed else { return "[no address]".to_owned() };
+    let is_named = !bare.username().is_empty() || bare.password().is_some();
+    if !is_named && bare.query().is_none() && bare.fragment().is_none() {
+        return url.to_owned();
+    }
+    bare.set_query(None);
+    bare.set_fragment(None);
+    // An address that has no place for them has none to hide.
+    let _ = bare.set_username("");
+    let _ = bare.set_password(None);
+    bare.to_string()
+}
+
 /// An address is stored and shown, so it must not hold a secret.
 fn check_address(base: &str) -> Result<(), CallError> {
     let rest = base.strip_prefix("http://").or_else(|| base.strip_prefix("https://"));
@@ -249,4 +266,19 @@ fn chain(error: &dyn std::error::Error) -> String {
         next = source.source();
     }
     if text.is_empty() { "no more is known".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bare;
+
+    #[test]
+    fn an_address_is_shown_as_it_is_without_what_may_be_secret() {
+        assert_eq!(bare("https://tide.example/@crew/mcp"), "https://tide.example/@crew/mcp");
+        assert_eq!(bare("http://127.0.0.1:8080"), "http://127.0.0.1:8080");
+        assert_eq!(bare("https://me:hush@tide.example/@crew/mcp?key=hush#hush"), "https://tide.example/@crew/mcp");
+        for none in ["hush", "me:hush@tide.example"] {
+            assert_eq!(bare(none), "[no address]");
+        }
+    }
 }
