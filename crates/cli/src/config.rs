@@ -109,10 +109,11 @@ impl Config {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 text => text.with_context(|| format!("cannot read {}", path.display()))?,
             };
-            let newer: Self = toml::from_str(&text).with_context(|| format!("{} cannot be used", path.display()))?;
-            newer.check().with_context(|| format!("{} cannot be used", path.display()))?;
-            let newer = if path == Path::new(PROJECT) { newer.of_project()? } else { newer.at(&path) };
-            config = config.under(newer);
+            let cannot = || format!("{} cannot be used", path.display());
+            let newer: Self = toml::from_str(&text).with_context(cannot)?;
+            newer.check().with_context(cannot)?;
+            let newer = if path == Path::new(PROJECT) { newer.of_project()? } else { newer };
+            config = config.under(newer.at(&path).with_context(cannot)?);
         }
         config.take_variables()?;
         Ok(config)
@@ -145,13 +146,17 @@ impl Config {
         self.mcp.iter().try_for_each(|(name, server)| server.check(name))
     }
 
-    /// Files that the user's config names lie beside it, unless it says where.
-    fn at(mut self, path: &Path) -> Self {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        for model in self.models.values_mut() {
-            model.key_file = model.key_file.as_ref().map(|file| folder.join(file));
+    /// Files and folders that a config names lie beside it, unless it says where.
+    fn at(mut self, file: &Path) -> Result<Self> {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let agent = &mut self.agent;
+        let folders = self.memory.iter_mut().chain(&mut agent.workspaces).chain(&mut agent.read_dirs);
+        let granted = agent.allow_dirs.iter_mut().map(|grant| &mut grant.path);
+        let keys = self.models.values_mut().filter_map(|model| model.key_file.as_mut());
+        for path in folders.chain(granted).chain(keys) {
+            *path = resolved(path, folder)?;
         }
-        self
+        Ok(self)
     }
 
     /// What a project's file may say: it comes with a folder, perhaps from somebody else, so it may name addresses but no keys,
@@ -204,9 +209,22 @@ pub fn files() -> Vec<PathBuf> {
 
 /// The folder of the user's own config, skills and roles.
 pub fn folder() -> Option<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = from("XDG_CONFIG_HOME").or_else(|| from("HOME").map(|home| home.join(".config")));
+    let folder = named_by("XDG_CONFIG_HOME").or_else(|| named_by("HOME").map(|home| home.join(".config")));
     folder.map(|folder| folder.join("waterline"))
+}
+
+/// The folder that a variable names.
+fn named_by(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// A path as a file means it: `~/` is the home folder, and a relative one begins in the folder of the file.
+fn resolved(path: &Path, folder: &Path) -> Result<PathBuf> {
+    let Ok(rest) = path.strip_prefix("~") else { return Ok(folder.join(path)) };
+    match named_by("HOME") {
+        Some(home) => Ok(home.join(rest)),
+        None => bail!("{} lies in the home folder, and none is known; write the whole path", path.display()),
+    }
 }
 
 #[cfg(test)]
@@ -236,6 +254,19 @@ mod tests {
         let user: Config = toml::from_str("[models.a]\nkey_env = \"MY_KEY\"").unwrap();
         let both = user.under(project("[models.a]\nbase_url = \"https://elsewhere\"").unwrap());
         assert!(both.models["a"].is_foreign, "the user's key is not meant for the project's address");
+    }
+
+    #[test]
+    fn what_a_file_names_lies_beside_it_unless_it_says_where() {
+        let text = "memory = \"notes\"\n[agent]\nworkspaces = \"/srv/ws\"\nread_dirs = [\"sdk\"]\n\
+                    allow_dirs = [\"data:ro\"]\n[models.a]\nkey_file = \"a.key\"";
+        let config = toml::from_str::<Config>(text).unwrap().at(Path::new("/etc/waterline/config.toml")).unwrap();
+        assert_eq!(config.memory, Some(PathBuf::from("/etc/waterline/notes")));
+        assert_eq!(config.agent.workspaces, Some(PathBuf::from("/srv/ws")));
+        assert_eq!(config.agent.read_dirs, [PathBuf::from("/etc/waterline/sdk")]);
+        let grant = &config.agent.allow_dirs[0];
+        assert_eq!((grant.path.as_path(), grant.writable), (Path::new("/etc/waterline/data"), false));
+        assert_eq!(config.models["a"].key_file, Some(PathBuf::from("/etc/waterline/a.key")));
     }
 
     #[test]

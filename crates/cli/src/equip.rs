@@ -188,13 +188,7 @@ impl AgentArguments {
         approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);
         let rules = agent.rules.iter().map(|rule| approval::rule(&rule.tool, &rule.pattern, rule.answer));
         approval.rules = rules.collect::<Result<_, _>>()?;
-        let home = variable("HOME").unwrap_or_default();
-        let granted = agent.allow_dirs.iter().map(|text| match text.strip_prefix("~/") {
-            Some(rest) => format!("{home}/{rest}").parse::<Grant>().map_err(anyhow::Error::msg),
-            None => text.parse::<Grant>().map_err(anyhow::Error::msg),
-        });
-        equipment.grants = granted.collect::<Result<_>>()?;
-        equipment.grants.extend(self.allow_dirs.iter().cloned());
+        equipment.grants = agent.allow_dirs.iter().chain(&self.allow_dirs).cloned().collect();
         Ok(())
     }
 }

@@ -49,6 +49,17 @@ fn an_address_is_shown_without_what_may_be_secret() {
     assert!(!out.contains("hush"), "{out}");
 }
 
+#[test]
+fn a_folder_in_the_config_is_in_the_home_or_beside_the_file() {
+    for (named, folder) in [("~/ws", "ws"), ("ws", ".config/waterline/ws")] {
+        let world = World::new(vec![says("hello")]);
+        world.write(".config/waterline/config.toml", &format!("[agent]\nworkspaces = \"{named}\"\n"));
+        let (code, _, err) = world.run("run", &["hi", "--session", "s"]);
+        assert!(code == 0 && world.path(folder).join("s").is_dir(), "{named}: {err}");
+        assert!(!world.path("~").exists(), "{named}");
+    }
+}
+
 /// A folder may come from somebody else.
 #[test]
 fn a_project_does_not_widen_what_the_agent_may_do() {

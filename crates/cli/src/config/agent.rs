@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use serde::Deserialize;
 use waterline_agent::approval::{Answer, Mode};
+use waterline_agent::workspace::Grant;
 
 /// What the agent may do.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -30,7 +31,8 @@ pub struct AgentConfig {
     /// Middlewares: the name of a list, or a list of names, each alone or with its settings.
     pub middleware: Option<Middlewares>,
     /// Folders that files may be reached in beside the workspace.
-    pub allow_dirs: Vec<String>,
+    #[serde(deserialize_with = "grants")]
+    pub allow_dirs: Vec<Grant>,
     /// Folders that commands may look into.
     pub read_dirs: Vec<PathBuf>,
     /// Whether commands may use the network.
@@ -100,6 +102,12 @@ pub struct McpConfig {
     pub timeout: Option<u64>,
     /// Leave it out.
     pub off: bool,
+}
+
+/// Folders as `--allow-dir` takes them.
+fn grants<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Grant>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| text.parse::<Grant>().map_err(serde::de::Error::custom)).collect()
 }
 
 impl AgentConfig {
