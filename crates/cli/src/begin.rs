@@ -1,14 +1,44 @@
-//! Which session is gone on with, or a new one.
+//! How a command with an agent begins: its flags, and which session is gone on with, or a new one.
 
 use anyhow::{Result, bail};
 use waterline_agent::role;
 use waterline_log::{Filter, Log, LogError, Relation, Session};
 
-use crate::lang::say;
+use crate::config::Config;
+use crate::db::Database;
+use crate::equip::AgentArguments;
+use crate::lang::{self, say};
+use crate::logging::LogArguments;
 
 /// How long ids are that were made for somebody, and how much of one is enough.
 const MADE: usize = 32;
 const ENOUGH: usize = 8;
+
+/// The flags of every command with an agent, behind its own.
+#[derive(Debug, clap::Args)]
+pub struct Flags {
+    #[command(flatten)]
+    agent: AgentArguments,
+    #[command(flatten)]
+    logging: LogArguments,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+impl Flags {
+    /// Begins to log, reads the config, and chooses the language.
+    pub fn config(&self) -> Result<Config> {
+        self.logging.begin()?;
+        let config = Config::load()?;
+        lang::choose(self.agent.lang, config.lang);
+        Ok(config)
+    }
+
+    /// What the agent is to be, with the variables that count as flags.
+    pub fn agent(&self) -> AgentArguments {
+        AgentArguments { model: self.agent.model.or_variables(), ..self.agent.clone() }
+    }
+}
 
 /// The session of an id, if it is there. The beginning of an id is enough only for ids that were made for somebody: a name
 /// that somebody chose may be the beginning of another.

@@ -124,6 +124,10 @@ impl Config {
         if let Some(policy) = variable("WATERLINE_POLICY") {
             self.policy = Some(policy);
         }
+        if let Some(lang) = variable("WATERLINE_LANG") {
+            let read = lang.trim().parse::<Lang>().map_err(anyhow::Error::msg);
+            self.lang = Some(read.context("WATERLINE_LANG cannot be used")?);
+        }
         if let Some(steps) = variable("AGENT_MAX_STEPS") {
             let read = steps.trim().parse().ok();
             self.agent.steps = Some(read.with_context(|| format!("AGENT_MAX_STEPS is {steps:?}, which is no number"))?);

@@ -45,11 +45,10 @@ impl<'de> serde::Deserialize<'de> for Lang {
     }
 }
 
-/// Chooses the language, once: what a flag says, else the config, else the environment.
+/// Chooses the language, once: what a flag says, else the config with its variable, else the locale.
 pub fn choose(flag: Option<Lang>, config: Option<Lang>) {
-    let lang = flag.or_else(|| variable("WATERLINE_LANG").and_then(|name| name.parse().ok())).or(config);
     // A second choice changes nothing.
-    let _ = CHOSEN.set(lang.unwrap_or_else(of_locale));
+    let _ = CHOSEN.set(flag.or(config).unwrap_or_else(of_locale));
 }
 
 fn of_locale() -> Lang {

@@ -9,7 +9,7 @@ use waterline_provider::local;
 use waterline_session::{Candidate, OFFLINE};
 
 use crate::config::{Config, ModelConfig};
-use crate::environment::variable;
+use crate::environment::{self, Origin, variable};
 use crate::settings;
 
 /// The variables that tell which provider somebody uses, and the model that is asked there if none is named.
@@ -25,12 +25,13 @@ const OWN_KEY: &str = "WATERLINE_API_KEY";
 /// Which model, as flags say it.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ModelArguments {
-    /// The model; `offline` for the built-in one (default: from the config, else the first of ANTHROPIC_API_KEY,
-    /// OPENAI_API_KEY, GEMINI_API_KEY that is set, else a server on this machine, else offline)
-    #[arg(long, env = "WATERLINE_MODEL")]
+    /// The model; `offline` for the built-in one (default: $WATERLINE_MODEL, else from the config, else the first of
+    /// ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY that is set, else a server on this machine, else offline)
+    #[arg(long)]
     pub model: Option<String>,
-    /// The address of its server, such as http://127.0.0.1:8080; the key for it is taken from $WATERLINE_API_KEY or --key-file
-    #[arg(long, value_name = "URL", env = "WATERLINE_BASE_URL")]
+    /// The address of its server, such as http://127.0.0.1:8080 (default: $WATERLINE_BASE_URL, else from the config); the key for
+    /// it is taken from $WATERLINE_API_KEY or --key-file
+    #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
     /// The wire it speaks: openai-chat, openai-responses, anthropic, gemini (default: told from the model's name)
     #[arg(long)]
@@ -44,6 +45,20 @@ pub struct ModelArguments {
 }
 
 impl ModelArguments {
+    /// The same with what the process's variables say where no flag does: they count as flags do. A model that a folder's file names
+    /// does not, because the address of the user's config must go on holding for it.
+    pub fn or_variables(&self) -> Self {
+        let of_process = |name: &str| match environment::find(name) {
+            Some((value, Origin::Process)) => Some(value),
+            Some((_, Origin::File)) | None => None,
+        };
+        Self {
+            model: self.model.clone().or_else(|| of_process("WATERLINE_MODEL")),
+            base_url: self.base_url.clone().or_else(|| of_process("WATERLINE_BASE_URL")),
+            ..self.clone()
+        }
+    }
+
     /// The model that is asked. `chosen` is the policy that flags and config name.
     pub async fn candidate(&self, config: &Config, chosen: &Chosen) -> Result<Candidate> {
         let name = self.model.clone().or_else(|| variable("WATERLINE_MODEL")).or_else(|| config.model.clone());

@@ -49,6 +49,27 @@ fn an_address_is_shown_without_what_may_be_secret() {
     assert!(!out.contains("hush"), "{out}");
 }
 
+/// A variable that is set to nothing says nothing; one that says nonsense is refused by its name.
+#[test]
+fn a_variable_counts_if_it_says_something() {
+    let world = World::new(vec![says("hello"), says("hello")]);
+    let url = world.server.url.as_str();
+    let config = format!("model = \"m\"\nbase_url = \"{url}\"\n");
+    let run = |config: &str, model: &str, base: &str| {
+        world.write(".config/waterline/config.toml", config);
+        let mut command = world.program();
+        command.args(["run", "--db", "log.db", "hi"]);
+        let ended = command.env("WATERLINE_MODEL", model).env("WATERLINE_BASE_URL", base).output().unwrap();
+        (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
+    };
+    for (code, err) in [run(&config, "", ""), run("model = \"nobody\"", "m", url)] {
+        assert_eq!(code, Some(0), "{err}");
+    }
+    let ended = world.program().args(["config", "show"]).env("WATERLINE_LANG", "de").output().unwrap();
+    let err = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.code() == Some(2) && err.contains("WATERLINE_LANG") && err.contains("en, zh"), "{err}");
+}
+
 #[test]
 fn a_folder_in_the_config_is_in_the_home_or_beside_the_file() {
     for (named, folder) in [("~/ws", "ws"), ("ws", ".config/waterline/ws")] {

@@ -5,13 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use waterline_log::Session;
 
-use crate::begin;
+use crate::begin::{self, Flags};
 use crate::chat::Chat;
-use crate::config::Config;
-use crate::db::Database;
-use crate::equip::AgentArguments;
-use crate::lang;
-use crate::logging::LogArguments;
 
 /// Talk with the agent in the terminal
 ///
@@ -29,18 +24,12 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
     #[command(flatten)]
-    agent: AgentArguments,
-    #[command(flatten)]
-    logging: LogArguments,
-    #[command(flatten)]
-    database: Database,
+    flags: Flags,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    arguments.logging.begin()?;
-    let config = Config::load()?;
-    lang::choose(arguments.agent.lang, config.lang);
-    let log = arguments.database.open()?;
+    let (config, agent) = (arguments.flags.config()?, arguments.flags.agent());
+    let log = arguments.flags.database.open()?;
     let (session, resumes) = match (&arguments.resume, &arguments.session) {
         (Some(id), _) if id.is_empty() => (Some(begin::latest(&log)?), true),
         (Some(id), _) => (Some(begin::must_know(&log, id)?), true),
@@ -53,8 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
-    let mut chat =
-        runtime.block_on(Chat::begin(log, arguments.agent.clone(), config, session, arguments.system.clone()))?;
+    let mut chat = runtime.block_on(Chat::begin(log, agent, config, session, arguments.system.clone()))?;
     chat.talk(&runtime, resumes)?;
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     Ok(ExitCode::SUCCESS)

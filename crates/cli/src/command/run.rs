@@ -10,12 +10,7 @@ use serde_json::Value;
 use waterline_agent::{Ending, Outcome, Said, Waiting, format};
 use waterline_log::{Log, Session};
 
-use crate::begin;
-use crate::config::Config;
-use crate::db::Database;
-use crate::equip::AgentArguments;
-use crate::lang;
-use crate::logging::LogArguments;
+use crate::begin::{self, Flags};
 use crate::relay::Relay;
 use crate::said;
 use crate::show::events::Printer;
@@ -54,28 +49,22 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    agent: AgentArguments,
-    #[command(flatten)]
-    logging: LogArguments,
-    #[command(flatten)]
-    database: Database,
+    flags: Flags,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    arguments.logging.begin()?;
-    let config = Config::load()?;
-    lang::choose(arguments.agent.lang, config.lang);
+    let (config, agent) = (arguments.flags.config()?, arguments.flags.agent());
     let prompt = if arguments.again { None } else { Some(prompt(arguments)?) };
     let schema = arguments.schema.as_ref().map(read_schema).transpose()?;
     // The log blocks: what is asked of it at once is asked here.
-    let log = arguments.database.open()?;
+    let log = arguments.flags.database.open()?;
     let known = match &arguments.session {
         Some(id) if arguments.again => Some(begin::must_know(&log, id)?),
         Some(id) => begin::known(&log, id)?,
         None => None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let mut equipment = runtime.block_on(arguments.agent.equipment(&config, known.as_ref()))?;
+    let mut equipment = runtime.block_on(agent.equipment(&config, known.as_ref()))?;
     // A form holds for its turn: one that goes on keeps the form it began with.
     let goes_on = known.as_ref().filter(|session| arguments.again || waits_for_answer(session));
     let is_late = goes_on.is_some() && schema.is_some();
@@ -102,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(text) = begin::other_model(&session, &model) {
         printer.note(&text);
     }
-    begin::keep(&log, &mut session, arguments.agent.policy.as_ref(), arguments.agent.role.as_ref(), &model)?;
+    begin::keep(&log, &mut session, agent.policy.as_ref(), agent.role.as_ref(), &model)?;
     let outcome = runtime.block_on(async {
         let mut relay = Relay::open(log, &session.id, equipment, printer.clone()).await?;
         printer.begin(relay.agent.live(), is_new);
