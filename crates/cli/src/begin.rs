@@ -1,7 +1,7 @@
 //! How a command with an agent begins: its flags, and which session is gone on with, or a new one.
 
 use anyhow::{Result, bail};
-use waterline_agent::role;
+use waterline_agent::{Equipment, role};
 use waterline_log::{Filter, Log, LogError, Relation, Session};
 
 use crate::config::Config;
@@ -69,6 +69,57 @@ pub fn latest(log: &Log) -> Result<Session> {
     match sessions.into_iter().find(|session| session.relation != Relation::SubAgent) {
         Some(session) => Ok(session),
         None => bail!("there is no session to go on with yet"),
+    }
+}
+
+/// The session that a conversation is to be held in.
+pub struct Wanted {
+    /// One that is there.
+    pub known: Option<Session>,
+    /// The id of a new one; one is made for it if none is given.
+    pub id: Option<String>,
+    /// The prompt of a new one.
+    pub system: Option<String>,
+}
+
+/// Makes a session, which keeps the policy it is begun with.
+pub fn create(log: &Log, id: Option<&str>, policy: &str) -> Result<Session> {
+    let made = id.map_or_else(Session::with_new_id, Session::new);
+    Ok(log.create(Session { policy: Some(policy.to_owned()), ..made })?)
+}
+
+/// Gives a session without a prompt the one that a flag names. Any other keeps what it has, and whoever names something else for it
+/// is told so.
+pub fn prompt(equipment: &mut Equipment, known: Option<&Session>, system: Option<&String>, role: Option<&String>) {
+    let has_prompt = known.is_some_and(|session| session.tip.position() > 0);
+    match system {
+        Some(_) if has_prompt => equipment.notices.push(
+            say(
+                "--system is for new sessions; this one keeps the prompt it has",
+                "--system 只用于新会话；此会话保留原有的提示",
+            )
+            .to_owned(),
+        ),
+        Some(system) => equipment.prompt = Some(system.clone()),
+        None => {}
+    }
+    let told = known.zip(role).and_then(|(session, role)| other_role(session, role));
+    equipment.notices.extend(told);
+}
+
+/// A word for somebody who names a role for a session that was begun in another, or without one.
+fn other_role(session: &Session, role: &str) -> Option<String> {
+    match role::of(&session.state) {
+        Some(own) if own == role => None,
+        Some(own) => Some(say(
+            format!("this session stays in the role {own} and keeps the prompt it has; {role} needs a new one"),
+            format!("此会话仍为角色 {own}，保留原有的提示；{role} 需要新会话"),
+        )),
+        None if session.tip.position() == 0 => None,
+        None => Some(say(
+            format!("this session takes the role {role} from now on; it keeps the prompt it has"),
+            format!("此会话此后为角色 {role}；保留原有的提示"),
+        )),
     }
 }
 

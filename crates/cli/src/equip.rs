@@ -76,8 +76,10 @@ pub struct AgentArguments {
 impl AgentArguments {
     /// The equipment for a session: a known one keeps its policy, its settings and its role.
     pub async fn equipment(&self, config: &Config, known: Option<&Session>) -> Result<Equipment> {
-        let setup = self.setup(config, known).await?;
-        self.for_session(self.gather(config, setup).await?, config)
+        let (setup, notices) = self.setup(config, known).await?;
+        let mut gathered = self.gather(config, setup).await?;
+        gathered.notices.extend(notices);
+        self.for_session(gathered, config)
     }
 
     /// What every session of this program is made with: tools, servers, skills, roles, limits.
@@ -141,18 +143,24 @@ impl AgentArguments {
         Chosen { flag: self.policy.clone(), config: begun.or_else(|| config.policy.clone()), sets }
     }
 
-    /// Model, policy and memory of a session.
-    pub async fn setup(&self, config: &Config, known: Option<&Session>) -> Result<Setup> {
+    /// The policy that a new session is begun with.
+    pub fn first_policy(&self, config: &Config) -> String {
+        self.chosen(config, None).name().to_owned()
+    }
+
+    /// Model, policy and memory of a session, and what somebody should know about them.
+    pub async fn setup(&self, config: &Config, known: Option<&Session>) -> Result<(Setup, Vec<String>)> {
         let chosen = &self.chosen(config, known);
         let policy = chosen.policy()?;
         let model = self.model.candidate(config, chosen).await?;
-        let (fallback, summariser) = models::others(config, chosen)?;
+        let (fallback, notices) = models::fallback(config, chosen);
+        let summariser = models::summariser(config, chosen)?;
         let mut setup = Setup { fallback, summariser, ..Setup::new(model, policy) };
         setup.options.max_tokens = self.max_tokens;
         if let Some(folder) = self.memory.as_ref().or(config.memory.as_ref()) {
             setup.memory = Some(Arc::new(DayFiles::new(folder)));
         }
-        Ok(setup)
+        Ok((setup, notices))
     }
 
     fn shell(&self, agent: &AgentConfig, support: &Support) -> Shell {

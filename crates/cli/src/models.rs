@@ -10,6 +10,7 @@ use waterline_session::{Candidate, OFFLINE};
 
 use crate::config::{Config, ModelConfig};
 use crate::environment::{self, Origin, variable};
+use crate::lang::say;
 use crate::settings;
 
 /// The variables that tell which provider somebody uses, and the model that is asked there if none is named.
@@ -119,19 +120,25 @@ const fn prompt_window(window: usize) -> usize {
     window * 3 / 4
 }
 
-/// The other models of a config: those that are asked when the first fails, and the one that writes summaries.
-pub fn others(config: &Config, chosen: &Chosen) -> Result<(Vec<Candidate>, Option<Candidate>)> {
-    let of = |name: &String| find(name, config, chosen);
-    let mut fallback = Vec::new();
+/// The models of a config that are asked when the first fails, and a word on each that cannot be: the first may well answer.
+pub fn fallback(config: &Config, chosen: &Chosen) -> (Vec<Candidate>, Vec<String>) {
+    let (mut found, mut notices) = (Vec::new(), Vec::new());
     for name in config.fallback.iter().flatten() {
-        match of(name) {
-            Ok(candidate) => fallback.push(candidate),
-            // The model that is asked may well answer.
-            Err(error) => anstream::eprintln!("waterline: the fallback {name:?} of the config is left out: {error:#}"),
+        match find(name, config, chosen) {
+            Ok(candidate) => found.push(candidate),
+            Err(error) => notices.push(say(
+                format!("the fallback {name:?} of the config is left out: {error:#}"),
+                format!("配置中的后备模型 {name:?} 不可用，已略过：{error:#}"),
+            )),
         }
     }
-    let summariser = config.summariser.as_ref().map(of).transpose();
-    Ok((fallback, summariser.context("the summariser of the config cannot be used")?))
+    (found, notices)
+}
+
+/// The model of a config that writes summaries.
+pub fn summariser(config: &Config, chosen: &Chosen) -> Result<Option<Candidate>> {
+    let found = config.summariser.as_ref().map(|name| find(name, config, chosen)).transpose();
+    found.context("the summariser of the config cannot be used")
 }
 
 /// A model by its name, with what the config says about it.
@@ -167,10 +174,14 @@ pub struct Chosen {
 }
 
 impl Chosen {
+    /// Its name, or its file.
+    pub fn name(&self) -> &str {
+        self.flag.as_deref().or(self.config.as_deref()).unwrap_or("auto")
+    }
+
     /// The policy for models about which nothing particular is said.
     pub fn policy(&self) -> Result<Policy> {
-        let name = self.flag.as_deref().or(self.config.as_deref()).unwrap_or("auto");
-        settings::policy(name, &self.sets)
+        settings::policy(self.name(), &self.sets)
     }
 
     /// The policy for a model about which something is; flags win over it.

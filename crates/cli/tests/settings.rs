@@ -49,6 +49,37 @@ fn an_address_is_shown_without_what_may_be_secret() {
     assert!(!out.contains("hush"), "{out}");
 }
 
+/// What a chat says whose lines come from a pipe.
+fn chat(world: &World, more: &[&str], lines: &str) -> String {
+    let mut child = world.command("chat", more).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
+
+/// Whoever names another prompt or another role for a session is told that it keeps its own.
+#[test]
+fn a_session_keeps_policy_prompt_and_role() {
+    let world = World::new(vec![says("hello")]);
+    world.write(".config/waterline/config.toml", "policy = \"chat\"\n");
+    chat(&world, &["--session", "s"], "/quit\n");
+    let (_, shown, _) = world.plain(&["sessions", "show", "s", "--db", "log.db"]);
+    assert!(shown.contains("policy chat"), "{shown}");
+    let told = chat(&world, &["--session", "s", "--system", "Be brief", "--role", "init"], "/quit\n");
+    assert!(told.contains("--system is for new sessions") && told.contains("takes the role init"), "{told}");
+    let (_, _, told) = world.run("run", &["--session", "s", "--system", "Be brief", "--role", "execute", "hi"]);
+    assert!(told.contains("--system is for new sessions") && told.contains("stays in the role init"), "{told}");
+}
+
+#[test]
+fn a_fallback_that_cannot_be_used_is_said_once() {
+    let world = World::new(vec![says("hello")]);
+    world.write(".config/waterline/config.toml", "fallback = [\"claude-sonnet-5\"]\n");
+    let told = chat(&world, &[], "/clear\n/clear\n/quit\n");
+    assert_eq!(told.matches("is left out").count(), 1, "{told}");
+    let (code, out, err) = world.run("run", &["--json", "hi"]);
+    assert!(code == 0 && out.contains("is left out") && !err.contains("is left out"), "{out}{err}");
+}
+
 /// A variable that is set to nothing says nothing; one that says nonsense is refused by its name.
 #[test]
 fn a_variable_counts_if_it_says_something() {
@@ -167,10 +198,7 @@ fn a_chat_from_a_pipe_asks_nobody() {
         ask,
         says("North."),
     ]);
-    let mut child =
-        world.command("chat", &["--session", "s"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all("publish\nplan it\nnorth\n/quit\n".as_bytes()).unwrap();
-    let out = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let out = chat(&world, &["--session", "s"], "publish\nplan it\nnorth\n/quit\n");
     assert!(out.contains("not pushed") && out.contains("Which harbour?") && out.contains("North."), "{out}");
     let last = world.last_request();
     assert!(last.iter().any(|message| message.contains("nobody is there to agree")), "{last:?}");

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use waterline_agent::{AgentError, Equipment, Outcome, Said};
 use waterline_log::{Log, Session};
 
-use crate::begin;
+use crate::begin::{self, Wanted};
 use crate::config::Config;
 use crate::db;
 use crate::equip::AgentArguments;
@@ -46,25 +46,23 @@ pub struct Chat {
 
 impl Chat {
     /// Begins a conversation, in a session or in a new one.
-    pub async fn begin(
-        log: Log,
-        arguments: AgentArguments,
-        config: Config,
-        session: Option<Session>,
-        system: Option<String>,
-    ) -> Result<Self> {
+    pub async fn begin(log: Log, arguments: AgentArguments, config: Config, wanted: Wanted) -> Result<Self> {
         let screen = Arc::new(Screen::new());
-        let setup = arguments.setup(&config, session.as_ref()).await?;
+        let Wanted { known: session, id, system } = wanted;
+        let (setup, notices) = arguments.setup(&config, session.as_ref()).await?;
         let mut base = arguments.gather(&config, setup).await?;
-        base.prompt = system.or(base.prompt);
-        base.notices.drain(..).for_each(|text| screen.note(&text));
+        base.notices.extend(notices);
+        begin::prompt(&mut base, session.as_ref(), system.as_ref(), arguments.role.as_ref());
+        let mut equipment = arguments.for_session(base.clone(), &config)?;
+        // What is to be said is said once, and not for each session that is taken up.
+        base.notices.clear();
+        equipment.notices.drain(..).for_each(|text| screen.note(&text));
         let known = Arc::new(Mutex::new(Known::default()));
         let history = db::data_folder().ok().map(|folder| folder.join(HISTORY));
         let input = Input::new(history.as_deref(), Arc::clone(&known));
-        let equipment = arguments.for_session(base.clone(), &config)?;
         let mut session = match session {
             Some(session) => session,
-            None => new_session(&log, &equipment)?,
+            None => make(&log, id.as_deref(), &arguments.first_policy(&config))?,
         };
         let (policy, role, model) =
             (arguments.policy.clone(), arguments.role.clone(), equipment.setup.model.name.clone());
@@ -198,7 +196,9 @@ impl Chat {
     pub(crate) async fn open(&mut self, id: &str) -> Result<()> {
         let (log, wanted) = (self.log.clone(), id.to_owned());
         let session = tokio::task::spawn_blocking(move || log.session(&wanted)).await??;
-        self.base.setup = self.arguments.setup(&self.config, Some(&session)).await?;
+        // What there is to say about it was said when the program began.
+        let (setup, _) = self.arguments.setup(&self.config, Some(&session)).await?;
+        self.base.setup = setup;
         let equipment = self.arguments.for_session(self.base.clone(), &self.config)?;
         self.relay = Relay::open(self.log.clone(), &session.id, equipment, self.screen.clone()).await?;
         Ok(())
@@ -212,7 +212,8 @@ impl Chat {
 
     /// A session without messages.
     pub(crate) async fn start_anew(&mut self) -> Result<()> {
-        let mut session = new_session(&self.log, self.relay.agent.equipment())?;
+        let policy = self.session().policy.clone().unwrap_or_else(|| self.arguments.first_policy(&self.config));
+        let mut session = make(&self.log, None, &policy)?;
         let (role, model) = (self.arguments.role.clone(), self.relay.agent.live().model().name.clone());
         tokio::task::block_in_place(|| begin::keep(&self.log, &mut session, None, role.as_ref(), &model))?;
         self.open(&session.id).await
@@ -259,10 +260,8 @@ impl Chat {
     }
 }
 
-fn new_session(log: &Log, equipment: &Equipment) -> Result<Session> {
-    let policy = Some(equipment.setup.policy.name.clone());
-    let session = Session { policy, ..Session::with_new_id() };
-    tokio::task::block_in_place(|| Ok(log.create(session)?))
+fn make(log: &Log, id: Option<&str>, policy: &str) -> Result<Session> {
+    tokio::task::block_in_place(|| begin::create(log, id, policy))
 }
 
 /// Hears what is typed while the agent works; ends when that is `/cancel`.

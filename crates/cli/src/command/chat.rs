@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use waterline_log::Session;
 
-use crate::begin::{self, Flags};
+use crate::begin::{self, Flags, Wanted};
 use crate::chat::Chat;
 
 /// Talk with the agent in the terminal
@@ -30,20 +29,17 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (config, agent) = (arguments.flags.config()?, arguments.flags.agent());
     let log = arguments.flags.database.open()?;
-    let (session, resumes) = match (&arguments.resume, &arguments.session) {
-        (Some(id), _) if id.is_empty() => (Some(begin::latest(&log)?), true),
-        (Some(id), _) => (Some(begin::must_know(&log, id)?), true),
-        (None, Some(id)) => {
-            let known = begin::known(&log, id)?;
-            let session = known.map_or_else(|| log.create(Session::new(id)).map_err(anyhow::Error::from), Ok)?;
-            (Some(session), false)
-        }
-        (None, None) => (None, false),
+    let known = match (&arguments.resume, &arguments.session) {
+        (Some(id), _) if id.is_empty() => Some(begin::latest(&log)?),
+        (Some(id), _) => Some(begin::must_know(&log, id)?),
+        (None, Some(id)) => begin::known(&log, id)?,
+        (None, None) => None,
     };
+    let wanted = Wanted { known, id: arguments.session.clone(), system: arguments.system.clone() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
-    let mut chat = runtime.block_on(Chat::begin(log, agent, config, session, arguments.system.clone()))?;
-    chat.talk(&runtime, resumes)?;
+    let mut chat = runtime.block_on(Chat::begin(log, agent, config, wanted))?;
+    chat.talk(&runtime, arguments.resume.is_some())?;
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use waterline_agent::{Ending, Outcome, Said, Waiting, format};
-use waterline_log::{Log, Session};
+use waterline_log::Session;
 
 use crate::begin::{self, Flags};
 use crate::relay::Relay;
@@ -74,14 +74,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         printer.note("--schema is for a new turn; this one goes on with the form it began with");
     }
     let is_new = known.is_none();
-    match &arguments.system {
-        Some(_) if !is_new => printer.note("--system is for new sessions; this one keeps the prompt it has"),
-        system => equipment.prompt = system.clone().or(equipment.prompt),
-    }
+    begin::prompt(&mut equipment, known.as_ref(), arguments.system.as_ref(), agent.role.as_ref());
     equipment.notices.drain(..).for_each(|text| printer.note(&text));
     let mut session = match known {
         Some(session) => session,
-        None => create(&log, arguments, &equipment.setup.policy.name)?,
+        None => begin::create(&log, arguments.session.as_deref(), &agent.first_policy(&config))?,
     };
     if session.state.response_format != form {
         session.state.response_format = form;
@@ -164,9 +161,4 @@ fn read_schema(path: &PathBuf) -> Result<Value> {
     }
     format::read(&schema).with_context(|| format!("the schema {} cannot be used", path.display()))?;
     Ok(schema)
-}
-
-fn create(log: &Log, arguments: &Arguments, policy: &str) -> Result<Session> {
-    let made = arguments.session.as_ref().map_or_else(Session::with_new_id, Session::new);
-    Ok(log.create(Session { policy: Some(policy.to_owned()), ..made })?)
 }
