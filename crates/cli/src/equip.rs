@@ -89,11 +89,7 @@ impl AgentArguments {
         sandbox::hide();
         let support = sandbox::support();
         let shell = self.shell(agent, &support);
-        let workspaces = match &agent.workspaces {
-            Some(folder) => folder.clone(),
-            None => db::data_folder()?.join("workspaces"),
-        };
-        let mut equipment = Equipment::new(setup, Toolbox::new(Arc::new(shell)), workspaces);
+        let mut equipment = Equipment::new(setup, Toolbox::new(Arc::new(shell)), workspaces(agent)?);
         if let Support::None(why) = &support {
             let en = format!("the kernel cannot confine commands here ({why}); you are asked before each");
             let zh = format!("此处内核无法隔离命令（{why}）；每条命令执行前都会询问");
@@ -198,6 +194,14 @@ impl AgentArguments {
         approval.rules = rules.collect::<Result<_, _>>()?;
         equipment.grants = agent.allow_dirs.iter().chain(&self.allow_dirs).cloned().collect();
         Ok(())
+    }
+}
+
+/// The folder of the workspaces.
+pub fn workspaces(agent: &AgentConfig) -> Result<PathBuf> {
+    match &agent.workspaces {
+        Some(folder) => Ok(folder.clone()),
+        None => Ok(db::data_folder()?.join("workspaces")),
     }
 }
 

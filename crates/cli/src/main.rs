@@ -56,7 +56,7 @@ enum Command {
     Check(command::check::Arguments),
     /// Show settings, and where each comes from
     Config(command::config::Arguments),
-    /// Check keys, servers, database and sandbox
+    /// Check config, keys, servers, database and sandbox
     Doctor(command::doctor::Arguments),
     /// Confines itself and becomes another program
     #[command(name = equip::LAUNCHER, hide = true)]

@@ -157,6 +157,23 @@ fn doctor_tells_what_works_and_what_does_not() {
     world.write(".config/waterline/config.toml", "[mcp.gone]\ncommand = \"/nowhere/at/all\"\n");
     let (code, out, _) = world.run("doctor", &[]);
     assert!(code == 1 && out.contains("!!  mcp gone"), "{out}");
+    for (setting, told) in [
+        ("middleware = [\"pll\"]", "!!  agent: no middleware is called \"pll\""),
+        (
+            "rules = [{ tool = \"*\", pattern = \"(\", answer = \"deny\" }]",
+            "!!  agent: a rule of approval cannot be used",
+        ),
+    ] {
+        world.write(".config/waterline/config.toml", &format!("[agent]\n{setting}\n"));
+        let (code, out, _) = world.run("doctor", &[]);
+        assert!(code == 1 && out.contains(told), "{out}");
+    }
+    world.write(".config/waterline/config.toml", "");
+    world.write(".waterline/roles/x.toml", "nome = \"x\"");
+    let (code, out, _) = world.run("doctor", &[]);
+    assert!(code == 1 && out.contains("!!  roles") && out.contains("x.toml"), "{out}");
+    let (code, _, err) = world.run("doctor", &["--approval", "none"]);
+    assert!(code == 2 && err.contains("--approval"), "only flags that matter: {err}");
 }
 
 /// What comes through a pipe is data: it takes no files along and allows no tools. What goes into one is the answer, once.

@@ -1,31 +1,34 @@
 //! `waterline doctor`: is everything there that the agent needs.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
 use waterline::message::{Message, Role};
+use waterline::policy::Policy;
 use waterline_agent::sandbox::{self, Support};
 use waterline_agent::{mcp, skill};
 use waterline_provider::answer::Delta;
 use waterline_provider::http::Request;
 use waterline_provider::local;
 use waterline_provider::wire::{self, Options};
-use waterline_session::{Candidate, Place};
+use waterline_session::{Candidate, Place, Setup};
 
-use crate::config::Config;
-use crate::db::{self, Database};
+use crate::config::{AgentConfig, Config};
+use crate::db::Database;
 use crate::environment;
-use crate::equip::{AgentArguments, folders, roles, servers};
+use crate::equip::{AgentArguments, folders, roles, servers, workspaces};
 use crate::input::output;
 use crate::lang::{self, say};
+use crate::models::ModelArguments;
 use crate::show::lines;
 
 /// How long a model may take to say anything.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Check keys, servers, database and sandbox
+/// Check config, keys, servers, database and sandbox
 ///
 /// Exit status: 0 when everything that is set up works, 1 when something does not.
 #[derive(Debug, clap::Args)]
@@ -34,7 +37,7 @@ pub struct Arguments {
     #[arg(long)]
     ask: bool,
     #[command(flatten)]
-    agent: AgentArguments,
+    model: ModelArguments,
     #[command(flatten)]
     database: Database,
 }
@@ -71,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report { out: output(), bad: false };
     let config = match Config::load() {
         Ok(config) => {
-            lang::choose(arguments.agent.lang, config.lang);
+            lang::choose(None, config.lang);
             report.tell(say("config", "配置"), Finding::Good(say("can be read", "可以读取").to_owned()))?;
             config
         }
@@ -80,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             Config::default()
         }
     };
-    machine(arguments, &mut report)?;
+    machine(arguments, &config, &mut report)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(reachable(arguments, &config, &mut report))?;
     own(&mut report)?;
@@ -88,9 +91,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// What is on this machine.
-fn machine<W: Write>(arguments: &Arguments, report: &mut Report<W>) -> Result<()> {
+fn machine<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report<W>) -> Result<()> {
     report.tell(say("database", "数据库"), database(&arguments.database))?;
-    report.tell(say("sandbox", "沙箱"), confinement())?;
+    report.tell(say("sandbox", "沙箱"), confinement(&config.agent))?;
     for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "WATERLINE_API_KEY"] {
         let finding = match environment::variable(name) {
             Some(_) => Finding::Good(say("set", "已设置").to_owned()),
@@ -101,19 +104,33 @@ fn machine<W: Write>(arguments: &Arguments, report: &mut Report<W>) -> Result<()
     Ok(())
 }
 
-/// Models and servers.
+/// Models and servers, and an agent that is made with them.
 async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report<W>) -> Result<()> {
     let found = match local::find(&local::USUAL).await {
         Some(found) => Finding::Good(format!("{} at {}, window {}", found.model, found.base, found.window)),
         None => Finding::Odd(say("none at the usual ports", "常用端口上没有").to_owned()),
     };
     report.tell(say("local server", "本机服务"), found)?;
-    let model = match arguments.agent.setup(config, None).await {
-        Ok(setup) if arguments.ask => ask(&setup.model).await,
-        Ok(setup) => Finding::Good(setup.model.name),
-        Err(error) => Finding::Bad(format!("{error:#}")),
+    let agent = AgentArguments { model: arguments.model.or_variables(), ..AgentArguments::default() };
+    let (setup, model, notices) = match agent.setup(config, None).await {
+        Ok((setup, notices)) if arguments.ask => {
+            let answer = ask(&setup.model).await;
+            (setup, answer, notices)
+        }
+        Ok((setup, notices)) => {
+            let name = setup.model.name.clone();
+            (setup, Finding::Good(name), notices)
+        }
+        Err(error) => {
+            // What else the agent is made with can be tried without a model.
+            let setup = Setup::new(Candidate::offline(), Policy::preset("auto")?);
+            (setup, Finding::Bad(format!("{error:#}")), Vec::new())
+        }
     };
     report.tell(say("model", "模型"), model)?;
+    for text in notices {
+        report.tell(say("fallback", "后备模型"), Finding::Bad(text))?;
+    }
     for server in servers(&config.mcp) {
         let finding = match mcp::connect(&server).await {
             Ok(connected) => Finding::Good(format!("{} tools", connected.tools.len())),
@@ -121,7 +138,26 @@ async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mu
         };
         report.tell(&format!("mcp {}", server.name), finding)?;
     }
-    Ok(())
+    report.tell(say("agent", "代理"), made(&agent, config, setup).await)
+}
+
+/// Whether an agent can be made with the middlewares and the rules of the config.
+async fn made(agent: &AgentArguments, config: &Config, setup: Setup) -> Finding {
+    // The servers were tried already.
+    let config = Config { mcp: BTreeMap::new(), ..config.clone() };
+    let gathered = agent.gather(&config, setup).await;
+    match gathered.and_then(|gathered| agent.for_session(gathered, &config)) {
+        Ok(equipment) => {
+            let names: Vec<&str> = equipment.middleware.iter().map(|middleware| middleware.name()).collect();
+            let names = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
+            let rules = equipment.approval.rules.len();
+            Finding::Good(say(
+                format!("middleware: {names}; rules: {rules}"),
+                format!("中间件：{names}；规则：{rules}"),
+            ))
+        }
+        Err(error) => Finding::Bad(format!("{error:#}")),
+    }
 }
 
 /// What the user made.
@@ -131,6 +167,7 @@ fn own<W: Write>(report: &mut Report<W>) -> Result<()> {
         if notices.is_empty() { Finding::Good(skills.len().to_string()) } else { Finding::Bad(notices.join("; ")) };
     report.tell(say("skills", "技能"), finding)?;
     let finding = match roles() {
+        Ok((_, notices)) if !notices.is_empty() => Finding::Bad(notices.join("; ")),
         Ok((roles, _)) => Finding::Good(roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ")),
         Err(error) => Finding::Bad(error.to_string()),
     };
@@ -145,8 +182,8 @@ fn database(database: &Database) -> Finding {
     }
 }
 
-fn confinement() -> Finding {
-    let folder = db::data_folder().map(|folder| folder.join("workspaces").display().to_string()).unwrap_or_default();
+fn confinement(agent: &AgentConfig) -> Finding {
+    let folder = workspaces(agent).map(|folder| folder.display().to_string()).unwrap_or_default();
     match sandbox::support() {
         Support::Full => Finding::Good(say(
             format!("the kernel confines commands to their workspace under {folder}"),
