@@ -45,6 +45,15 @@ pub trait Sink: fmt::Debug + Send + Sync {
     /// # Errors
     /// When it cannot be read.
     fn find(&self, words: &[String], limit: usize) -> io::Result<Vec<String>>;
+
+    /// What is remembered at all, newest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn newest(&self, limit: usize) -> io::Result<Vec<String>>;
+
+    /// Where it is, for people.
+    fn place(&self) -> String;
 }
 
 /// A file a day, `YYYY-MM-DD.md`, in a folder.
@@ -71,6 +80,22 @@ impl DayFiles {
         files.retain(|path| is_day(path));
         files.sort_unstable_by(|a, b| b.cmp(a));
         Ok(files)
+    }
+
+    /// The lines that fit, newest first, each with its day.
+    fn lines(&self, limit: usize, fits: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
+        let mut found = Vec::new();
+        for path in self.files()? {
+            let text = std::fs::read_to_string(&path)?;
+            let day = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            let fitting = text.lines().rev().filter(|&line| !line.starts_with('#') && fits(line));
+            found.extend(fitting.map(|line| format!("{day}: {}", line.trim())));
+            if found.len() >= limit {
+                break;
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
     }
 }
 
@@ -104,21 +129,18 @@ impl Sink for DayFiles {
     }
 
     fn find(&self, words: &[String], limit: usize) -> io::Result<Vec<String>> {
-        let mut found = Vec::new();
-        for path in self.files()? {
-            let text = std::fs::read_to_string(&path)?;
-            let day = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let fits = |line: &&str| {
-                let lower = line.to_lowercase();
-                !line.starts_with('#') && words.iter().any(|word| lower.contains(word.as_str()))
-            };
-            found.extend(text.lines().rev().filter(fits).map(|line| format!("{day}: {}", line.trim())));
-            if found.len() >= limit {
-                break;
-            }
-        }
-        found.truncate(limit);
-        Ok(found)
+        self.lines(limit, |line| {
+            let lower = line.to_lowercase();
+            words.iter().any(|word| lower.contains(word.as_str()))
+        })
+    }
+
+    fn newest(&self, limit: usize) -> io::Result<Vec<String>> {
+        self.lines(limit, |line| !line.trim().is_empty())
+    }
+
+    fn place(&self) -> String {
+        self.folder.display().to_string()
     }
 }
 
@@ -144,6 +166,8 @@ mod tests {
         assert_eq!(text, expected);
         assert_eq!(sink.find(&["4711".into()], 5).unwrap(), ["2026-11-15: order 4711 was sent"]);
         assert!(sink.find(&["coffee".into()], 5).unwrap().is_empty());
+        let newest = ["2026-11-15: order 4711 was sent", "2026-11-15: # not a heading"];
+        assert_eq!(sink.newest(2).unwrap(), newest);
     }
 
     #[test]

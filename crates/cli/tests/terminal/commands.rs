@@ -239,6 +239,26 @@ fn tools_todos_skills_and_the_rest() {
     assert!(terminal.ends());
 }
 
+#[test]
+fn the_memory_is_shown_and_searched() {
+    let world = World::new(Vec::new());
+    world.write(".config/waterline/config.toml", "memory = \"~/notes\"\n");
+    world
+        .write("notes/2026-11-15.md", "# Daily Memory: 2026-11-15\n\n## Session Notes (09:05)\n\nthe user likes tea\n");
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> /memory
+         < /notes
+         < 2026-11-15: the user likes tea
+         > /memory coffee
+         < nothing about that
+         > /memory TEA
+         < 2026-11-15: the user likes tea
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
 /// S0.73, S0.74, C0.7: how many messages there are, of how many that are kept.
 #[test]
 fn s0_73_s0_74_c0_7_the_window_of_messages_is_near_full_and_over() {

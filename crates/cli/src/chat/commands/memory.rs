@@ -10,7 +10,10 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["memory"],
     takes: "[words]",
-    about: ("what the memory holds; with words, what is about them", "记忆内容；给出词语则搜索"),
+    about: (
+        "where the memory is, and the newest of it; with words, what is about them",
+        "记忆的位置和最新内容；给出词语则搜索",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 
@@ -23,17 +26,21 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
         return Ok(Then::Stay);
     };
     let words: Vec<String> = rest.split_whitespace().map(str::to_lowercase).collect();
-    if words.is_empty() {
-        chat.screen.say(&format!("{memory:?}"));
-        return Ok(Then::Stay);
+    let is_about = !words.is_empty();
+    if !is_about {
+        chat.screen.note(&memory.place());
     }
-    let found = tokio::task::spawn_blocking(move || memory.find(&words, FOUND)).await??;
+    let look = move || if is_about { memory.find(&words, FOUND) } else { memory.newest(FOUND) };
+    let found = tokio::task::spawn_blocking(look).await??;
     if found.is_empty() {
-        chat.screen.say(say("nothing about that", "没有相关内容"));
+        chat.screen.say(match is_about {
+            true => say("nothing about that", "没有相关内容"),
+            false => say("nothing is remembered yet", "还没有记忆"),
+        });
     }
     found.iter().for_each(|line| chat.screen.say(line));
     Ok(Then::Stay)
 }
 
-/// How many passages are shown.
+/// How many lines are shown.
 const FOUND: usize = 10;
