@@ -16,9 +16,10 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    let sessions = chat.on_log(|log, _| log.sessions(&Filter::default())).await?;
+    let mut sessions = chat.on_log(|log, _| log.sessions(&Filter::default())).await?;
+    sessions.retain(|session| session.relation != Relation::SubAgent);
     let own = chat.session().id.clone();
-    for session in sessions.iter().filter(|session| session.relation != Relation::SubAgent).take(SHOWN) {
+    for session in sessions.iter().take(SHOWN) {
         let mark = if session.id == own { "*" } else { " " };
         let id: String = session.id.chars().take(12).collect();
         chat.screen.say(&format!(
