@@ -71,6 +71,16 @@ fn a_session_keeps_policy_prompt_and_role() {
 }
 
 #[test]
+fn sub_agents_are_not_counted_among_the_sessions() {
+    let world = World::new(Vec::new());
+    let log = waterline_log::Log::open(world.path("log.db").to_str().unwrap()).unwrap();
+    log.create(waterline_log::Session::new("talk")).unwrap();
+    (0..31).for_each(|_| drop(log.create_sub_agent("talk").unwrap()));
+    let shown = chat(&world, &["--session", "talk"], "/sessions\n/quit\n");
+    assert!(shown.contains("* talk") && !shown.contains("… "), "{shown}");
+}
+
+#[test]
 fn a_fallback_that_cannot_be_used_is_said_once() {
     let world = World::new(vec![says("hello")]);
     world.write(".config/waterline/config.toml", "fallback = [\"claude-sonnet-5\"]\n");
