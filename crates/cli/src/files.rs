@@ -31,7 +31,6 @@ impl Output {
         Self::with_mode(path, &[], 0o600)
     }
 
-    #[cfg_attr(not(unix), expect(unused_variables, reason = "other systems have no such modes"))]
     fn with_mode(path: &Path, inputs: &[PathBuf], mode: u32) -> Result<Self> {
         let same = |input: &PathBuf| std::fs::canonicalize(input).ok() == std::fs::canonicalize(path).ok();
         if path.exists() && inputs.iter().any(same) {
@@ -44,7 +43,6 @@ impl Output {
         } else {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let mut builder = tempfile::Builder::new();
-            #[cfg(unix)]
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
             Writer::Beside(BufWriter::new(builder.tempfile_in(folder).with_context(cannot)?))
         };

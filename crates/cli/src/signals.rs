@@ -1,28 +1,26 @@
 //! Signals that end something.
 
+use tokio::signal::unix::{SignalKind, signal};
+
 /// Ends the program when it is told to from outside, and leaves the terminal as it was. Nothing is lost: what was said and done is in
 /// the log already.
 pub fn end_when_told() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let stdin = std::io::stdin();
-        let before = rustix::termios::tcgetattr(&stdin).ok();
-        tokio::spawn(async move {
-            let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-            else {
-                return;
-            };
-            let number = tokio::select! {
-                _ = terminate.recv() => 15,
-                _ = hangup.recv() => 1,
-            };
-            if let Some(before) = before {
-                let _ = rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Now, &before);
-            }
-            std::process::exit(128 + number);
-        });
-    }
+    let stdin = std::io::stdin();
+    let before = rustix::termios::tcgetattr(&stdin).ok();
+    tokio::spawn(async move {
+        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        else {
+            return;
+        };
+        let number = tokio::select! {
+            _ = terminate.recv() => 15,
+            _ = hangup.recv() => 1,
+        };
+        if let Some(before) = before {
+            let _ = rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Now, &before);
+        }
+        std::process::exit(128 + number);
+    });
 }
 
 /// Somebody presses Ctrl-C.
@@ -32,19 +30,12 @@ pub async fn interrupted() {
 
 /// Somebody wants the program to end.
 pub async fn stopped() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-        else {
-            return drop(tokio::signal::ctrl_c().await);
-        };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
+    let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else {
+        return drop(tokio::signal::ctrl_c().await);
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
     }
-    #[cfg(not(unix))]
-    drop(tokio::signal::ctrl_c().await);
 }
