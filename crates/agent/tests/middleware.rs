@@ -177,6 +177,11 @@ async fn tools_are_emulated_retried_and_selected() {
     assert_eq!(told, ["read_file", "write_file", "run_bash_command", "call_tool"]);
     let prompt = sent(&server.received()[0])[0]["content"].to_string();
     assert!(prompt.contains("More tools, reached through call_tool") && prompt.contains("- todo_write:"), "{prompt}");
+    let mut equipment = place.equipment(&server);
+    // A server may be away; a tool of the program's own is there or misspelt.
+    equipment.middleware.push(build("tool_selector", &json!({"always": ["tide__level", "run_bash"]})).unwrap());
+    let error = equipment.equip().unwrap_err().to_string();
+    assert!(error.contains("no tool is called \"run_bash\"") && error.contains("run_bash_command"), "{error}");
 }
 
 /// S4.38, S4.39, C4.4: the window of the seed, with its numbers, as a middleware with options.

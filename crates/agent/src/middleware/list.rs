@@ -6,36 +6,26 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Middleware;
-use super::call_limit::CallLimit;
-use super::context_editing::ContextEditing;
-use super::file_search::FileSearch;
-use super::human_approval::HumanApproval;
-use super::model_fallback::ModelFallback;
-use super::model_retry::ModelRetry;
-use super::pii::Pii;
-use super::shell_tool::ShellTool;
-use super::summarization::Summarization;
-use super::todo_list::TodoList;
-use super::tool_emulator::ToolEmulator;
-use super::tool_retry::ToolRetry;
-use super::tool_selector::ToolSelector;
 use crate::error::AgentError;
 
-/// Every middleware.
-pub const NAMES: [&str; 13] = [
-    "call_limit",
-    "summarization",
-    "context_editing",
-    "human_approval",
-    "model_fallback",
-    "model_retry",
-    "tool_retry",
-    "tool_selector",
-    "tool_emulator",
-    "pii",
-    "todo_list",
-    "shell_tool",
-    "file_search",
+/// Makes a middleware from its name and its settings.
+type Build = fn(&str, &Value) -> Result<Arc<dyn Middleware>, AgentError>;
+
+/// Every middleware: its name, and how it is made.
+const LIST: [(&str, Build); 13] = [
+    ("call_limit", make::<super::call_limit::CallLimit>),
+    ("summarization", make::<super::summarization::Summarization>),
+    ("context_editing", make::<super::context_editing::ContextEditing>),
+    ("human_approval", make::<super::human_approval::HumanApproval>),
+    ("model_fallback", make::<super::model_fallback::ModelFallback>),
+    ("model_retry", make::<super::model_retry::ModelRetry>),
+    ("tool_retry", make::<super::tool_retry::ToolRetry>),
+    ("tool_selector", make::<super::tool_selector::ToolSelector>),
+    ("tool_emulator", make::<super::tool_emulator::ToolEmulator>),
+    ("pii", make::<super::pii::Pii>),
+    ("todo_list", make::<super::todo_list::TodoList>),
+    ("shell_tool", make::<super::shell_tool::ShellTool>),
+    ("file_search", make::<super::file_search::FileSearch>),
 ];
 
 /// Lists of middlewares for common needs.
@@ -46,25 +36,13 @@ pub const PRESETS: [&str; 5] = ["default", "minimal", "production", "development
 /// # Errors
 /// When there is none, or the settings do not fit.
 pub fn build(name: &str, settings: &Value) -> Result<Arc<dyn Middleware>, AgentError> {
-    Ok(match name {
-        "call_limit" => Arc::new(read::<CallLimit>(name, settings)?),
-        "summarization" => Arc::new(read::<Summarization>(name, settings)?),
-        "context_editing" => Arc::new(read::<ContextEditing>(name, settings)?),
-        "human_approval" => Arc::new(read::<HumanApproval>(name, settings)?),
-        "model_fallback" => Arc::new(read::<ModelFallback>(name, settings)?),
-        "model_retry" => Arc::new(read::<ModelRetry>(name, settings)?),
-        "tool_retry" => Arc::new(read::<ToolRetry>(name, settings)?),
-        "tool_selector" => Arc::new(read::<ToolSelector>(name, settings)?),
-        "tool_emulator" => Arc::new(read::<ToolEmulator>(name, settings)?),
-        "pii" => Arc::new(read::<Pii>(name, settings)?),
-        "todo_list" => Arc::new(read::<TodoList>(name, settings)?),
-        "shell_tool" => Arc::new(read::<ShellTool>(name, settings)?),
-        "file_search" => Arc::new(read::<FileSearch>(name, settings)?),
-        _ => {
-            let names = NAMES.join(", ");
-            return Err(AgentError::Setting(format!("no middleware is called {name:?}; there are {names}")));
+    match LIST.iter().find(|(known, _)| *known == name) {
+        Some((_, make)) => make(name, settings),
+        None => {
+            let names = LIST.map(|(known, _)| known).join(", ");
+            Err(AgentError::Setting(format!("no middleware is called {name:?}; there are {names}")))
         }
-    })
+    }
 }
 
 /// The middlewares of a preset, each with its settings.
@@ -93,9 +71,15 @@ pub fn preset(name: &str) -> Result<Vec<(&'static str, Value)>, AgentError> {
     })
 }
 
-fn read<T: DeserializeOwned>(name: &str, settings: &Value) -> Result<T, AgentError> {
+/// Makes a middleware of type `M` from its settings.
+fn make<M: Middleware + DeserializeOwned + 'static>(
+    name: &str,
+    settings: &Value,
+) -> Result<Arc<dyn Middleware>, AgentError> {
     let settings = if settings.is_null() { json!({}) } else { settings.clone() };
-    serde_json::from_value(settings).map_err(|error| AgentError::Setting(format!("middleware {name}: {error}")))
+    let read: Result<M, _> = serde_json::from_value(settings);
+    let made = read.map_err(|error| AgentError::Setting(format!("middleware {name}: {error}")))?;
+    Ok(Arc::new(made))
 }
 
 #[cfg(test)]
@@ -104,7 +88,7 @@ mod tests {
 
     #[test]
     fn every_name_can_be_built_and_a_wrong_one_is_refused_with_the_right_ones() {
-        for name in NAMES {
+        for (name, _) in LIST {
             let settings = if name == "model_fallback" { json!({"models": ["m"]}) } else { json!({}) };
             assert_eq!(build(name, &settings).map(|built| built.name()).unwrap(), name);
             assert!(build(name, &json!({"nonsense": 1})).is_err(), "{name}");

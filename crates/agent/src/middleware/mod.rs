@@ -24,7 +24,7 @@ use waterline_log::State;
 use waterline_provider::answer::Answer;
 
 pub(crate) use chain::{Chain, Hook};
-pub use list::{NAMES, PRESETS, build, preset};
+pub use list::{PRESETS, build, preset};
 pub(crate) use summarization::of_buffer;
 
 use crate::equipment::Equipment;
@@ -77,7 +77,7 @@ pub struct Finished {
 pub struct Tally {
     /// Model calls in this turn.
     pub steps: usize,
-    /// Model calls since the program began.
+    /// Model calls since the session was opened.
     pub iterations: usize,
     /// Tool calls in this turn.
     pub tool_calls: usize,
