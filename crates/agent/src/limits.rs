@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// Model calls in one turn.
     pub steps: usize,
-    /// Model calls in one run of the program, over all turns.
+    /// Model calls since the session was opened, over all turns.
     pub iterations: Option<usize>,
     /// Time of one turn.
     pub time: Option<Duration>,
@@ -26,7 +26,7 @@ impl Limits {
             return Some(format!("the turn took {steps} steps, as many as it may"));
         }
         if let Some(most) = self.iterations.filter(|most| iterations >= *most) {
-            return Some(format!("the run took {most} model calls, as many as it may"));
+            return Some(format!("the session took {most} model calls since it was opened, as many as it may"));
         }
         let over = self.time.filter(|most| since.elapsed() >= *most);
         over.map(|most| format!("the turn took longer than the {} s it may", most.as_secs()))

@@ -1,4 +1,4 @@
-//! `call_limit`: so many model calls in a turn, in a run, or tool calls in a turn, and no more.
+//! `call_limit`: so many model calls in a turn, since the session was opened, or tool calls in a turn, and no more.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::{Hooked, Middleware, Moment, Verdict};
 pub(super) struct CallLimit {
     /// Model calls in one turn.
     turn: Option<usize>,
-    /// Model calls in one run of the program.
+    /// Model calls since the session was opened.
     run: Option<usize>,
     /// Tool calls in one turn.
     tools: Option<usize>,
@@ -28,7 +28,7 @@ impl Middleware for CallLimit {
     fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
         let limits = [
             (self.turn, moment.tally.steps, "model calls in this turn"),
-            (self.run, moment.tally.iterations, "model calls in this run"),
+            (self.run, moment.tally.iterations, "model calls since the session was opened"),
             (self.tools, moment.tally.tool_calls, "tool calls in this turn"),
         ];
         let over = limits.into_iter().find(|(most, made, _)| most.is_some_and(|most| *made >= most));

@@ -1,4 +1,4 @@
-//! `shell_tool`: commands, with a time of their own.
+//! `shell_tool`: commands, on or off.
 
 use serde::Deserialize;
 

@@ -14,7 +14,7 @@ use waterline_agent::workspace::Grant;
 pub struct AgentConfig {
     /// Model calls in one turn.
     pub steps: Option<usize>,
-    /// Model calls in one run of the program.
+    /// Model calls since the session was opened.
     pub iterations: Option<usize>,
     /// Seconds of one turn.
     pub time: Option<u64>,

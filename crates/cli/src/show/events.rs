@@ -30,7 +30,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// `json` for programs; `yes` agrees to everything.
+    /// `json` for programs; `yes` agrees to every call that would be asked about, except critical ones.
     pub fn new(json: bool, yes: bool, streams: bool) -> Self {
         let streams = streams && std::io::stdout().is_terminal();
         Self { json, yes, streams, said: AtomicBool::new(false), asking: tokio::sync::Mutex::default() }
