@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use waterline::model::Model;
 use waterline::policy::{Policy, Preset};
 use waterline::warning::{Oddity, Warning};
+use waterline_agent::approval::Mode;
 
 use crate::environment;
 
@@ -81,6 +82,16 @@ fn from_environment(preset: &str) -> Result<Vec<(String, String)>> {
     Ok(all)
 }
 
+/// The word for a mode of approval, as flags and the config write it.
+pub const fn approval(mode: Mode) -> &'static str {
+    match mode {
+        Mode::All => "all",
+        Mode::Selective => "selective",
+        Mode::Custom => "custom",
+        Mode::None => "none",
+    }
+}
+
 /// The table's entry for a model; a warning where there is none.
 pub fn model(name: Option<&str>) -> (&'static Model, Option<Warning>) {
     if let Some(known) = name.and_then(Model::known) {
@@ -98,6 +109,13 @@ pub fn model(name: Option<&str>) -> (&'static Model, Option<Warning>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_word_for_a_mode_is_the_one_that_is_read() {
+        for word in ["all", "selective", "custom", "none"] {
+            assert_eq!(word.parse().map(approval), Ok(word));
+        }
+    }
 
     #[test]
     fn sizes_are_read_and_nonsense_is_refused() {

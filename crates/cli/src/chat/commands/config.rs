@@ -80,7 +80,7 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
     Ok(match key {
         "policy" => agent.live().policy().name.clone(),
         "model" => agent.live().model().name.clone(),
-        "approval" | "agent.approval" => format!("{:?}", agent.equipment().approval.mode).to_lowercase(),
+        "approval" | "agent.approval" => settings::approval(agent.equipment().approval.mode).to_owned(),
         "agent_max_steps" | "agent.steps" => agent.equipment().limits.steps.to_string(),
         key => {
             let keys = keys(chat, key)?;

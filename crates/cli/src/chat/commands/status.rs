@@ -1,6 +1,7 @@
 //! `/status`.
 
 use crate::lang::say;
+use crate::settings;
 use crate::show::{number, pad};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
@@ -53,7 +54,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
             ),
         ),
         (say("folds", "折叠"), live.generation().number.to_string()),
-        (say("approval", "审批"), format!("{:?}", agent.equipment().approval.mode).to_lowercase()),
+        (say("approval", "审批"), settings::approval(agent.equipment().approval.mode).to_owned()),
         (say("commands", "命令"), confined),
         (say("workspace", "工作区"), agent.workspace().path().display().to_string()),
         (say("failed hooks", "失败的钩子"), agent.hook_failures().to_string()),
