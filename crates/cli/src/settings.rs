@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn the_word_for_a_mode_is_the_one_that_is_read() {
         for word in ["all", "selective", "custom", "none"] {
-            assert_eq!(word.parse().map(approval), Ok(word));
+            assert_eq!(word.parse::<Mode>().map(approval), Ok(word));
         }
     }
 
