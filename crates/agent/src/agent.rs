@@ -216,11 +216,6 @@ impl Agent {
         })
     }
 
-    /// Asks the hooks of one kind that look at nothing in particular.
-    pub(crate) async fn ask(&mut self, hook: Hook, run: &Run) -> Result<Verdict, AgentError> {
-        self.ask_about(hook, run, &mut View::default()).await
-    }
-
     /// Asks the hooks of one kind. What they change of the state is stored, what fails is shown and counted.
     pub(crate) async fn ask_about(
         &mut self,

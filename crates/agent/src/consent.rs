@@ -7,6 +7,7 @@ use waterline::message::Part;
 use crate::agent::{Agent, View};
 use crate::approval::{Approval, Asked, Decision};
 use crate::error::AgentError;
+use crate::middleware::{Hook, To, Verdict};
 use crate::outcome::{Ending, Waiting};
 use crate::person::{Question, Request, Word};
 use crate::run::{Next, Run};
@@ -14,6 +15,34 @@ use crate::tool::Nature;
 use crate::tools::result;
 
 impl Agent {
+    /// Asks the middlewares of one kind. Where one wants a person's consent, that is asked for once, and then the middlewares again.
+    /// `None` where nothing keeps the turn from going its way.
+    pub(crate) async fn decided(
+        &mut self,
+        hook: Hook,
+        run: &mut Run,
+        view: &mut View<'_>,
+    ) -> Result<Option<Next>, AgentError> {
+        loop {
+            let next = match self.ask_about(hook, run, view).await? {
+                Verdict::Interrupt(request) => match self.hear_word(&request, view, run).await? {
+                    Some(next) => Some(next),
+                    // Before tools a no is a result of the call; elsewhere there is nothing else that could be left out.
+                    None if hook != Hook::BeforeTools && view.instead.contains_key(&request.call_id) => {
+                        Some(Next::End(Ending::Halted(format!("the user refused: {}", request.reason))))
+                    }
+                    None => continue,
+                },
+                Verdict::Halt(why) => Some(Next::End(Ending::Halted(why))),
+                Verdict::Goto(To::End) => Some(Next::End(Ending::Done)),
+                Verdict::Goto(To::Model) if matches!(hook, Hook::AfterModel | Hook::BeforeTools) => Some(Next::Model),
+                Verdict::Goto(To::Tools) if hook == Hook::BeforeModel => Some(Next::Tools),
+                Verdict::Ok | Verdict::Update | Verdict::Goto(To::Model | To::Tools) => None,
+            };
+            return Ok(next);
+        }
+    }
+
     /// Asks a person about the calls that somebody must agree to. No list of middlewares can leave this out.
     pub(crate) async fn ask_people(&mut self, view: &mut View<'_>, run: &mut Run) -> Result<Option<Next>, AgentError> {
         for call in view.calls.clone() {

@@ -29,15 +29,20 @@ pub(crate) fn note_cut(state: &mut State, is_cut: bool) {
     }
 }
 
+/// The calls that were begun, by their ids.
+pub(crate) fn started(state: &State) -> Vec<String> {
+    match state.other.get(STARTED) {
+        Some(Value::Array(ids)) => ids.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
 const TEXT: &str = "[interrupted: the program ended while this ran; whether it took effect is not known. Look before you do it again.]";
 
 impl Agent {
     /// Answers calls that were begun and have no result; gives those that were not begun.
     pub(crate) async fn answer_interrupted(&mut self, open: Vec<Call>) -> Result<Vec<Call>, AgentError> {
-        let started: Vec<String> = match self.state().other.get(STARTED) {
-            Some(Value::Array(ids)) => ids.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            _ => Vec::new(),
-        };
+        let started = started(self.state());
         let waiting = Waiting::of(self.state()).map(|waiting| waiting.call_id().to_owned());
         let was_begun = |call: &Call| started.contains(&call.id) && waiting.as_ref() != Some(&call.id);
         let (begun, rest): (Vec<Call>, Vec<Call>) = open.into_iter().partition(was_begun);

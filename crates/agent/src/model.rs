@@ -15,9 +15,8 @@ use crate::error::AgentError;
 use crate::event::Event;
 use crate::format;
 use crate::interrupted;
-use crate::middleware::{Hook, To, Verdict};
-use crate::outcome::{Ending, Waiting};
-use crate::person::{Request, Word};
+use crate::middleware::Hook;
+use crate::outcome::Ending;
 use crate::run::{Next, Run};
 
 /// How often an answer that was cut at its limit is gone on with.
@@ -44,16 +43,8 @@ impl Agent {
             run.last_words = self.must_end(run);
         }
         let mut view = View::default();
-        match self.ask_about(Hook::BeforeModel, run, &mut view).await? {
-            Verdict::Halt(why) => return Ok(Next::End(Ending::Halted(why))),
-            Verdict::Goto(To::End) => return Ok(Next::End(Ending::Done)),
-            Verdict::Goto(To::Tools) => return Ok(Next::Tools),
-            Verdict::Interrupt(request) => {
-                if let Some(next) = self.interrupted(&request).await? {
-                    return Ok(next);
-                }
-            }
-            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Model) => {}
+        if let Some(next) = self.decided(Hook::BeforeModel, run, &mut view).await? {
+            return Ok(next);
         }
         view.asides.drain(..).for_each(|text| self.live.aside(text));
         if let Some(why) = &run.last_words {
@@ -88,29 +79,12 @@ impl Agent {
         };
         self.live.change(change).await?;
         let mut view = View { answer: Some(&answer), ..View::default() };
-        let verdict = self.ask_about(Hook::AfterModel, run, &mut view).await?;
+        let decided = self.decided(Hook::AfterModel, run, &mut view).await?;
         self.live.checkpoint(json!({"step": run.steps, "after": "model", "source": "agent"})).await?;
-        Ok(match verdict {
-            Verdict::Interrupt(request) => match self.interrupted(&request).await? {
-                Some(next) => next,
-                None => self.after(&answer, run)?,
-            },
-            Verdict::Halt(why) => Next::End(Ending::Halted(why)),
-            Verdict::Goto(To::End) => Next::End(Ending::Done),
-            Verdict::Goto(To::Model) => Next::Model,
-            Verdict::Ok | Verdict::Update | Verdict::Goto(To::Tools) => self.after(&answer, run)?,
-        })
-    }
-
-    /// A middleware wants a person's consent around a model call; without it the turn ends.
-    async fn interrupted(&mut self, request: &Request) -> Result<Option<Next>, AgentError> {
-        Ok(match self.approve(request).await? {
-            Word::Yes | Word::Always => None,
-            Word::No(_) | Word::Nobody(_) => {
-                Some(Next::End(Ending::Halted(format!("the user refused: {}", request.reason))))
-            }
-            Word::Later => Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone())))),
-        })
+        match decided {
+            Some(next) => Ok(next),
+            None => self.after(&answer, run),
+        }
     }
 
     /// What was said meanwhile is heard before the next step.

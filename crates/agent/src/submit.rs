@@ -6,8 +6,8 @@ use waterline::message::{Body, Message, Part, Role};
 use crate::agent::{Agent, View};
 use crate::error::AgentError;
 use crate::interrupted;
-use crate::middleware::{Hook, To, Verdict};
-use crate::outcome::{Ending, HandedOff, Waiting};
+use crate::middleware::Hook;
+use crate::outcome::{HandedOff, Waiting};
 use crate::role;
 use crate::run::{Next, Run};
 use crate::tools::result;
@@ -15,8 +15,12 @@ use crate::tools::result;
 /// How long the title of a session is, which is what was said first.
 const TITLE: usize = 60;
 
-/// What a call is answered with that somebody gave up.
-const CANCELLED: &str = "[cancelled by the user; whether it took effect is not known]";
+/// What a call is answered with that somebody gave up, by whether it was begun.
+const GIVEN_UP: &str = "[cancelled by the user; whether it took effect is not known]";
+const NOT_BEGUN: &str = "[cancelled by the user before it began]";
+
+/// What stands behind an answer that somebody stopped.
+const STOPPED: &str = "[stopped by the user]";
 
 /// Something that is said.
 #[derive(Clone, Debug, Default)]
@@ -55,10 +59,8 @@ impl Agent {
             _ => None,
         });
         let mut view = View { said: said.text.clone(), attached: attached.collect(), ..View::default() };
-        match self.ask_about(Hook::BeforeAgent, &Run::new(), &mut view).await? {
-            Verdict::Halt(why) => return Ok(Next::End(Ending::Halted(why))),
-            Verdict::Goto(To::End) => return Ok(Next::End(Ending::Done)),
-            _ => {}
+        if let Some(next) = self.decided(Hook::BeforeAgent, &mut Run::new(), &mut view).await? {
+            return Ok(next);
         }
         said.text = view.said;
         let texts = said.parts.iter_mut().filter_map(|part| match &mut part.body {
@@ -83,6 +85,15 @@ impl Agent {
         Ok(Next::Model)
     }
 
+    /// Ends a turn that a person stopped: what came of the answer stays in the conversation, and calls are given up.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn stop(&mut self) -> Result<(), AgentError> {
+        self.live.keep_heard(STOPPED).await?;
+        self.cancel().await.map(drop)
+    }
+
     /// Gives up calls that have no result: a turn that was stopped, or that waits for somebody. Says whether there were any.
     ///
     /// # Errors
@@ -90,8 +101,10 @@ impl Agent {
     pub async fn cancel(&mut self) -> Result<bool, AgentError> {
         self.live.settle().await?;
         let open = self.open_calls();
+        let begun = interrupted::started(self.state());
         for call in &open {
-            self.live.say(vec![result(call, vec![Part::text(CANCELLED)], true)]).await?;
+            let text = if begun.contains(&call.id) { GIVEN_UP } else { NOT_BEGUN };
+            self.live.say(vec![result(call, vec![Part::text(text)], true)]).await?;
         }
         if !self.state().pending_action.is_null() {
             self.live.change(|session| session.state.pending_action = Value::Null).await?;

@@ -13,7 +13,7 @@ use crate::callback;
 use crate::equipment::Equipment;
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::middleware::{Finished, Hook, To, Verdict};
+use crate::middleware::{Finished, Hook};
 use crate::outcome::{Ending, HandedOff, Waiting};
 use crate::person::Question;
 use crate::repeats::{self, Halt};
@@ -92,7 +92,7 @@ impl Agent {
         }
         let mut view = View { calls: open, words: run.words.clone(), ..View::default() };
         self.refuse(&mut view, run);
-        if let Some(next) = self.ask_hooks(&mut view, run).await? {
+        if let Some(next) = self.decided(Hook::BeforeTools, run, &mut view).await? {
             return Ok(next);
         }
         if let Some(next) = self.ask_people(&mut view, run).await? {
@@ -119,23 +119,6 @@ impl Agent {
             (_, Some(why)) => Next::End(Ending::Limit(why)),
             (_, None) => Next::Model,
         })
-    }
-
-    /// Asks the middlewares. Where one wants a person's consent, it is asked for once.
-    async fn ask_hooks(&mut self, view: &mut View<'_>, run: &mut Run) -> Result<Option<Next>, AgentError> {
-        loop {
-            match self.ask_about(Hook::BeforeTools, run, view).await? {
-                Verdict::Interrupt(request) if !view.words.contains_key(&request.call_id) => {
-                    if let Some(next) = self.hear_word(&request, view, run).await? {
-                        return Ok(Some(next));
-                    }
-                }
-                Verdict::Halt(why) => return Ok(Some(Next::End(Ending::Halted(why)))),
-                Verdict::Goto(To::End) => return Ok(Some(Next::End(Ending::Done))),
-                Verdict::Goto(To::Model) => return Ok(Some(Next::Model)),
-                Verdict::Ok | Verdict::Update | Verdict::Goto(To::Tools) | Verdict::Interrupt(_) => return Ok(None),
-            }
-        }
     }
 
     /// Calls that are not run, with what the model is told: those of tools that may not be used, those that go in circles, and those
@@ -255,7 +238,7 @@ impl Agent {
         }
         let finished = Finished { call: call.clone(), text: output.words(), failed };
         let mut view = View { finished: vec![finished], ..View::default() };
-        let verdict = self.ask_about(Hook::AfterTools, run, &mut view).await?;
+        let next = self.decided(Hook::AfterTools, run, &mut view).await?;
         let finished = view.finished.pop().unwrap_or(Finished { call, text: String::new(), failed });
         let text = self.shorten(finished.text).await?;
         let (id, name) = (finished.call.id.clone(), finished.call.name.clone());
@@ -265,11 +248,7 @@ impl Agent {
         let pictures = pictures.map(|part| if sees { part } else { Part::text("[the model cannot see pictures]") });
         let parts: Vec<Part> = std::iter::once(Part::text(text)).chain(pictures).collect();
         self.live.say(vec![result(&finished.call, parts, finished.failed)]).await?;
-        Ok(match verdict {
-            Verdict::Halt(why) => Some(Next::End(Ending::Halted(why))),
-            Verdict::Goto(To::End) => Some(Next::End(Ending::Done)),
-            _ => None,
-        })
+        Ok(next)
     }
 
     /// How many characters of a result are sent.

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, View};
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::interrupted;
@@ -61,7 +61,7 @@ impl Agent {
             };
             next = step.inspect_err(|error| self.hear(&Event::Failed(error.to_string())))?;
         };
-        self.end(&run, ending).await
+        self.end(&mut run, ending).await
     }
 
     /// What comes next, read off the session; nothing where the last turn is finished.
@@ -75,8 +75,11 @@ impl Agent {
         (self.awaits_answer() || interrupted::is_cut(self.state())).then_some(Next::Model)
     }
 
-    async fn end(&mut self, run: &Run, ending: Ending) -> Result<Outcome, AgentError> {
-        self.ask(Hook::AfterAgent, run).await?;
+    async fn end(&mut self, run: &mut Run, ending: Ending) -> Result<Outcome, AgentError> {
+        let ending = match self.decided(Hook::AfterAgent, run, &mut View::default()).await? {
+            Some(Next::End(other)) => other,
+            _ => ending,
+        };
         // A form holds for its turn; one that can be gone on with keeps it.
         if !self.state().response_format.is_null() && self.next().is_none() {
             self.live.change(|session| session.state.response_format = Value::Null).await?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use place::{Line, Place, bash, calls, model, says, sent, tools};
 use serde_json::json;
 use waterline_agent::middleware::{Hooked, Middleware, Moment, To, Verdict, build};
-use waterline_agent::{Callback, Ending, Event, Said};
+use waterline_agent::{Callback, Ending, Event, Request, Said, Word};
 
 /// Writes down when it is asked, and says what it was told to.
 struct Spy {
@@ -58,6 +58,52 @@ impl Middleware for Spy {
 
     fn after_tools(&self, _: &mut Moment<'_>) -> Hooked {
         self.note("after_tools")
+    }
+}
+
+/// Wants a person's consent at one hook.
+struct Asks(&'static str);
+
+impl Asks {
+    fn ask(&self, hook: &str) -> Hooked {
+        let (call_id, tool) = (hook.to_owned(), "now".to_owned());
+        let (arguments, reason) = ("{}".to_owned(), "it is told to ask".to_owned());
+        let request = Request { call_id, tool, arguments, reason, may_always: true, context_id: None };
+        Ok(if hook == self.0 { Verdict::Interrupt(request) } else { Verdict::Ok })
+    }
+}
+
+impl Middleware for Asks {
+    fn name(&self) -> &'static str {
+        "asks"
+    }
+
+    fn priority(&self) -> i32 {
+        1
+    }
+
+    fn before_agent(&self, _: &mut Moment<'_>) -> Hooked {
+        self.ask("before_agent")
+    }
+
+    fn after_agent(&self, _: &mut Moment<'_>) -> Hooked {
+        self.ask("after_agent")
+    }
+
+    fn before_model(&self, _: &mut Moment<'_>) -> Hooked {
+        self.ask("before_model")
+    }
+
+    fn after_model(&self, _: &mut Moment<'_>) -> Hooked {
+        self.ask("after_model")
+    }
+
+    fn before_tools(&self, _: &mut Moment<'_>) -> Hooked {
+        self.ask("before_tools")
+    }
+
+    fn after_tools(&self, _: &mut Moment<'_>) -> Hooked {
+        self.ask("after_tools")
     }
 }
 
@@ -138,6 +184,30 @@ async fn verdicts_halt_go_elsewhere_and_store_the_state() {
         )];
     let outcome = place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
     assert_eq!((outcome.ending, server.received().len()), (Ending::Done, 0));
+}
+
+/// A middleware that wants a person's consent gets it once, and those behind it are still heard.
+#[tokio::test]
+async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
+    for hook in ["before_agent", "before_model", "after_model", "before_tools", "after_tools", "after_agent"] {
+        for (word, ends) in [(Word::Yes, Ending::Done), (Word::No(None), Ending::Halted(String::new()))] {
+            let place = Place::new();
+            let server = model(vec![calls("now", json!({})), says("noon")]).await;
+            let behind = Arc::default();
+            let mut equipment = place.equipment(&server);
+            let asking: Arc<dyn Middleware> = Arc::new(Asks(hook));
+            equipment.middleware = vec![asking, spy("behind", 200, &behind, |_| Ok(Verdict::Ok))];
+            place.watcher.words.lock().unwrap().extend(vec![word.clone(); 3]);
+            let outcome = place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+            // Before tools a no is a result of the call, and the turn goes on.
+            let ends = if hook == "before_tools" { Ending::Done } else { ends };
+            assert_eq!(std::mem::discriminant(&outcome.ending), std::mem::discriminant(&ends), "{hook}: {outcome:?}");
+            assert!(!place.watcher.requests.lock().unwrap().is_empty(), "{hook}");
+            if word == Word::Yes {
+                assert!(behind.lock().unwrap().contains(&format!("behind {hook}")), "{hook}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

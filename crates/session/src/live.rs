@@ -346,6 +346,19 @@ impl Live {
         Ok(())
     }
 
+    /// Keeps what came of an answer that somebody stopped, in the conversation and with a mark behind it.
+    ///
+    /// # Errors
+    /// When the log cannot be read or written.
+    pub async fn keep_heard(&mut self, mark: &str) -> Result<(), SessionError> {
+        let heard = std::mem::take(&mut self.heard);
+        self.settle().await?;
+        if heard.trim().is_empty() {
+            return Ok(());
+        }
+        self.say(vec![Message::text_of(Role::Assistant, format!("{}\n\n{mark}", heard.trim_end()))]).await
+    }
+
     /// Takes up what another process stored in the session since. Says whether it went on with the conversation.
     ///
     /// # Errors

@@ -229,6 +229,29 @@ async fn a_shape_waits_until_tools_are_done_with() {
     assert_eq!(had_it, [false, true, false]);
 }
 
+/// What came of an answer that a person stopped stays in the conversation: the next one can be about it.
+#[tokio::test]
+async fn an_answer_that_was_stopped_stays_with_a_mark() {
+    let server = Server::start(|received: &Received| match newest(received).as_str() {
+        "explain" => Reply::Stall { events: events("first the wheel", 9), after: 1 },
+        _ => whole("whole", 9),
+    })
+    .await
+    .unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 10_000).await;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    tokio::select! {
+        answer = live.call(user("explain"), move |event| drop(tell.send(event))) => panic!("{answer:?}"),
+        _ = told.recv() => {}
+    }
+    live.keep_heard("[stopped]").await.unwrap();
+    live.call(user("and then?"), silent).await.unwrap();
+    assert!(server.received().pop().unwrap().body.contains("first the wheel\\n\\n[stopped]"));
+    live.keep_heard("[stopped]").await.unwrap();
+    assert_eq!(place.texts().len(), 4, "with nothing heard nothing is kept: {:?}", place.texts());
+}
+
 /// A call that is dropped at any moment leaves a valid log, and the session goes on; what was heard of the answer is kept.
 #[tokio::test]
 async fn a_call_can_be_given_up_at_any_moment() {

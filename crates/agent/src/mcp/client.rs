@@ -121,11 +121,8 @@ impl Client {
         if unknown && self.lacks(tool).await {
             return Failure::new(format!("the MCP server {name} no longer has the tool {tool}"));
         }
-        let text = format!("the MCP server {name} did not do {tool}: {}", trouble(&self.server, error));
-        match error {
-            ServiceError::McpError(_) | ServiceError::UnexpectedResponse => Failure::new(text),
-            _ => Failure::transient(text),
-        }
+        // Never tried again by itself, whatever broke: the server may have done it.
+        Failure::new(format!("the MCP server {name} did not do {tool}: {}", trouble(&self.server, error)))
     }
 
     /// Whether the server lists its tools, and this one not among them.

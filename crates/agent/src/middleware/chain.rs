@@ -6,7 +6,7 @@ use super::{Hooked, Middleware, Moment, Verdict};
 use crate::event::Event;
 
 /// One of the six hooks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hook {
     BeforeAgent,
     AfterAgent,
@@ -68,6 +68,8 @@ impl Chain {
             match hook.ask(&**middleware, moment) {
                 Ok(Verdict::Ok) => {}
                 Ok(Verdict::Update) => asked.changed = true,
+                // It has the word that it wanted; those behind it are asked too.
+                Ok(Verdict::Interrupt(request)) if moment.words.contains_key(&request.call_id) => {}
                 Ok(verdict) => {
                     asked.verdict = verdict;
                     break;

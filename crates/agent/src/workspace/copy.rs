@@ -16,8 +16,8 @@ impl Workspace {
 
     /// Copies what is in a folder to a place in the workspace. What cannot be copied is left out, and told to whoever listens.
     pub(crate) fn copy_into(&self, to: &str, folder: &Path) {
-        if let Err(why) = self.copy(folder, to, &mut (BYTES, FILES)) {
-            tracing::warn!(target: "waterline::workspace", folder = %folder.display(), %why, "a folder was not copied whole");
+        for (path, why) in self.copy(folder, to, &mut (BYTES, FILES)) {
+            tracing::warn!(target: "waterline::workspace", %path, %why, "a file was not copied");
         }
     }
 
@@ -31,25 +31,43 @@ impl Workspace {
         }
     }
 
-    /// Written through the workspace, which lets no link lead out of it.
-    fn copy(&self, from: &Path, to: &str, left: &mut (u64, usize)) -> Result<(), String> {
-        let text = |error: std::io::Error| error.to_string();
-        for entry in std::fs::read_dir(from).map_err(text)? {
-            let entry = entry.map_err(text)?;
-            let metadata = std::fs::symlink_metadata(entry.path()).map_err(text)?;
+    /// Written through the workspace, which lets no link lead out of it. Gives what was left out, with why.
+    fn copy(&self, from: &Path, to: &str, left: &mut (u64, usize)) -> Vec<(String, String)> {
+        let entries = match std::fs::read_dir(from) {
+            Ok(entries) => entries,
+            Err(error) => return vec![(to.to_owned(), error.to_string())],
+        };
+        let mut left_out = Vec::new();
+        for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let inside = if to.is_empty() { name } else { format!("{to}/{name}") };
-            if metadata.is_dir() {
-                self.copy(&entry.path(), &inside, left)?;
-            } else if metadata.is_file() && inside != FILE {
-                let room = (left.0.checked_sub(metadata.len()), left.1.checked_sub(1));
-                let (Some(bytes), Some(files)) = room else { return Err("it is too large".to_owned()) };
-                *left = (bytes, files);
-                let bytes = std::fs::read(entry.path()).map_err(text)?;
-                self.write(&inside, &bytes).map_err(|failure| failure.text)?;
-                self.keep_mode(&inside, &metadata);
+            match std::fs::symlink_metadata(entry.path()) {
+                Ok(metadata) if metadata.is_dir() => left_out.extend(self.copy(&entry.path(), &inside, left)),
+                Ok(metadata) if metadata.is_file() && inside != FILE => {
+                    if let Err(why) = self.copy_file(&entry.path(), &inside, &metadata, left) {
+                        left_out.push((inside, why));
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => left_out.push((inside, error.to_string())),
             }
         }
+        left_out
+    }
+
+    fn copy_file(
+        &self,
+        from: &Path,
+        inside: &str,
+        metadata: &std::fs::Metadata,
+        left: &mut (u64, usize),
+    ) -> Result<(), String> {
+        let room = (left.0.checked_sub(metadata.len()), left.1.checked_sub(1));
+        let (Some(bytes), Some(files)) = room else { return Err("there is too much to copy".to_owned()) };
+        *left = (bytes, files);
+        let bytes = std::fs::read(from).map_err(|error| error.to_string())?;
+        self.write(inside, &bytes).map_err(|failure| failure.text)?;
+        self.keep_mode(inside, metadata);
         Ok(())
     }
 }

@@ -162,7 +162,7 @@ impl Chat {
                 // What was typed meanwhile was meant for the turn that is stopped.
                 self.screen.left_over();
                 self.screen.note(say("stopped; what was said and done is kept", "已停止；已说的和已做的都保留"));
-                if let Err(error) = runtime.block_on(self.relay.agent.cancel()) {
+                if let Err(error) = runtime.block_on(self.relay.agent.stop()) {
                     self.screen.say(&error.to_string());
                 }
             }
