@@ -27,6 +27,7 @@ pub mod role;
 mod run;
 pub mod sandbox;
 pub mod skill;
+pub mod small_file;
 mod submit;
 pub mod tool;
 mod tools;

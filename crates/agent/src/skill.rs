@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::small_file::Folder;
 use crate::workspace::Workspace;
 
 /// The file of a skill.
@@ -37,15 +38,17 @@ struct Head {
 
 /// The skills in folders, those of a later folder before those of the same name in an earlier one; and what could not be read.
 #[must_use]
-pub fn find(folders: &[PathBuf]) -> (Vec<Skill>, Vec<String>) {
+pub fn find(folders: &[Folder]) -> (Vec<Skill>, Vec<String>) {
     let mut skills: Vec<Skill> = Vec::new();
     let mut notices = Vec::new();
     for folder in folders {
-        let mut entries: Vec<PathBuf> =
-            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-        entries.sort();
-        for path in entries.into_iter().filter(|path| path.join(FILE).is_file()) {
-            match read(&path) {
+        for path in folder.entries().into_iter().filter(|path| path.join(FILE).is_file()) {
+            // What a link leads to is not part of the project: it may be anything that the user can read.
+            if folder.is_foreign() && (is_link(&path) || is_link(&path.join(FILE))) {
+                notices.push(format!("the skill {} of the project is left out: it is a link", path.display()));
+                continue;
+            }
+            match read(folder, &path) {
                 Ok(skill) => {
                     skills.retain(|known| known.id != skill.id);
                     skills.push(skill);
@@ -58,9 +61,13 @@ pub fn find(folders: &[PathBuf]) -> (Vec<Skill>, Vec<String>) {
     (skills, notices)
 }
 
-fn read(folder: &Path) -> Result<Skill, String> {
+fn is_link(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+}
+
+fn read(around: &Folder, folder: &Path) -> Result<Skill, String> {
     let id = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let text = std::fs::read_to_string(folder.join(FILE)).map_err(|error| error.to_string())?;
+    let text = around.read(&folder.join(FILE)).map_err(|error| error.to_string())?;
     let head = head(&text).ok_or("SKILL.md does not begin with a head between two lines of ---")?;
     let head: Head = serde_yaml_ng::from_str(head).map_err(|error| error.to_string())?;
     if id.chars().any(|c| c.is_control() || c == '\n') || id.chars().count() > NAME {
@@ -111,7 +118,7 @@ mod tests {
         write("user/no-skill/notes.md", "");
         write("project/pdf/SKILL.md", "---\nname: pdf\ndescription: ours\n---\n");
         write("project/pdf/scripts/read.sh", "echo");
-        let folders = [place.path().join("user"), place.path().join("project"), place.path().join("nowhere")];
+        let folders = ["user", "project", "nowhere"].map(|name| Folder::own(place.path().join(name)));
         let (skills, notices) = find(&folders[..1]);
         assert_eq!(skills[0].description, "Reads PDF files, page by page");
         assert!(notices[0].contains("broken"), "{notices:?}");
@@ -119,5 +126,26 @@ mod tests {
         assert_eq!((skills.len(), skills[0].description.as_str()), (1, "ours"));
         unpack(&skills, &Workspace::open(&place.path().join("w"), "s", &[]).unwrap());
         assert!(place.path().join("w/skills/pdf/scripts/read.sh").is_file());
+    }
+
+    /// A folder from somebody else must not have the user's own files copied to where the model reads them.
+    #[test]
+    fn a_skill_of_a_project_that_is_a_link_is_left_out() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let head = "---\nname: tide\ndescription: tides\n---\n";
+        for folder in ["home/tide", "project/skills/own", "project/skills/half"] {
+            std::fs::create_dir_all(place.path().join(folder)).unwrap();
+        }
+        std::fs::write(place.path().join("home/tide/SKILL.md"), head).unwrap();
+        std::fs::write(place.path().join("project/skills/own/SKILL.md"), head).unwrap();
+        let skills = place.path().join("project/skills");
+        symlink(place.path().join("home/tide"), skills.join("whole")).unwrap();
+        symlink(place.path().join("home/tide/SKILL.md"), skills.join("half/SKILL.md")).unwrap();
+        let (found, notices) = find(&[Folder::of_project(place.path().join("project"), "skills")]);
+        assert_eq!(found.iter().map(|skill| skill.id.as_str()).collect::<Vec<_>>(), ["own"]);
+        assert!(notices.len() == 2 && notices.iter().all(|notice| notice.contains("it is a link")), "{notices:?}");
+        let (found, _) = find(&[Folder::own(&skills)]);
+        assert_eq!(found.len(), 3, "the user may keep skills elsewhere");
     }
 }

@@ -92,7 +92,9 @@ fn files_that_are_named_are_taken_along() {
     }
     std::fs::write(base.join("long.txt"), "x".repeat(30_000)).unwrap();
     std::fs::write(place.path().join("secret.txt"), "hidden").unwrap();
-    std::os::unix::fs::symlink(place.path().join("secret.txt"), base.join("innocent.md")).unwrap();
+    for link in ["innocent.md", "spec..md"] {
+        std::os::unix::fs::symlink(place.path().join("secret.txt"), base.join(link)).unwrap();
+    }
     let workspace = Workspace::open(&place.path().join("w"), "s", &[]).unwrap();
     let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let taken = attach(
@@ -122,8 +124,12 @@ fn files_that_are_named_are_taken_along() {
     assert!(workspace.read_text("uploads/docs/deep/b.md").is_ok());
     let blind = attach(&workspace, &base, &names(&["pic.png"]), false);
     assert!(blind.parts.iter().all(|part| !matches!(part.body, Body::Image(_))));
-    let link = attach(&workspace, &base, &names(&["innocent.md"]), false);
-    assert!(link.parts.is_empty() && link.notices[0].contains("it is a link to"), "{:?}", link.notices);
+    for link in ["innocent.md", "spec..md"] {
+        let link = attach(&workspace, &base, &names(&[link]), false);
+        assert!(link.parts.is_empty() && link.notices[0].contains("it is a link to"), "{:?}", link.notices);
+    }
+    let meant = attach(&workspace, &base, &names(&["../secret.txt"]), false);
+    assert!(meant.notices.is_empty() && !meant.parts.is_empty(), "{:?}", meant.notices);
 }
 
 /// S0.11, S0.68: a picture is sent as one, and what was attached is in the state.

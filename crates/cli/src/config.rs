@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use waterline::message::Wire;
+use waterline_agent::small_file;
 
 use crate::environment::variable;
 use crate::lang::Lang;
@@ -105,9 +106,9 @@ impl Config {
     pub fn load() -> Result<Self> {
         let mut config = Self::default();
         for path in files() {
-            let text = match std::fs::read_to_string(&path) {
+            let text = match text_of(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                text => text.with_context(|| format!("cannot read {}", path.display()))?,
+                text => text?,
             };
             let cannot = || format!("{} cannot be used", path.display());
             let newer: Self = toml::from_str(&text).with_context(cannot)?;
@@ -209,6 +210,14 @@ impl Config {
 pub fn files() -> Vec<PathBuf> {
     let user = folder().map(|folder| folder.join("config.toml"));
     user.into_iter().chain([PathBuf::from(PROJECT)]).collect()
+}
+
+/// What stands in one of them. The project's came with a folder, perhaps from somebody else: a link does not lead out of that.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    match path == Path::new(PROJECT) {
+        true => small_file::read_inside(Path::new("."), path),
+        false => small_file::read(path),
+    }
 }
 
 /// The folder of the user's own config, skills and roles.

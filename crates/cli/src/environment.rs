@@ -2,7 +2,11 @@
 //! folder from somebody else, so only what cannot send a key elsewhere is taken from it.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::OnceLock;
+
+use waterline_agent::small_file;
 
 /// The file.
 pub const FILE: &str = ".env";
@@ -21,7 +25,7 @@ const TAKEN: [&str; 10] = [
     "GEMINI_API_KEY",
 ];
 
-static OF_FILE: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+static OF_FILE: OnceLock<Result<BTreeMap<String, String>, String>> = OnceLock::new();
 
 /// Where a variable was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +45,23 @@ pub fn variable(name: &str) -> Option<String> {
 pub fn find(name: &str) -> Option<(String, Origin)> {
     let process = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     process.map(|value| (value, Origin::Process)).or_else(|| {
-        let file = OF_FILE.get_or_init(|| std::fs::read_to_string(FILE).map(|text| read(&text)).unwrap_or_default());
-        file.get(name).filter(|value| !value.trim().is_empty()).map(|value| (value.clone(), Origin::File))
+        let value = of_file().as_ref().ok()?.get(name)?;
+        Some((value.clone(), Origin::File)).filter(|(value, _)| !value.trim().is_empty())
+    })
+}
+
+/// Why the file is there and is passed over.
+pub fn trouble() -> Option<&'static str> {
+    of_file().as_ref().err().map(String::as_str)
+}
+
+fn of_file() -> &'static Result<BTreeMap<String, String>, String> {
+    OF_FILE.get_or_init(|| match small_file::read_inside(Path::new("."), Path::new(FILE)) {
+        Ok(text) => Ok(read(&text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
+        // Some keep a folder of that name, which is about something else.
+        Err(_) if Path::new(FILE).is_dir() => Ok(BTreeMap::new()),
+        Err(error) => Err(error.to_string()),
     })
 }
 

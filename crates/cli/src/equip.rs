@@ -13,6 +13,7 @@ use waterline_agent::middleware;
 use waterline_agent::role::{self, Role};
 use waterline_agent::sandbox::{self, Shell, Support};
 use waterline_agent::skill;
+use waterline_agent::small_file::Folder;
 use waterline_agent::tool::Toolbox;
 use waterline_agent::workspace::Grant;
 use waterline_agent::{AgentError, Equipment};
@@ -206,9 +207,14 @@ pub fn workspaces(agent: &AgentConfig) -> Result<PathBuf> {
 }
 
 /// The folders of skills or roles: the user's, then the project's.
-pub fn folders(kind: &str) -> Vec<PathBuf> {
-    let user = config::folder().map(|folder| folder.join(kind));
-    user.into_iter().chain([PathBuf::from(PROJECT).join(kind)]).collect()
+pub fn folders(kind: &str) -> Vec<Folder> {
+    let user = config::folder().map(|folder| Folder::own(folder.join(kind)));
+    user.into_iter().chain([of_project(kind)]).collect()
+}
+
+/// The project's folder of skills or roles.
+fn of_project(kind: &str) -> Folder {
+    Folder::of_project(".", PathBuf::from(PROJECT).join(kind))
 }
 
 /// The roles: shipped ones and the user's, and those of the project under names that are free. A folder from somebody else does not
@@ -217,7 +223,7 @@ pub fn roles() -> Result<(Vec<Role>, Vec<String>)> {
     let mut notices = Vec::new();
     let user = config::folder().map(|folder| folder.join("roles"));
     let mut all = role::find(user.as_slice())?;
-    let own = match role::read(&PathBuf::from(PROJECT).join("roles")) {
+    let own = match role::read(&of_project("roles")) {
         Ok(own) => own,
         Err(error) => {
             notices.push(error.to_string());

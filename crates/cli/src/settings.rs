@@ -7,6 +7,7 @@ use waterline::model::Model;
 use waterline::policy::{Policy, Preset};
 use waterline::warning::{Oddity, Warning};
 use waterline_agent::approval::Mode;
+use waterline_agent::small_file;
 
 use crate::environment;
 
@@ -56,7 +57,7 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
 pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy> {
     let looks_like_file = name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR);
     if looks_like_file || Preset::named(name).is_err() && Path::new(name).is_file() {
-        let text = std::fs::read_to_string(name).with_context(|| format!("cannot read the policy {name}"))?;
+        let text = small_file::read(Path::new(name)).with_context(|| format!("the policy {name} cannot be used"))?;
         return Policy::read(&text, settings).with_context(|| name.to_owned());
     }
     let mut all = from_environment(name)?;

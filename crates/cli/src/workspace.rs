@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use waterline_agent::small_file;
 use waterline_agent::workspace::FILE;
 use waterline_log::{Filter, Log, Session};
 
@@ -82,7 +83,7 @@ impl Workspace {
         let folder = Path::new(&self.path);
         // A link is not followed: what it leads to may be anybody's.
         let is_folder = std::fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
-        let text = if is_folder { std::fs::read_to_string(folder.join(FILE)).ok() } else { None };
+        let text = if is_folder { small_file::read_inside(folder, Path::new(FILE)).ok() } else { None };
         let named: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
         named.is_some_and(|value| value.get("session").and_then(Value::as_str) == Some(&self.session))
     }

@@ -3,7 +3,7 @@
 mod hand_off;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use waterline::policy::Policy;
@@ -12,6 +12,7 @@ pub use hand_off::{Transfer, of, put, transfer};
 pub(crate) use hand_off::{forget_transfers, transfers};
 
 use crate::error::AgentError;
+use crate::small_file::Folder;
 
 /// The shipped roles.
 const SHIPPED: [&str; 2] =
@@ -76,14 +77,14 @@ impl Role {
     }
 }
 
-/// The shipped roles and those in folders; one of a later folder replaces an earlier one of its name.
+/// The shipped roles and those in folders of the user's own; one of a later folder replaces an earlier one of its name.
 ///
 /// # Errors
 /// When a file is no role.
 pub fn find(folders: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
     let mut roles = SHIPPED.iter().map(|text| Role::read(text)).collect::<Result<Vec<_>, _>>()?;
     for folder in folders {
-        for role in read(folder)? {
+        for role in read(&Folder::own(folder))? {
             roles.retain(|known| known.name != role.name);
             roles.push(role);
         }
@@ -95,15 +96,12 @@ pub fn find(folders: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
 ///
 /// # Errors
 /// When a file is no role.
-pub fn read(folder: &Path) -> Result<Vec<Role>, AgentError> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-    paths.sort();
+pub fn read(folder: &Folder) -> Result<Vec<Role>, AgentError> {
+    let mut paths = folder.entries();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
     let role = |path: &PathBuf| {
-        let named = |why: String| AgentError::Setting(format!("{}: {why}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
-        Role::read(&text).map_err(|error| named(error.to_string()))
+        let text = folder.read(path).map_err(|error| AgentError::Setting(error.to_string()))?;
+        Role::read(&text).map_err(|error| AgentError::Setting(format!("{}: {error}", path.display())))
     };
     paths.iter().map(role).collect()
 }

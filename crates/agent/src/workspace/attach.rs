@@ -1,6 +1,6 @@
 //! Files that a person names with `#`: copied into the workspace, small texts said with the message, pictures as pictures.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use base64::Engine as _;
 use globset::GlobBuilder;
@@ -42,14 +42,18 @@ pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) 
             attached.notices.push(format!("#{name}: {} files; the first {FILES} are taken", paths.len()));
         }
         for path in paths.into_iter().take(FILES) {
-            // A name that says itself that it leads elsewhere is meant so.
-            let may_leave = Path::new(name).is_absolute() || name.contains("..");
+            let may_leave = says_it_leaves(Path::new(name));
             if let Err(why) = take(workspace, base, &path, (sees, may_leave), &mut attached) {
                 attached.notices.push(format!("{}: {why}", path.display()));
             }
         }
     }
     attached
+}
+
+/// Whether a name says itself that it leads elsewhere: then it is meant so. Two dots in the name of a file do not say it.
+fn says_it_leaves(name: &Path) -> bool {
+    name.is_absolute() || name.components().any(|part| part == Component::ParentDir)
 }
 
 /// The files that a name means.

@@ -19,6 +19,7 @@ pub use files::{FILE_BYTES, Text};
 pub use place::Place;
 
 use crate::error::AgentError;
+use crate::small_file;
 
 /// The file that makes a folder a workspace.
 pub const FILE: &str = "workspace.json";
@@ -123,7 +124,7 @@ impl Workspace {
     /// Whose workspace a folder is, if it is one.
     pub(crate) fn owner(path: &Path) -> Option<String> {
         let is_file = std::fs::symlink_metadata(path.join(FILE)).is_ok_and(|metadata| metadata.is_file());
-        let text = if is_file { std::fs::read_to_string(path.join(FILE)).ok()? } else { return None };
+        let text = if is_file { small_file::read_inside(path, Path::new(FILE)).ok()? } else { return None };
         serde_json::from_str::<Metadata>(&text).ok().map(|metadata| metadata.session)
     }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use waterline_agent::approval::Mode;
+use waterline_agent::small_file::Folder;
 use waterline_agent::{Ending, Equipment, Said, skill};
 
 use crate::place::{Line, Place, model, says};
@@ -153,7 +154,7 @@ fn a_skill_is_not_unpacked_through_a_link(yard: &Yard) {
     std::fs::create_dir_all(yard.spare("skills/tide")).unwrap();
     let words = "---\nname: tide\ndescription: tides\n---\nlook at the moon\n";
     std::fs::write(yard.spare("skills/tide/SKILL.md"), words).unwrap();
-    let equip = |equipment: &mut Equipment| equipment.skills = skill::find(&[yard.spare("skills")]).0;
+    let equip = |equipment: &mut Equipment| equipment.skills = skill::find(&[Folder::own(yard.spare("skills"))]).0;
     let call = || vec![("read_file", json!({"path": "skills/tide/SKILL.md"}))];
     let place = prepared(yard);
     symlink(yard.outside(""), place.workspace().join("skills")).unwrap();

@@ -81,7 +81,7 @@ fn said(name: &str, origin: environment::Origin) -> String {
 }
 
 fn of_file(path: &Path, found: &mut BTreeMap<String, (String, String)>) -> Result<()> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = super::text_of(path)?;
     let table: toml::Table = toml::from_str(&text).with_context(|| format!("{} cannot be used", path.display()))?;
     let mut flat = Vec::new();
     flatten("", &toml::Value::Table(table), &mut flat);
