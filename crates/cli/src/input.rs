@@ -4,7 +4,7 @@
 //! at a time, so that a file may be larger than the memory.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use waterline_provider::wire::{self, Conversation, ParseError};
 use waterline_transcript::{MESSAGES, Transcript};
 
 use crate::db::Stored;
+use crate::show::lines;
 use crate::stored;
 
 /// Where conversations come from.
@@ -194,7 +195,55 @@ pub fn output() -> Box<dyn Write> {
     Box::new(std::io::BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(std::io::stdout())))
 }
 
-/// Standard output for programs, buffered: nothing in it is touched.
+/// Standard output for programs, buffered: nothing in it is touched. Only a terminal is not steered by it.
 pub fn raw_output() -> Box<dyn Write> {
-    Box::new(std::io::BufWriter::with_capacity(1 << 16, std::io::stdout()))
+    let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout());
+    if std::io::stdout().is_terminal() { Box::new(Shown { out, line: Vec::new() }) } else { Box::new(out) }
+}
+
+/// A terminal that is written to line by line, without what would steer it.
+struct Shown<W: Write> {
+    out: W,
+    /// What has come of a line.
+    line: Vec<u8>,
+}
+
+impl<W: Write> Shown<W> {
+    fn write_line(&mut self) -> std::io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        self.out.write_all(lines(&String::from_utf8_lossy(&line)).as_bytes())
+    }
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                self.write_line()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.write_line()?;
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_does_not_steer_the_terminal() {
+        let mut shown = Shown { out: Vec::new(), line: Vec::new() };
+        // A character that comes in two pieces is one all the same.
+        let (first, rest) = "tide \u{1b}[2J \u{9b}31m 潮\nlow".as_bytes().split_at(17);
+        shown.write_all(first).unwrap();
+        shown.write_all(rest).unwrap();
+        shown.flush().unwrap();
+        assert_eq!(String::from_utf8(shown.out).unwrap(), "tide \u{FFFD}[2J \u{FFFD}31m 潮\nlow");
+    }
 }
