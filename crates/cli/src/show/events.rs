@@ -10,9 +10,9 @@ use waterline_agent::{Ending, Event, Outcome, Person, Question, Request, Waiting
 use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, Live};
 
-use super::{cut, lines, number};
+use super::{asking, cut, lines, number};
 use crate::lang::say;
-use crate::terminal::{Keyboard, Typed};
+use crate::terminal::{Keyboard, Typed, forget_typed};
 
 /// How much of a call is shown on its line.
 const CALL: usize = 100;
@@ -70,9 +70,11 @@ impl Printer {
         if !self.json {
             self.break_line();
             if !self.streams && !outcome.text.is_empty() {
-                // For whoever reads the pipe: the answer, whole, once, and as it is.
+                // For whoever reads the pipe: the answer, whole, once, and as it is. A terminal must not be steered by it.
                 let end = if outcome.text.ends_with('\n') { "" } else { "\n" };
-                write!(std::io::stdout(), "{}{end}", outcome.text)?;
+                let is_shown = std::io::stdout().is_terminal();
+                let text = if is_shown { lines(&outcome.text) } else { outcome.text.clone() };
+                write!(std::io::stdout(), "{text}{end}")?;
                 std::io::stdout().flush()?;
             }
             if let Some(text) = odd(outcome, &live.session().id) {
@@ -119,6 +121,7 @@ impl Printer {
         }
         let _one = self.asking.lock().await;
         self.break_line();
+        forget_typed();
         anstream::eprint!("{} ", lines(text));
         let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
         let _keyboard = Keyboard::listen(false, move |typed| match typed {
@@ -180,11 +183,15 @@ impl Person for Printer {
             if self.yes && request.may_always {
                 return Word::Yes;
             }
-            let text = format!("{} {}\n{} [y/n]", request.tool, request.arguments, request.reason);
-            match self.ask(&text).await {
-                Some(line) => Word::read(&line).unwrap_or(Word::No(Some(line))),
-                None => {
-                    Word::No(Some("nobody is there to agree to it; --yes agrees to all but critical calls".to_owned()))
+            let (mut text, asked) = asking::request(request);
+            loop {
+                let Some(line) = self.ask(&text).await else {
+                    let why = "nobody is there to agree to it; --yes agrees to all but critical calls";
+                    return Word::No(Some(why.to_owned()));
+                };
+                match asking::word(line) {
+                    Some(word) => return word,
+                    None => text.clone_from(&asked),
                 }
             }
         })
@@ -192,12 +199,8 @@ impl Person for Printer {
 
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
-            let choices = if question.choices.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", question.choices.join(" / "))
-            };
-            self.ask(&format!("{}{choices}", question.question)).await.filter(|answer| !answer.is_empty())
+            let line = self.ask(&asking::question(question)).await?;
+            asking::answer(question, line)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! How things are shown: for programs as JSON, for people as tables.
 
+pub mod asking;
 pub mod events;
 mod json;
 pub mod replay;

@@ -5,9 +5,15 @@ use std::io::{IsTerminal, PipeReader, PipeWriter, Write};
 use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
 use super::typing::{Typed, Typing};
+
+/// Forgets what was typed before a question stood there: it was no answer to that, perhaps one to a question that a model made up.
+pub fn forget_typed() {
+    // Without a terminal nothing was typed.
+    let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
+}
 
 /// Listens to the keyboard as long as it is held.
 pub struct Keyboard {

@@ -10,7 +10,7 @@ mod screen;
 mod typing;
 
 pub use complete::Known;
-pub use keyboard::Keyboard;
+pub use keyboard::{Keyboard, forget_typed};
 pub use line::{Input, Line};
 pub use screen::Screen;
 pub use typing::Typed;

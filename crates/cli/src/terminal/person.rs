@@ -12,7 +12,7 @@ use waterline_session::Event as CallEvent;
 use super::screen::{DIM, Folded, Inner, Screen, dim};
 use crate::lang::say;
 use crate::show::events::call_note;
-use crate::show::{cut, lines};
+use crate::show::{asking, cut, lines};
 
 const RED: Style = AnsiColor::Red.on_default();
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -27,27 +27,15 @@ impl Person for Screen {
 
     fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
         Box::pin(async move {
-            let always = if request.may_always {
-                say(" / [a]lways for this session (a command: just this one)", " / 本会话总是 [a]（命令：仅此命令）")
-            } else {
-                ""
-            };
-            let asked = say(
-                format!("[y]es / [n]o{always}; anything else is a no with that reason:"),
-                format!("是 [y] / 否 [n]{always}；其他内容视为拒绝的理由："),
-            );
-            let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
-            let mut text = format!("{who}{} {}\n{}\n{asked}", request.tool, pretty(&request.arguments), request.reason);
+            let (mut text, asked) = asking::request(request);
             let _one = self.asking.lock().await;
             loop {
                 let Some(line) = self.ask(&text).await else {
                     return Word::No(Some(say("nobody is there to agree to it", "没有人可以批准").to_owned()));
                 };
-                match Word::read(&line) {
+                match asking::word(line) {
                     Some(word) => return word,
-                    None if line.is_empty() => text.clone_from(&asked),
-                    // Whoever says something else says why not.
-                    None => return Word::No(Some(line)),
+                    None => text.clone_from(&asked),
                 }
             }
         })
@@ -55,16 +43,10 @@ impl Person for Screen {
 
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
-            let mut text = question.question.clone();
-            for (at, choice) in question.choices.iter().enumerate() {
-                text.push_str(&format!("\n  {}. {choice}", at + 1));
-            }
-            text.push_str(say("\nanswer (empty: later):", "\n请回答（留空：稍后）："));
+            let text = asking::question(question);
             let _one = self.asking.lock().await;
             let line = self.ask(&text).await?;
-            let chosen =
-                line.parse::<usize>().ok().and_then(|number| question.choices.get(number.checked_sub(1)?).cloned());
-            Some(chosen.unwrap_or(line)).filter(|line| !line.is_empty())
+            asking::answer(question, line)
         })
     }
 
@@ -149,10 +131,4 @@ fn brief(arguments: &str) -> String {
     let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(arguments) else { return arguments.to_owned() };
     let word = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     fields.values().map(word).collect::<Vec<_>>().join(" ").replace('\n', " ")
-}
-
-/// A call as somebody should see it who has to agree to it: whole.
-fn pretty(arguments: &str) -> String {
-    let value = serde_json::from_str::<serde_json::Value>(arguments);
-    value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| arguments.to_owned())
 }
