@@ -8,8 +8,9 @@ use serde::Deserialize;
 use waterline::message::Wire;
 use waterline_agent::small_file;
 
-use crate::environment::variable;
+use crate::environment::{self, variable};
 use crate::lang::Lang;
+use crate::trust;
 
 mod agent;
 pub mod origin;
@@ -49,6 +50,12 @@ pub struct Config {
     /// The address comes from the project's file.
     #[serde(skip)]
     pub is_foreign: bool,
+    /// It is the project's file.
+    #[serde(skip)]
+    is_project: bool,
+    /// What of the project's file does not hold, and why: in English and in Chinese.
+    #[serde(skip)]
+    pub notices: Vec<(String, String)>,
 }
 
 /// What is particular about one model.
@@ -131,9 +138,15 @@ impl Config {
         }
         if let Some(steps) = variable("AGENT_MAX_STEPS") {
             let read = steps.trim().parse().ok();
+            let allowed = self.agent.clone();
             self.agent.steps = Some(read.with_context(|| format!("AGENT_MAX_STEPS is {steps:?}, which is no number"))?);
             self.agent.check()?;
+            if environment::is_of_file("AGENT_MAX_STEPS") {
+                self.notices.extend(self.agent.narrow(&allowed, environment::FILE));
+            }
         }
+        let trouble = environment::trouble().map(|why| (why.to_owned(), why.to_owned()));
+        self.notices.extend(trouble);
         Ok(())
     }
 
@@ -174,6 +187,12 @@ impl Config {
             model.is_foreign = model.base_url.is_some();
         }
         self.is_foreign = self.base_url.is_some();
+        self.is_project = true;
+        if self.memory.is_some() {
+            bail!(
+                "{PROJECT} sets memory, which says where files are written; that belongs into the config of the user"
+            );
+        }
         self.agent.of_project(PROJECT)?;
         if let Some(name) = self.mcp.keys().next() {
             bail!(
@@ -183,8 +202,17 @@ impl Config {
         Ok(self)
     }
 
+    /// What of a project's file holds beside what the user says: no more than that allows.
+    fn within(mut self, user: &Self) -> Self {
+        let mut notices = trust::leave_out_strangers(&mut self, user);
+        notices.extend(self.agent.narrow(&user.agent, PROJECT));
+        self.notices = notices;
+        self
+    }
+
     /// These settings, as far as the newer ones do not say otherwise.
     fn under(self, newer: Self) -> Self {
+        let newer = if newer.is_project { newer.within(&self) } else { newer };
         let mut models = self.models;
         for (name, model) in newer.models {
             let older = models.remove(&name).unwrap_or_default();
@@ -202,6 +230,8 @@ impl Config {
             models,
             agent: self.agent.under(newer.agent),
             mcp: self.mcp.into_iter().chain(newer.mcp).collect(),
+            is_project: false,
+            notices: self.notices.into_iter().chain(newer.notices).collect(),
         }
     }
 }
@@ -267,6 +297,43 @@ mod tests {
         let user: Config = toml::from_str("[models.a]\nkey_env = \"MY_KEY\"").unwrap();
         let both = user.under(project("[models.a]\nbase_url = \"https://elsewhere\"").unwrap());
         assert!(both.models["a"].is_foreign, "the user's key is not meant for the project's address");
+        let error = project("memory = \"mem\"").unwrap_err().to_string();
+        assert!(error.contains("waterline.toml sets memory") && error.contains("belongs into the config"), "{error}");
+    }
+
+    /// A folder from somebody else may ask for less than the user allows, or than is built in, and for no more.
+    #[test]
+    fn a_project_narrows_limits_and_does_not_raise_them() {
+        let merged = |user: &str, project: &str| {
+            let project = toml::from_str::<Config>(project).unwrap().of_project().unwrap();
+            toml::from_str::<Config>(user).unwrap().under(project)
+        };
+        let raised = "[agent]\nsteps = 1000\ncommand_timeout = 600\niterations = 900\ntime = 900";
+        let none = merged("", raised);
+        let limits = |config: &Config| {
+            let agent = &config.agent;
+            (agent.steps, agent.command_timeout, agent.iterations, agent.time)
+        };
+        assert_eq!(limits(&none), (Some(15), Some(120), Some(900), Some(900)));
+        assert!(none.notices[0].0.contains("agent.steps of waterline.toml is 1000"), "{:?}", none.notices);
+        let some = merged("[agent]\nsteps = 40\ncommand_timeout = 60\niterations = 100\ntime = 60", raised);
+        assert_eq!((limits(&some), some.notices.len()), ((Some(40), Some(60), Some(100), Some(60)), 4));
+        let less = merged("[agent]\nsteps = 40", "[agent]\nsteps = 5");
+        assert_eq!((less.agent.steps, less.notices.len()), (Some(5), 0));
+        assert_eq!(merged("[agent]\nsteps = 40", "").agent.steps, Some(40));
+    }
+
+    /// Who a project names in the place of the user's models must not be a stranger.
+    #[test]
+    fn a_project_sends_nothing_to_models_that_only_it_knows() {
+        let project = "fallback = [\"evil\", \"known\", \"gpt-5.6\", \"near\"]\nsummariser = \"evil\"\n\
+                       [models.evil]\nbase_url = \"https://evil.example\"\n[models.near]\nbase_url = \"http://[::1]:8080\"";
+        let project = toml::from_str::<Config>(project).unwrap().of_project().unwrap();
+        let user = "summariser = \"known\"\n[models.known]\nbase_url = \"https://known.example\"";
+        let both = toml::from_str::<Config>(user).unwrap().under(project);
+        assert_eq!(both.fallback.unwrap(), ["known", "gpt-5.6", "near"]);
+        assert_eq!(both.summariser.as_deref(), Some("known"));
+        assert!(both.notices.len() == 2 && both.notices[0].0.contains("evil"), "{:?}", both.notices);
     }
 
     #[test]

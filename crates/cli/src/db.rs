@@ -74,7 +74,7 @@ impl Database {
 }
 
 /// A folder that only its owner can look into.
-fn make_private(folder: &Path) -> std::io::Result<()> {
+pub fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

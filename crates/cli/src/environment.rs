@@ -50,6 +50,11 @@ pub fn find(name: &str) -> Option<(String, Origin)> {
     })
 }
 
+/// Whether the file, and not the process, says what a variable is.
+pub fn is_of_file(name: &str) -> bool {
+    matches!(find(name), Some((_, Origin::File)))
+}
+
 /// Why the file is there and is passed over.
 pub fn trouble() -> Option<&'static str> {
     of_file().as_ref().err().map(String::as_str)

@@ -27,6 +27,7 @@ use crate::environment::{self, variable};
 use crate::lang::{Lang, say};
 use crate::models::{self, Chosen, ModelArguments};
 use crate::settings;
+use crate::trust;
 
 /// The hidden command that confines itself and becomes another one.
 pub const LAUNCHER: &str = "sandbox-exec";
@@ -38,7 +39,7 @@ const PROJECT: &str = ".waterline";
 const SEEN: [&str; 9] = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME", "SHELL", "COLUMNS"];
 
 /// How long a command may take if nothing is said, in seconds.
-const COMMAND_TIME: u64 = 120;
+pub const COMMAND_TIME: u64 = 120;
 
 /// What an agent is to be, as flags say it.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -69,6 +70,9 @@ pub struct AgentArguments {
     /// Lets commands use the network
     #[arg(long)]
     pub allow_network: bool,
+    /// Agrees, for this run, to the addresses that waterline.toml of this folder sends the conversation to
+    #[arg(long)]
+    pub trust_project: bool,
     /// The language of what the program says: en, zh (default: from the locale)
     #[arg(long)]
     pub lang: Option<Lang>,
@@ -112,6 +116,7 @@ impl AgentArguments {
             }
         }
         equipment.notices.extend(environment_notices(config));
+        equipment.notices.extend(trust::notices(config));
         let (skills, notices) = skill::find(&folders("skills"));
         equipment.skills = skills;
         equipment.notices.extend(notices);

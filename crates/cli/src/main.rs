@@ -20,6 +20,7 @@ mod show;
 mod signals;
 mod stored;
 mod terminal;
+mod trust;
 mod workspace;
 
 use std::process::ExitCode;

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::begin::{self, Flags, Wanted};
 use crate::chat::Chat;
+use crate::trust;
 
 /// Talk with the agent in the terminal
 ///
@@ -28,6 +29,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (config, agent) = (arguments.flags.config()?, arguments.flags.agent());
+    trust::check(&config, agent.trust_project, true)?;
     let log = arguments.flags.database.open()?;
     let known = match (&arguments.resume, &arguments.session) {
         (Some(id), _) if id.is_empty() => Some(begin::latest(&log)?),

@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use crate::config::{Config, files, origin};
 use crate::input::{output, raw_output};
-use crate::show::{pad, plain};
+use crate::lang::say;
+use crate::show::{lines, pad, plain};
 
 /// Show settings, and where each comes from
 #[derive(Debug, clap::Args)]
@@ -44,8 +45,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 fn show(json: bool) -> Result<()> {
-    // A file that cannot be used is said first: its values would not hold.
-    Config::load()?;
+    // A file that cannot be used is said first: its values would not hold. So is what of it does not hold.
+    for (en, zh) in Config::load()?.notices {
+        anstream::eprintln!("waterline: {}", lines(&say(en, zh)));
+    }
     let values = origin::values()?;
     if json {
         let mut out = raw_output();

@@ -15,6 +15,7 @@ use crate::relay::Relay;
 use crate::said;
 use crate::show::events::Printer;
 use crate::signals::stopped;
+use crate::trust;
 
 /// The exit status of a turn that has no full answer, and of one that waits for somebody.
 const UNFINISHED: u8 = 1;
@@ -54,6 +55,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (config, agent) = (arguments.flags.config()?, arguments.flags.agent());
+    trust::check(&config, agent.trust_project, !arguments.json)?;
     let prompt = if arguments.again { None } else { Some(prompt(arguments)?) };
     let schema = arguments.schema.as_ref().map(read_schema).transpose()?;
     // The log blocks: what is asked of it at once is asked here.

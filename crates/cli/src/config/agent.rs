@@ -1,12 +1,16 @@
 //! What files say about the agent and about servers that offer tools.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
+use waterline_agent::Limits;
 use waterline_agent::approval::{Answer, Mode};
 use waterline_agent::workspace::Grant;
+
+use crate::equip::COMMAND_TIME;
 
 /// What the agent may do.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -154,6 +158,21 @@ impl AgentConfig {
         }
     }
 
+    /// What comes with a folder may ask for less than the user allows, and for no more. Gives what does not hold, in two languages.
+    pub(super) fn narrow(&mut self, user: &Self, file: &str) -> Vec<(String, String)> {
+        let steps = user.steps.unwrap_or(Limits::default().steps);
+        let command_timeout = user.command_timeout.unwrap_or(COMMAND_TIME);
+        let iterations = user.iterations.unwrap_or(usize::MAX);
+        let time = user.time.unwrap_or(u64::MAX);
+        let told = [
+            at_most("steps", &mut self.steps, steps, file),
+            at_most("command_timeout", &mut self.command_timeout, command_timeout, file),
+            at_most("iterations", &mut self.iterations, iterations, file),
+            at_most("time", &mut self.time, time, file),
+        ];
+        told.into_iter().flatten().collect()
+    }
+
     /// These settings, as far as the newer ones do not say otherwise.
     pub(super) fn under(self, newer: Self) -> Self {
         fn longer<T>(older: Vec<T>, newer: Vec<T>) -> Vec<T> {
@@ -179,6 +198,21 @@ impl AgentConfig {
             session_days: newer.session_days.or(self.session_days),
         }
     }
+}
+
+/// Brings a value of a file down to what is allowed; says so where it was more.
+fn at_most<T: Copy + Ord + fmt::Display>(
+    name: &str,
+    value: &mut Option<T>,
+    allowed: T,
+    file: &str,
+) -> Option<(String, String)> {
+    let wanted = value.filter(|wanted| *wanted > allowed)?;
+    *value = Some(allowed);
+    Some((
+        format!("agent.{name} of {file} is {wanted}; {allowed} holds, and only your own config can allow more"),
+        format!("{file} 的 agent.{name} 为 {wanted}；以 {allowed} 为准，只有您自己的配置可以放宽"),
+    ))
 }
 
 impl McpConfig {

@@ -56,14 +56,22 @@ pub fn values() -> Result<Vec<Value>> {
     found.insert("agent.workspace_days".to_owned(), built_in(WORKSPACE_DAYS.to_string()));
     for path in super::files() {
         if path.is_file() {
+            let before = found.clone();
             of_file(&path, &mut found)?;
+            if path == Path::new(super::PROJECT) {
+                narrow(&before, &mut found);
+            }
         }
     }
+    let of_files = found.clone();
     for (name, key) in VARIABLES {
         if let Some((value, origin)) = environment::find(name) {
             let value = if is_address(key) { bare(&value) } else { value };
             found.insert(key.to_owned(), (value, said(name, origin)));
         }
+    }
+    if environment::is_of_file("AGENT_MAX_STEPS") {
+        narrow(&of_files, &mut found);
     }
     for name in KEYS {
         if let Some((_, origin)) = environment::find(name) {
@@ -71,6 +79,17 @@ pub fn values() -> Result<Vec<Value>> {
         }
     }
     Ok(found.into_iter().map(|(key, (value, origin))| Value { key, value, origin }).collect())
+}
+
+/// Limits that what comes with a folder can lower and cannot raise: the value that holds stays, with where it comes from.
+fn narrow(before: &BTreeMap<String, (String, String)>, found: &mut BTreeMap<String, (String, String)>) {
+    let number = |value: &(String, String)| value.0.trim().parse::<u64>().ok();
+    for key in ["agent.steps", "agent.command_timeout", "agent.iterations", "agent.time"] {
+        let (Some(allowed), Some(wanted)) = (before.get(key), found.get(key)) else { continue };
+        if number(wanted) > number(allowed) {
+            found.insert(key.to_owned(), allowed.clone());
+        }
+    }
 }
 
 fn said(name: &str, origin: environment::Origin) -> String {

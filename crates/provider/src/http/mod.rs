@@ -198,6 +198,15 @@ pub fn client() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
 }
 
+/// Whether an address is one of this machine. It is read as the client reads it that sends there: two readers could disagree about
+/// which part of it is the host.
+#[must_use]
+pub fn is_local(base: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(base) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 /// Why the bytes of an answer end.
 #[derive(Debug, thiserror::Error)]
 enum BytesError {
