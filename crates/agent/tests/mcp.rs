@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -40,7 +41,7 @@ while IFS= read -r line; do
     *'"name":"fail"'*) answer '{"content":[{"type":"text","text":"the tide is out"}],"isError":true}' ;;
     *'"name":"die"'*) exit 0 ;;
     *'"name":"pid"'*) text "$$" ;;
-    *'"name":"environment"'*) text "${TIDE-none} ${CARGO_MANIFEST_DIR-none}" ;;
+    *'"name":"environment"'*) text "${TIDE-none} ${CARGO_MANIFEST_DIR-none} $PWD" ;;
     esac
 done
 "#;
@@ -48,7 +49,8 @@ done
 fn program(script: &str, timeout: Duration) -> Server {
     let arguments = vec!["-c".to_owned(), script.to_owned()];
     let environment = BTreeMap::from([("TIDE".to_owned(), "high".to_owned())]);
-    let transport = Transport::Command { program: "/bin/bash".to_owned(), arguments, environment };
+    let (program, folder) = ("/bin/bash".to_owned(), PathBuf::from("/usr"));
+    let transport = Transport::Command { program, arguments, environment, folder };
     Server { name: "demo".to_owned(), transport, tools: None, timeout }
 }
 
@@ -99,9 +101,9 @@ async fn only_the_tools_that_are_enabled_are_there() {
 }
 
 #[tokio::test]
-async fn a_program_gets_the_environment_of_its_config_and_no_other() {
+async fn a_program_gets_the_environment_and_the_folder_of_its_config_and_no_other() {
     let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
-    assert_eq!(words(&connected, "demo__environment").await, "high none");
+    assert_eq!(words(&connected, "demo__environment").await, "high none /usr");
 }
 
 #[tokio::test]
@@ -144,6 +146,7 @@ async fn a_program_that_does_not_start_or_does_not_speak_is_an_error_with_a_reas
         program: "/nowhere/tide-server".to_owned(),
         arguments: Vec::new(),
         environment: BTreeMap::new(),
+        folder: PathBuf::from("/"),
     };
     let error = connect(&server).await.unwrap_err();
     assert!(error.starts_with("the MCP server demo cannot be started: /nowhere/tide-server: "), "{error}");

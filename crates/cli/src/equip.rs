@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -294,7 +294,8 @@ pub fn servers(config: &BTreeMap<String, McpConfig>) -> Vec<Server> {
                 let usual =
                     ["PATH", "HOME", "LANG"].iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
                 let environment = usual.chain(own.env.clone()).collect();
-                Transport::Command { program: program.clone(), arguments: own.args.clone(), environment }
+                let (arguments, folder) = (own.args.clone(), starts_in(own.cwd.as_deref()));
+                Transport::Command { program: program.clone(), arguments, environment, folder }
             }
             (None, url) => {
                 let headers =
@@ -306,6 +307,17 @@ pub fn servers(config: &BTreeMap<String, McpConfig>) -> Vec<Server> {
         Server { name: name.clone(), transport, tools: own.tools.clone(), timeout }
     };
     config.iter().filter(|(_, own)| !own.off).map(server).collect()
+}
+
+/// Where a server starts: in the home folder, unless the user's config says otherwise. Not where the program is started: many
+/// programs run what lies there, and a folder may come from somebody else.
+fn starts_in(cwd: Option<&Path>) -> PathBuf {
+    let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_dir());
+    let home = home.unwrap_or_else(|| PathBuf::from("/"));
+    match cwd {
+        Some(cwd) => cwd.strip_prefix("~").map_or_else(|_| cwd.to_owned(), |rest| home.join(rest)),
+        None => home,
+    }
 }
 
 /// Adds the tools of a server; one that cannot be reached is said, and the rest goes on.

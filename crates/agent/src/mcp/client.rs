@@ -66,8 +66,8 @@ async fn greet(server: &Server) -> Result<RunningService<RoleClient, ClientConfi
     let own = ClientConfig::new(ClientCapabilities::default(), own)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
     let greeted = match &server.transport {
-        Transport::Command { program, arguments, environment } => {
-            rmcp::serve_client(own, start::process(&server.name, program, arguments, environment)?).await
+        Transport::Command { program, arguments, environment, folder } => {
+            rmcp::serve_client(own, start::process(&server.name, program, arguments, environment, folder)?).await
         }
         Transport::Http { url, headers } => rmcp::serve_client(own, start::http(server, url, headers)?).await,
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use waterline_provider::http::bare;
@@ -33,6 +34,8 @@ pub enum Transport {
         arguments: Vec<String>,
         /// Its whole environment: nothing else of ours is handed on.
         environment: BTreeMap<String, String>,
+        /// The folder it starts in. Not the one where we are, which may be anybody's: some programs run what they find there.
+        folder: PathBuf,
     },
     /// Streamable HTTP.
     Http {
@@ -57,10 +60,11 @@ impl Transport {
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command { program, arguments, environment } => {
+            Self::Command { program, arguments, environment, folder } => {
                 let names: Vec<&String> = environment.keys().collect();
                 let mut shown = f.debug_struct("Command");
-                shown.field("program", program).field("arguments", arguments).field("environment", &names).finish()
+                shown.field("program", program).field("arguments", arguments).field("environment", &names);
+                shown.field("folder", folder).finish()
             }
             Self::Http { url, headers } => {
                 let names: Vec<&String> = headers.keys().collect();
@@ -87,7 +91,8 @@ mod tests {
         assert!(shown.contains("https://tide.example/@crew/mcp") && shown.contains("Authorization"), "{shown}");
 
         let environment = map("TIDE_KEY", "hush-hush");
-        let command = Transport::Command { program: "tide".to_owned(), arguments: Vec::new(), environment };
+        let (program, folder) = ("tide".to_owned(), PathBuf::from("/"));
+        let command = Transport::Command { program, arguments: Vec::new(), environment, folder };
         let shown = format!("{command:?}");
         assert!(!shown.contains("hush"), "{shown}");
         assert!(shown.contains("TIDE_KEY"), "{shown}");

@@ -1,6 +1,7 @@
 //! How a server is started, or the way to it is opened. What is said on that way is not looked at here.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::process::Stdio;
 
 use reqwest::header::{HeaderName, HeaderValue};
@@ -22,17 +23,20 @@ pub(super) fn process(
     program: &str,
     arguments: &[String],
     environment: &BTreeMap<String, String>,
+    folder: &Path,
 ) -> Result<TokioChildProcess, String> {
     let mut command = Command::new(program);
-    command.args(arguments).env_clear().envs(environment);
+    command.args(arguments).env_clear().envs(environment).current_dir(folder);
     // The transport asks it to end and kills it if it does not; when the runtime ends first, nobody is left to do that.
     command.kill_on_drop(true);
     // A person's Ctrl-C interrupts the agent, not the servers that it goes on with.
     #[cfg(unix)]
     command.process_group(0);
     let started = TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn();
-    let (process, errors) =
-        started.map_err(|error| format!("the MCP server {name} cannot be started: {program}: {error}"))?;
+    let (process, errors) = started.map_err(|error| {
+        let where_to = if folder.is_dir() { String::new() } else { format!(" in {}", folder.display()) };
+        format!("the MCP server {name} cannot be started{where_to}: {program}: {error}")
+    })?;
     if let Some(errors) = errors {
         tokio::spawn(trace(name.to_owned(), errors));
     }

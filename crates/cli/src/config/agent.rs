@@ -96,6 +96,8 @@ pub struct McpConfig {
     pub args: Vec<String>,
     /// Variables it sees beside PATH, HOME and LANG.
     pub env: BTreeMap<String, String>,
+    /// The folder it starts in; the home folder if nothing is said.
+    pub cwd: Option<PathBuf>,
     /// The address.
     pub url: Option<String>,
     /// Headers, each from a variable: `Authorization = "MY_TOKEN_HEADER"`.
@@ -219,6 +221,9 @@ impl McpConfig {
     pub(super) fn check(&self, name: &str) -> Result<()> {
         if self.command.is_some() == self.url.is_some() {
             bail!("mcp.{name} must have either a command or a url");
+        }
+        if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !(cwd.is_absolute() || cwd.starts_with("~"))) {
+            bail!("mcp.{name}.cwd is {cwd:?}; it must be a whole path, or begin with ~/");
         }
         Ok(())
     }
