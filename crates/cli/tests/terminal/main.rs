@@ -9,6 +9,7 @@
 
 mod commands;
 mod pty;
+mod trust;
 #[path = "../world/mod.rs"]
 mod world;
 

@@ -18,17 +18,23 @@ pub struct Terminal {
 }
 
 impl Terminal {
+    /// A chat.
     pub fn start(world: &World, more: &[&str]) -> Self {
+        Self::of(world, "chat", more)
+    }
+
+    /// A command of the agent.
+    pub fn of(world: &World, command: &str, more: &[&str]) -> Self {
         let (rows, columns) = (200, 120);
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_waterline"));
-        command.cwd(world.home.path());
-        command.env_clear();
-        world.variables().iter().for_each(|(name, value)| command.env(name, value));
-        command.args(world.arguments("chat"));
-        command.args(more);
-        let child = pair.slave.spawn_command(command).unwrap();
+        let mut program = CommandBuilder::new(env!("CARGO_BIN_EXE_waterline"));
+        program.cwd(world.home.path());
+        program.env_clear();
+        world.variables().iter().for_each(|(name, value)| program.env(name, value));
+        program.args(world.arguments(command));
+        program.args(more);
+        let child = pair.slave.spawn_command(program).unwrap();
         let screen = vt100::Parser::new(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap(), 1_000);
         let screen = Arc::new(Mutex::new(screen));
         let (seen, mut reader) = (Arc::clone(&screen), pair.master.try_clone_reader().unwrap());

@@ -74,7 +74,8 @@ impl World {
         Self::ended(self.program().args(arguments))
     }
 
-    fn ended(command: &mut Command) -> (i32, String, String) {
+    /// Runs a command as it is.
+    pub fn ended(command: &mut Command) -> (i32, String, String) {
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
