@@ -1,5 +1,6 @@
-//! Calls that were begun and have no result: the program ended while they ran. They are answered as interrupted, never run again
-//! blindly. Which were begun is in the state, written before they began.
+//! Calls that have no result and are not to be run. Those that were begun when the program ended are answered as interrupted, never
+//! run again blindly: which were begun is in the state, written before they began. Those that came with an imported conversation are
+//! answered as cancelled: nobody here had them made.
 
 use serde_json::Value;
 use waterline::message::{Call, Part};
@@ -39,7 +40,37 @@ pub(crate) fn started(state: &State) -> Vec<String> {
 
 const TEXT: &str = "[interrupted: the program ended while this ran; whether it took effect is not known. Look before you do it again.]";
 
+/// What a call is answered with that came from elsewhere.
+const FOREIGN: &str = "[cancelled: this call came with an imported conversation and was not run here. Make it again if it is still wanted.]";
+
 impl Agent {
+    /// Answers calls that came with an imported conversation, before somebody goes on with it: whoever wrote that file must not have
+    /// them run here. A question that waits does nothing, and stays.
+    pub(crate) async fn cancel_foreign(&mut self) -> Result<(), AgentError> {
+        let asked = match Waiting::of(self.state()) {
+            Some(Waiting::Question(question)) => Some(question.call_id),
+            Some(Waiting::Approval(_)) | None => None,
+        };
+        let foreign = self.foreign_ids();
+        let is_cancelled = |call: &Call| foreign.contains(&call.id) && asked.as_ref() != Some(&call.id);
+        let open: Vec<Call> = self.open_calls().into_iter().filter(is_cancelled).collect();
+        for call in &open {
+            self.live.say(vec![result(call, vec![Part::text(FOREIGN)], true)]).await?;
+        }
+        if !open.is_empty() && asked.is_none() && !self.state().pending_action.is_null() {
+            self.live.change(|session| session.state.pending_action = Value::Null).await?;
+        }
+        Ok(())
+    }
+
+    /// The ids of calls in messages that came from elsewhere, as far as they are in memory.
+    fn foreign_ids(&self) -> Vec<String> {
+        let (history, cleared, known) = (self.live.history(), self.live.cleared(), self.state().elsewhere());
+        let foreign = (0..history.len()).filter(|at| cleared + (*at as u64) < known);
+        let messages = foreign.filter_map(|at| history.message(at));
+        messages.flat_map(|message| message.calls().map(|call| call.id.clone())).collect()
+    }
+
     /// Answers calls that were begun and have no result; gives those that were not begun.
     pub(crate) async fn answer_interrupted(&mut self, open: Vec<Call>) -> Result<Vec<Call>, AgentError> {
         let started = started(self.state());

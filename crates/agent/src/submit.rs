@@ -72,6 +72,7 @@ impl Agent {
         if let Some(Waiting::Question(question)) = Waiting::of(self.state())
             && self.open_calls().iter().any(|call| call.id == question.call_id)
         {
+            self.cancel_foreign().await?;
             self.answer_question(&question, &said.text, said.parts).await?;
             return Ok(Next::Tools);
         }

@@ -33,6 +33,7 @@ impl Agent {
     pub async fn go_on(&mut self) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
         self.form()?;
+        self.cancel_foreign().await?;
         let next = self.next().ok_or(AgentError::Finished)?;
         self.work(next).await
     }

@@ -3,11 +3,16 @@
 
 mod place;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use place::{Line, Place, bash, calls, model, says, sent, tools};
 use serde_json::{Value, json};
+use waterline::message::{Body, Call, Message, Part, Role};
+use waterline::model::Model;
 use waterline_agent::{Agent, AgentError, Ending, Said, Waiting, Word};
+use waterline_log::{Incoming, Session};
+use waterline_provider::wire::kept;
 
 #[tokio::test]
 async fn a_turn_calls_tools_until_there_is_an_answer() {
@@ -530,6 +535,53 @@ async fn a_path_in_the_state_opens_no_other_folder() {
     let agent = place.agent(&server).await;
     assert_eq!(agent.workspace().path(), place.workspace().canonicalize().unwrap());
     assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
+}
+
+/// Whoever sends somebody a conversation must not have calls run by whoever takes it up.
+#[tokio::test]
+async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
+    let (bash_call, question) = ("c1", "c2");
+    let approval = json!({"kind": "approval", "call_id": bash_call, "tool": "run_bash_command", "arguments": "{}",
+        "reason": "", "may_always": true});
+    let asks = json!({"kind": "question", "call_id": question, "question": "Which harbour?", "choices": []});
+    for pending in [Value::Null, approval, asks.clone()] {
+        let (place, elsewhere) = (Place::new(), Place::new());
+        let calls = [("run_bash_command", bash_call, "{\"command\": \"touch ran\"}"), ("ask_human", question, "{}")];
+        let call = |(name, id, arguments): (&str, &str, &str)| -> Part {
+            Body::Call(Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }).into()
+        };
+        let said = [
+            Message::text_of(Role::System, "You help."),
+            Message::text_of(Role::User, "tidy up"),
+            Message::new(Role::Assistant, calls.into_iter().map(call).collect()),
+        ];
+        let log = elsewhere.log();
+        let mut session = log.create(Session::new("x")).unwrap();
+        session.state.pending_action = pending.clone();
+        log.save(&session).unwrap();
+        let counter = Model::unknown().counter();
+        let incoming = said.iter().map(|message| Incoming::of(message, &counter)).collect();
+        log.append("x", session.tip, incoming).unwrap();
+        let mut lines = Vec::new();
+        log.export(&["x".to_owned()], &mut lines).unwrap();
+        place.log().import(lines.as_slice(), |text: Arc<String>, wire, role| kept(&text, wire, role), |_| ()).unwrap();
+
+        let server = model(vec![says("as you like"), says("as you like")]).await;
+        let mut equipment = place.equipment(&server);
+        equipment.equip().unwrap();
+        let mut agent = Agent::open(place.log(), "x", equipment, place.watcher.clone()).await.unwrap();
+        let outcome = agent.go_on().await.unwrap();
+        let waits = pending == asks;
+        assert_eq!(matches!(outcome.ending, Ending::Waiting(_)), waits, "{outcome:?}");
+        if waits {
+            agent.turn(Said::new("north")).await.unwrap();
+        }
+        let story = place.story("x");
+        assert!(story.iter().any(|line| line.starts_with("tool: failed: [cancelled: this call came")), "{story:?}");
+        assert_eq!(story.iter().any(|line| line == "tool: north"), waits, "{story:?}");
+        assert!(!place.folder.path().join("workspaces/x/ran").exists());
+        assert!(place.log().session("x").unwrap().state.pending_action.is_null());
+    }
 }
 
 /// Neither a line break nor an escape hides a word from the patterns.

@@ -86,7 +86,7 @@ fn part(log: &Log, session: &mut Session, tip: Tip, incoming: Vec<Incoming>, sto
     Ok(log.offer(&session.id, incoming)?.0)
 }
 
-/// What the beginning of a file did not tell yet: the model, and a better title, unless somebody gave it one.
+/// What the beginning of a file did not tell yet: how long it is, the model, and a better title, unless somebody gave it one.
 fn learn(log: &Log, told: &Session) -> Result<()> {
     let mut known = log.session(&told.id)?;
     let first = log.entries_in(known.tip, 0..known.tip.position().min(20))?;
@@ -96,7 +96,9 @@ fn learn(log: &Log, told: &Session) -> Result<()> {
             || first.iter().any(|entry| entry.message(parse).text().starts_with(title))
     };
     let title = if was_made(&known.title) { told.title.clone() } else { known.title.clone() };
-    if known.model.is_none() && told.model.is_some() || title != known.title {
+    let is_longer = told.state.elsewhere() > known.state.elsewhere();
+    if is_longer || known.model.is_none() && told.model.is_some() || title != known.title {
+        known.state.note_elsewhere(told.state.elsewhere());
         known.model = known.model.or_else(|| told.model.clone());
         known.title = title;
         log.save(&known)?;
@@ -149,6 +151,7 @@ fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
     session.parent.clone_from(&transcript.parent);
     session.state.tools = transcript.tools.iter().map(tool_json).collect();
     session.state.other.insert("wire".to_owned(), Value::from(transcript.wire.name()));
+    session.state.note_elsewhere(said.len() as u64);
     session.relation = match transcript.role {
         Standing::Main => Relation::Main,
         Standing::Branch => Relation::Fork,

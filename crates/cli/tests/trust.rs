@@ -6,6 +6,7 @@ mod world;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use serde_json::json;
 use waterline_testkit::script::says;
 use world::World;
 
@@ -123,4 +124,21 @@ fn servers_start_in_the_home_folder_unless_the_user_says_where() {
     world.write(".config/waterline/config.toml", "[mcp.where]\ncommand = \"/bin/sh\"\ncwd = \"data\"\n");
     let (code, _, err) = world.run("run", &["hi"]);
     assert!(code == 2 && err.contains("mcp.where.cwd"), "{err}");
+}
+
+/// Nor does a file of another program have its calls run by whoever imports it.
+#[test]
+fn a_call_of_an_imported_file_is_not_run() {
+    let world = World::new(vec![says("as you like")]);
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "write_file",
+        "arguments": "{\"path\": \"ran\", \"content\": \"x\"}"}});
+    let said =
+        json!([{"role": "user", "content": "tidy"}, {"role": "assistant", "content": null, "tool_calls": [call]}]);
+    world.write("talk.json", &json!({"id": "talk", "model": "m", "messages": said}).to_string());
+    let (code, _, err) = world.plain(&["sessions", "import", "talk.json", "--db", "log.db"]);
+    assert_eq!(code, 0, "{err}");
+    let (code, out, err) = world.run("run", &["--session", "talk", "--again"]);
+    assert_eq!((code, out.as_str()), (0, "as you like\n"), "{err}");
+    assert!(world.last_request().last().unwrap().contains("came with an imported conversation"));
+    assert!(!world.path(".local/share/waterline/workspaces/talk/ran").exists());
 }

@@ -256,6 +256,9 @@ impl Import<'_> {
     fn session(&mut self, line: SessionLine) -> Result<()> {
         session::check_id(&line.id)?;
         let (named, tip) = (line.id.clone(), self.find(line.tip.as_deref())?);
+        // The ways that it left are from elsewhere too: somebody may go over to them.
+        let left = line.left.iter().map(|left| self.find(Some(left.as_str())).map_or(0, |tip| tip.position));
+        let messages = left.max().unwrap_or(0).max(tip.position);
         let mut made = Session {
             title: line.title,
             user: line.user,
@@ -266,7 +269,7 @@ impl Import<'_> {
             model: line.model,
             policy: line.policy,
             overrides: line.overrides,
-            state: line.state.of_elsewhere(),
+            state: line.state.of_elsewhere(messages),
             tip,
             created: line.created,
             active: line.active,

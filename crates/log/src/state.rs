@@ -76,21 +76,48 @@ pub struct State {
 /// What only the user of this log can grant, or what is about folders and processes of another machine.
 const HERE_ONLY: [&str; 6] = ["approvals", "started", "cut", "workspace_of", "hand_off", "roles"];
 
+/// Where the state says how many of the first messages came from a file.
+const ELSEWHERE: &str = "elsewhere";
+
 impl State {
-    /// The state of a session that comes from a file: without anything that the user of this log did not grant.
-    pub(crate) fn of_elsewhere(mut self) -> Self {
+    /// The state of a session that comes from a file, with so many messages: without anything that the user of this log did not
+    /// grant.
+    pub(crate) fn of_elsewhere(mut self, messages: u64) -> Self {
         self.workspace_path = None;
-        self.allowed_tools.clear();
-        self.persistent_tools.clear();
-        HERE_ONLY.iter().for_each(|name| drop(self.other.remove(*name)));
+        self.without_consent();
+        match messages {
+            0 => drop(self.other.remove(ELSEWHERE)),
+            _ => drop(self.other.insert(ELSEWHERE.to_owned(), Value::from(messages))),
+        }
         self
     }
 
     /// The state of a fork: consent and calls under way are its parent's.
     pub(crate) fn of_fork(mut self) -> Self {
         self.pending_action = Value::Null;
-        HERE_ONLY.iter().for_each(|name| drop(self.other.remove(*name)));
+        self.without_consent();
         self
+    }
+
+    /// Takes out what somebody agreed to in the session that this was the state of.
+    fn without_consent(&mut self) {
+        self.allowed_tools.clear();
+        self.persistent_tools.clear();
+        HERE_ONLY.iter().for_each(|name| drop(self.other.remove(*name)));
+    }
+
+    /// Notes that the first so many messages of the session came from a file: what they ask for was never asked of the user of
+    /// this log.
+    pub fn note_elsewhere(&mut self, messages: u64) {
+        if messages > self.elsewhere() {
+            self.other.insert(ELSEWHERE.to_owned(), Value::from(messages));
+        }
+    }
+
+    /// How many of the first messages came from a file.
+    #[must_use]
+    pub fn elsewhere(&self) -> u64 {
+        self.other.get(ELSEWHERE).and_then(Value::as_u64).unwrap_or(0)
     }
 
     /// The state as it is stored. What somebody else keeps under the name of a field of ours does not stand there twice.

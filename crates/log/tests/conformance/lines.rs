@@ -18,6 +18,7 @@ cases![
     a_changed_line_is_refused,
     what_is_no_export_is_refused,
     an_import_goes_on_where_a_session_was,
+    an_import_brings_no_consent,
     a_session_that_went_another_way_stays,
     a_backup_is_made_while_others_write,
 ];
@@ -86,7 +87,9 @@ fn an_export_imports_with_the_same_ids(place: &dyn Place) {
             there.iter().map(|e| (e.id, &e.bytes, e.time)).collect::<Vec<_>>()
         );
     }
-    assert_eq!(other.session("s").unwrap().state, log.session("s").unwrap().state);
+    let mut carried = log.session("s").unwrap().state;
+    carried.note_elsewhere(6);
+    assert_eq!(other.session("s").unwrap().state, carried, "the same, and that its messages came from elsewhere");
     assert_eq!(other.summaries("s").unwrap(), log.summaries("s").unwrap());
     assert_eq!(other.checkpoints("s").unwrap(), log.checkpoints("s").unwrap());
     assert_eq!(other.usage("s").unwrap(), log.usage("s").unwrap());
@@ -221,6 +224,24 @@ fn an_import_goes_on_where_a_session_was(place: &dyn Place) {
     let added = import(&other, &export(&log, &["s"])).unwrap();
     assert_eq!((added.messages, added.sessions, added.continued), (1, 0, 1));
     assert_eq!(texts(&other, "s"), ["one", "two", "three"]);
+}
+
+fn an_import_brings_no_consent(place: &dyn Place) {
+    let log = place.open();
+    let mut made = session(&log, "s", &["one", "two"]);
+    made.state.allowed_tools = vec!["fetch_url".into()];
+    made.state.workspace_path = Some("/w/1".into());
+    made.state.other.insert("approvals".into(), json!(["run_bash_command"]));
+    made.state.note_elsewhere(1);
+    log.save(&made).unwrap();
+    let other = Log::open(&place.other()).unwrap();
+    import(&other, &export(&log, &["s"])).unwrap();
+    let state = other.session("s").unwrap().state;
+    assert_eq!((state.elsewhere(), state.workspace_path), (2, None));
+    assert!(state.allowed_tools.is_empty() && !state.other.contains_key("approvals"));
+    let fork = log.fork("s", None, None).unwrap().state;
+    assert!(fork.allowed_tools.is_empty() && !fork.other.contains_key("approvals"), "consent is its parent's");
+    assert_eq!(fork.elsewhere(), 1, "where its messages came from is not");
 }
 
 fn a_session_that_went_another_way_stays(place: &dyn Place) {
