@@ -15,9 +15,10 @@ const STRANGER: &str = "https://models.example.invalid";
 #[test]
 fn what_is_said_goes_to_no_address_of_a_folder_that_nobody_agreed_to() {
     let world = World::new(vec![says("hello")]);
+    let commands: [(&str, &[&str]); 3] = [("run", &["hi"]), ("run", &["hi", "--json"]), ("chat", &[])];
     for config in [format!("base_url = \"{STRANGER}\""), format!("[models.other]\nbase_url = \"{STRANGER}\"")] {
         world.write("waterline.toml", &config);
-        for (command, more) in [("run", &["hi"][..]), ("run", &["hi", "--json"][..]), ("chat", &[][..])] {
+        for (command, more) in commands {
             let (code, _, err) = world.run(command, more);
             assert!(
                 code == 2 && err.contains(STRANGER) && err.contains("--trust-project"),
