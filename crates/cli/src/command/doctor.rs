@@ -1,6 +1,5 @@
 //! `waterline doctor`: is everything there that the agent needs.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -144,7 +143,8 @@ async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mu
 /// Whether an agent can be made with the middlewares and the rules of the config.
 async fn made(agent: &AgentArguments, config: &Config, setup: Setup) -> Finding {
     // The servers were tried already.
-    let config = Config { mcp: BTreeMap::new(), ..config.clone() };
+    let mut config = config.clone();
+    config.mcp.clear();
     let gathered = agent.gather(&config, setup).await;
     match gathered.and_then(|gathered| agent.for_session(gathered, &config)) {
         Ok(equipment) => {
