@@ -86,6 +86,7 @@ fn an_answer_in_a_form_does_not_steer_the_terminal() {
     let world = World::new(vec![says("{\"tide\": \"before\u{9b}2Jafter\"}")]);
     world.write("schema.json", r#"{"type": "object", "required": ["tide"]}"#);
     let terminal = Terminal::of(&world, "run", &["--schema", "schema.json", "how high?"]);
-    terminal.sees("before\u{FFFD}2Jafter");
+    // What stands for the code is not shown by this terminal; the code itself would have taken "before" away.
+    terminal.sees("before2Jafter");
     assert!(terminal.ends());
 }
