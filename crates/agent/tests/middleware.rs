@@ -316,7 +316,7 @@ async fn s4_10_callbacks_are_told() {
 #[tokio::test]
 async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
     use waterline_agent::Word;
-    use waterline_agent::approval::{Answer, Mode, rule};
+    use waterline_agent::approval::{Mode, Ruling, rule};
     for (mode, asked) in [(Mode::All, 2), (Mode::Selective, 1), (Mode::Custom, 1), (Mode::None, 1)] {
         let place = Place::new();
         let server = model(vec![
@@ -328,7 +328,7 @@ async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
         equipment.approval.mode = mode;
         if matches!(mode, Mode::Custom | Mode::None) {
             equipment.approval.rules =
-                vec![rule("now", "", Answer::Ask).unwrap(), rule("run_bash_command", "push", Answer::Deny).unwrap()];
+                vec![rule("now", "", Ruling::Ask).unwrap(), rule("run_bash_command", "push", Ruling::Deny).unwrap()];
         }
         place.watcher.words.lock().unwrap().extend([Word::Yes, Word::Yes]);
         place.open(equipment).await.turn(Said::new("go")).await.unwrap();

@@ -587,7 +587,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
 /// Neither a line break nor an escape hides a word from the patterns.
 #[test]
 fn a_risk_is_seen_however_it_is_written() {
-    use waterline_agent::approval::{Answer, Approval, Asked, Decision, rule};
+    use waterline_agent::approval::{Approval, Asked, Decision, Ruling, rule};
     use waterline_agent::tool::Nature;
     let mut approval = Approval { confined: true, ..Approval::default() };
     let state = waterline_log::State::default();
@@ -607,6 +607,6 @@ fn a_risk_is_seen_however_it_is_written() {
     for command in ["ls -la", "echo hi\necho ho", "cargo test"] {
         assert_eq!(decide(&approval, command), Decision::Run, "{command}");
     }
-    approval.rules = vec![rule("*", "^git push", Answer::Deny).unwrap()];
+    approval.rules = vec![rule("*", "^git push", Ruling::Deny).unwrap()];
     assert!(matches!(decide(&approval, "git push origin"), Decision::Refuse(_)));
 }

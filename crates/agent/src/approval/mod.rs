@@ -64,7 +64,7 @@ pub enum Decision {
 /// What the user's own rules say of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Answer {
+pub enum Ruling {
     /// Run it.
     Allow,
     /// Ask.
@@ -81,11 +81,11 @@ pub struct Rule {
     /// What its arguments look like.
     pub pattern: Regex,
     /// What then.
-    pub answer: Answer,
+    pub ruling: Ruling,
 }
 
 /// A check in code: it may have a word on a call, with its arguments as JSON.
-pub type Check = Arc<dyn Fn(&str, &str) -> Option<Answer> + Send + Sync>;
+pub type Check = Arc<dyn Fn(&str, &str) -> Option<Ruling> + Send + Sync>;
 
 /// Which calls somebody must agree to.
 #[derive(Clone)]
@@ -159,7 +159,7 @@ impl Approval {
     #[must_use]
     pub fn decide(&self, asked: Asked<'_>, state: &State) -> Decision {
         let custom = self.custom(asked);
-        if custom == Some(Answer::Deny) {
+        if custom == Some(Ruling::Deny) {
             return Decision::Refuse("a rule of the user forbids it".to_owned());
         }
         let (risk, why) = self.risk(asked);
@@ -168,7 +168,7 @@ impl Approval {
             false => Decision::Ask { reason, may_always: risk < Risk::Critical },
         };
         match (custom, self.mode) {
-            (Some(Answer::Ask), _) => ask("a rule of the user wants it".to_owned()),
+            (Some(Ruling::Ask), _) => ask("a rule of the user wants it".to_owned()),
             (Some(_), _) | (None, Mode::None | Mode::Custom) => Decision::Run,
             (None, Mode::All) => ask("every call is asked about".to_owned()),
             (None, Mode::Selective) if risk >= Risk::Medium => ask(format!("{} risk: {why}", risk.name())),
@@ -176,13 +176,13 @@ impl Approval {
         }
     }
 
-    fn custom(&self, asked: Asked<'_>) -> Option<Answer> {
+    fn custom(&self, asked: Asked<'_>) -> Option<Ruling> {
         let checked = self.check.as_ref().and_then(|check| check(asked.tool, asked.arguments));
         let fits = |rule: &&Rule| {
             (rule.tool == "*" || rule.tool == asked.tool)
                 && asked.texts().iter().any(|text| rule.pattern.is_match(text))
         };
-        checked.or_else(|| self.rules.iter().find(fits).map(|rule| rule.answer))
+        checked.or_else(|| self.rules.iter().find(fits).map(|rule| rule.ruling))
     }
 
     /// How much of a risk a call is, and why: the greatest that any layer sees.
@@ -241,8 +241,8 @@ const GRANTS: &str = "approvals";
 ///
 /// # Errors
 /// When the pattern is no expression.
-pub fn rule(tool: &str, pattern: &str, answer: Answer) -> Result<Rule, AgentError> {
+pub fn rule(tool: &str, pattern: &str, ruling: Ruling) -> Result<Rule, AgentError> {
     let read = Regex::new(pattern);
     let pattern = read.map_err(|error| AgentError::Setting(format!("a rule of approval cannot be used: {error}")))?;
-    Ok(Rule { tool: tool.to_owned(), pattern, answer })
+    Ok(Rule { tool: tool.to_owned(), pattern, ruling })
 }

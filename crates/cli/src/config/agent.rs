@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use serde::Deserialize;
 use waterline_agent::Limits;
-use waterline_agent::approval::{Answer, Mode};
+use waterline_agent::approval::{Mode, Ruling};
 use waterline_agent::workspace::Grant;
 
 use crate::equip::COMMAND_TIME;
@@ -63,7 +63,7 @@ pub struct RuleConfig {
     #[serde(default)]
     pub pattern: String,
     /// allow, ask or deny.
-    pub answer: Answer,
+    pub answer: Ruling,
 }
 
 /// Middlewares, as a config names them.
