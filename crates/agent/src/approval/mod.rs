@@ -1,6 +1,7 @@
 //! Which calls somebody must agree to. Four layers: rules of the user's own, which have the last word; patterns of risk in what is
 //! asked for, patterns for one tool, and what kind of tool it is, of which the greatest risk counts.
 
+mod hidden;
 mod risk;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use waterline_log::State;
 
+pub use hidden::is_hidden;
 pub use risk::{Pattern, Risk};
 
 use crate::error::AgentError;

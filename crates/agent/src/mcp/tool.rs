@@ -81,5 +81,39 @@ fn schema(offered: &model::Tool) -> Value {
     schema.retain(|key, _| key != "$schema");
     schema.entry("type").or_insert_with(|| Value::from("object"));
     schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-    Value::Object(schema)
+    visible(Value::Object(schema))
+}
+
+/// The same without what cannot be seen in its texts: the model reads all of them, whoever agrees to a call sees some.
+fn visible(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(words::visible(&text)),
+        Value::Array(list) => Value::Array(list.into_iter().map(visible).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.into_iter().map(|(name, value)| (words::visible(&name), visible(value))).collect())
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_schema_is_hidden() {
+        let hidden = json!({
+            "type": "object",
+            "properties": {"na\u{200b}me": {"description": "A name.\u{e0041}\u{202e}\u{1b}[31m", "enum": ["a\u{feff}", 1]}},
+            "required": ["na\u{200b}me"],
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {"name": {"description": "A name.[31m", "enum": ["a", 1]}},
+            "required": ["name"],
+        });
+        assert_eq!(visible(hidden), expected);
+    }
 }

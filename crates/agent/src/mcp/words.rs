@@ -7,6 +7,8 @@ use std::io;
 
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
+use crate::approval::is_hidden;
+
 /// How long the name of a tool may be: what the strictest provider takes.
 const NAME_CHARS: usize = 64;
 
@@ -37,7 +39,12 @@ pub(super) fn name(server: &str, tool: &str, taken: &mut BTreeSet<String>) -> St
     }
 }
 
-/// A text without what cannot be seen in it, cut to so many characters.
+/// A text without what cannot be seen in it.
+pub(super) fn visible(text: &str) -> String {
+    text.chars().filter(|c| !is_hidden(*c)).collect()
+}
+
+/// The same, cut to so many characters.
 pub(super) fn plain(text: &str, most: usize) -> String {
     let mut seen = text.chars().filter(|c| !is_hidden(*c));
     let mut kept: String = seen.by_ref().take(most).collect();
@@ -46,13 +53,6 @@ pub(super) fn plain(text: &str, most: usize) -> String {
         kept.push('…');
     }
     kept
-}
-
-/// Characters that steer a terminal, turn the order of others around, or say to a model what a person does not see.
-fn is_hidden(c: char) -> bool {
-    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let tag = matches!(c, '\u{e0000}'..='\u{e007f}');
-    turns || tag || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
 /// The innermost reason of an error, which is the one a person can act on.
@@ -103,6 +103,7 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_taken_out_and_what_is_too_long_is_cut() {
         assert_eq!(plain("tide\u{1b}[31m\r\n\ttable\u{202e}\u{e0041}", 100), "tide[31m\n\ttable");
+        assert_eq!(visible("t\u{200b}i\u{2060}d\u{feff}e\u{61c}"), "tide");
         assert_eq!(plain("höhe", 4), "höhe");
         assert_eq!(plain("höhen", 4), "höh…");
     }

@@ -2,6 +2,7 @@
 
 use waterline_agent::{Question, Request, Word};
 
+use super::unhidden;
 use crate::lang::say;
 
 /// A request in words: the whole of it, and its last line, which is asked once more where nothing is answered.
@@ -16,8 +17,8 @@ pub fn request(request: &Request) -> (String, String) {
         format!("是 [y] / 否 [n]{always}；其他内容视为拒绝的理由："),
     );
     let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
-    let whole = format!("{who}{} {}\n{}\n{asked}", request.tool, pretty(&request.arguments), request.reason);
-    (whole, asked)
+    let call = unhidden(&format!("{who}{} {}\n{}", request.tool, pretty(&request.arguments), request.reason));
+    (format!("{call}\n{asked}"), asked)
 }
 
 /// What somebody means by a line; nothing where it is empty.

@@ -50,13 +50,19 @@ pub fn plain(text: &str) -> String {
 
 /// Characters that turn the order of others around.
 const fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The same for a text of several lines, which may hold tabs.
 pub fn lines(text: &str) -> String {
     let line = |line: &str| line.split('\t').map(plain).collect::<Vec<_>>().join("\t");
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The same for what somebody is asked to agree to: nothing of it may stay unseen, also not what joins letters in an ordinary text.
+pub fn unhidden(text: &str) -> String {
+    let shown = |c: char| if waterline_agent::approval::is_hidden(c) { '\u{FFFD}' } else { c };
+    lines(&text.chars().map(shown).collect::<String>())
 }
 
 #[cfg(test)]
@@ -66,5 +72,12 @@ mod tests {
         assert_eq!(super::number(0), "0");
         assert_eq!(super::number(999), "999");
         assert_eq!(super::number(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn nothing_is_hidden_in_what_somebody_agrees_to() {
+        let asked = "rm\u{200b} a\u{61c}\u{2060}\u{feff}\u{e0041}\n\tb\u{202e}";
+        assert_eq!(super::unhidden(asked), "rm\u{fffd} a\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n\tb\u{fffd}");
+        assert_eq!(super::lines("क्\u{200d}ष\u{61c}"), "क्\u{200d}ष\u{fffd}", "an answer may join its letters");
     }
 }

@@ -31,7 +31,7 @@ impl Person for Screen {
             let _one = self.asking.lock().await;
             loop {
                 let Some(line) = self.ask(&text).await else {
-                    return Word::No(Some(say("nobody is there to agree to it", "没有人可以批准").to_owned()));
+                    return Word::Nobody(say("nobody is there to agree to it", "没有人可以批准").to_owned());
                 };
                 match asking::word(line) {
                     Some(word) => return word,
