@@ -15,12 +15,13 @@ const NAME_CHARS: usize = 64;
 /// How many characters tell names apart that would be the same otherwise.
 const MARK_CHARS: usize = 8;
 
-/// The name of a server's tool, unlike those that are taken.
+/// The name of a server's tool, unlike those that are taken. One that cannot be used as it is gets a mark of its own, whatever else the
+/// server offers: else a tool that comes tomorrow could take the name that somebody agreed to for another one.
 pub(super) fn name(server: &str, tool: &str, taken: &mut BTreeSet<String>) -> String {
     let whole = format!("{server}__{tool}");
     let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     let plain: String = whole.chars().map(fit).collect();
-    if plain.len() <= NAME_CHARS && taken.insert(plain.clone()) {
+    if plain == whole && plain.len() <= NAME_CHARS && taken.insert(plain.clone()) {
         return plain;
     }
     // Made of the name itself and not counted, so that it does not depend on what else the server offers.
@@ -75,7 +76,8 @@ mod tests {
     fn names_are_what_every_model_accepts_and_never_the_same() {
         let mut taken = BTreeSet::new();
         assert_eq!(name("demo", "echo", &mut taken), "demo__echo");
-        assert_eq!(name("my tide", "read.höhe", &mut taken), "my_tide__read_h_he");
+        let replaced = name("my tide", "read.höhe", &mut taken);
+        assert!(replaced.starts_with("my_tide__read_h_he_") && replaced.is_ascii(), "{replaced}");
         let long = "x".repeat(100);
         let names = [
             name("demo", "a.b", &mut taken),
@@ -98,6 +100,16 @@ mod tests {
         let mut taken = BTreeSet::new();
         name("demo", &format!("{long}1"), &mut taken);
         assert_eq!(name("demo", &long, &mut taken), alone);
+    }
+
+    /// What somebody agreed to for `a_b` must not hold for an `a.b` that comes later.
+    #[test]
+    fn a_name_that_needs_no_change_is_never_lost_to_one_that_does() {
+        let alone = name("demo", "a.b", &mut BTreeSet::new());
+        let mut taken = BTreeSet::new();
+        assert_eq!(name("demo", "a.b", &mut taken), alone);
+        assert_eq!(name("demo", "a_b", &mut taken), "demo__a_b");
+        assert_ne!(alone, "demo__a_b");
     }
 
     #[test]
