@@ -1,6 +1,7 @@
 //! Which calls somebody must agree to. Four layers: rules of the user's own, which have the last word; patterns of risk in what is
 //! asked for, patterns for one tool, and what kind of tool it is, of which the greatest risk counts.
 
+mod asked;
 mod hidden;
 mod risk;
 
@@ -12,11 +13,12 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use waterline_log::State;
 
+pub use asked::Asked;
 pub use hidden::is_hidden;
 pub use risk::{Pattern, Risk};
 
 use crate::error::AgentError;
-use crate::tool::Nature;
+use crate::tool::{CALL_TOOL, Nature};
 
 /// When somebody is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,9 +29,9 @@ pub enum Mode {
     /// Before those that are a risk.
     #[default]
     Selective,
-    /// As the user's own rules say, and for nothing else.
+    /// As the user's own rules say, and for nothing else but commands that the kernel does not confine.
     Custom,
-    /// Never.
+    /// Never but before such commands.
     None,
 }
 
@@ -86,6 +88,19 @@ pub struct Rule {
     pub ruling: Ruling,
 }
 
+impl Rule {
+    /// Whether it is about a call. To let it run, what decides what the call does must fit: words beside that earn nothing. To keep
+    /// it back, any text is enough.
+    fn fits(&self, asked: Asked<'_>) -> bool {
+        let is_match = |text: &String| self.pattern.is_match(text);
+        (self.tool == "*" || self.tool == asked.tool)
+            && match self.ruling {
+                Ruling::Allow => asked.deciding().iter().all(is_match),
+                Ruling::Ask | Ruling::Deny => asked.texts().iter().any(is_match),
+            }
+    }
+}
+
 /// A check in code: it may have a word on a call, with its arguments as JSON.
 pub type Check = Arc<dyn Fn(&str, &str) -> Option<Ruling> + Send + Sync>;
 
@@ -123,43 +138,16 @@ impl Default for Approval {
     }
 }
 
-/// A call that is looked at.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// The tool.
-    pub tool: &'a str,
-    /// What it does to the world.
-    pub nature: Nature,
-    /// Its arguments as JSON.
-    pub arguments: &'a str,
-}
-
-impl Asked<'_> {
-    /// What the patterns are held against: each text of the arguments as it will be used, and last the whole as JSON, written in one
-    /// way. So neither an escape nor a line break in the JSON hides a word.
-    fn texts(&self) -> Vec<String> {
-        fn leaves(value: &serde_json::Value, into: &mut Vec<String>) {
-            match value {
-                serde_json::Value::String(text) => into.push(text.clone()),
-                serde_json::Value::Array(list) => list.iter().for_each(|inner| leaves(inner, into)),
-                serde_json::Value::Object(fields) => fields.values().for_each(|inner| leaves(inner, into)),
-                _ => {}
-            }
-        }
-        let Ok(value) = serde_json::from_str::<serde_json::Value>(self.arguments) else {
-            return vec![self.arguments.to_owned()];
-        };
-        let mut texts = Vec::new();
-        leaves(&value, &mut texts);
-        texts.push(value.to_string());
-        texts
-    }
-}
-
 impl Approval {
     /// Decides on a call.
     #[must_use]
     pub fn decide(&self, asked: Asked<'_>, state: &State) -> Decision {
+        // The agent looks through this tool to the one that is meant: one that is still called so names none.
+        if asked.tool == CALL_TOOL {
+            let why =
+                "call_tool must be given the name of another tool as \"name\", and its arguments as \"arguments\"";
+            return Decision::Refuse(why.to_owned());
+        }
         let custom = self.custom(asked);
         if custom == Some(Ruling::Deny) {
             return Decision::Refuse("a rule of the user forbids it".to_owned());
@@ -169,22 +157,21 @@ impl Approval {
             true => Decision::Run,
             false => Decision::Ask { reason, may_always: risk < Risk::Critical },
         };
+        let is_loose = asked.nature == Nature::Runs && !self.confined;
         match (custom, self.mode) {
             (Some(Ruling::Ask), _) => ask("a rule of the user wants it".to_owned()),
-            (Some(_), _) | (None, Mode::None | Mode::Custom) => Decision::Run,
+            (Some(_), _) => Decision::Run,
             (None, Mode::All) => ask("every call is asked about".to_owned()),
             (None, Mode::Selective) if risk >= Risk::Medium => ask(format!("{} risk: {why}", risk.name())),
-            (None, Mode::Selective) => Decision::Run,
+            // Nothing but a person stands before these.
+            (None, _) if is_loose => ask(format!("{} risk: {why}", risk.name())),
+            (None, _) => Decision::Run,
         }
     }
 
     fn custom(&self, asked: Asked<'_>) -> Option<Ruling> {
         let checked = self.check.as_ref().and_then(|check| check(asked.tool, asked.arguments));
-        let fits = |rule: &&Rule| {
-            (rule.tool == "*" || rule.tool == asked.tool)
-                && asked.texts().iter().any(|text| rule.pattern.is_match(text))
-        };
-        checked.or_else(|| self.rules.iter().find(fits).map(|rule| rule.ruling))
+        checked.or_else(|| self.rules.iter().find(|rule| rule.fits(asked)).map(|rule| rule.ruling))
     }
 
     /// How much of a risk a call is, and why: the greatest that any layer sees.
@@ -214,7 +201,7 @@ impl Approval {
     /// What "always" holds for: a command just as it is, any other tool as a whole.
     fn grant(asked: Asked<'_>) -> String {
         match asked.nature {
-            Nature::Runs => format!("{} {}", asked.tool, asked.texts().pop().unwrap_or_default()),
+            Nature::Runs => format!("{} {}", asked.tool, asked.whole()),
             _ => asked.tool.to_owned(),
         }
     }
