@@ -4,6 +4,7 @@
 mod asked;
 mod hidden;
 mod risk;
+mod script;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub use asked::Asked;
 pub use hidden::is_hidden;
 pub use risk::{Pattern, Risk};
 
+use self::risk::Texts;
 use crate::error::AgentError;
 use crate::tool::{CALL_TOOL, Nature};
 
@@ -180,8 +182,8 @@ impl Approval {
         // What a tool only reads is no deed, whatever words stand in it.
         let general =
             if matches!(asked.nature, Nature::Runs | Nature::Reaches) { self.patterns.as_slice() } else { &[] };
-        let texts = asked.texts();
-        let matching = general.iter().chain(own).filter(|pattern| texts.iter().any(|text| pattern.is_match(text)));
+        let texts = Texts::of(asked);
+        let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(&texts));
         let worst = matching.max_by_key(|pattern| pattern.risk).map(|pattern| (pattern.risk, pattern.about.clone()));
         let built_in = match asked.nature {
             Nature::Reads | Nature::Writes => (Risk::Low, "it stays in the workspace"),

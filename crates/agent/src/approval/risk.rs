@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::Deserialize;
 
+use super::asked::Asked;
+use super::script::{self, MARK};
+use crate::tool::Nature;
+
 const SHIPPED: &str = include_str!("../../../../presets/risks.toml");
 
 /// How much can go wrong.
@@ -34,19 +38,52 @@ impl Risk {
     }
 }
 
-/// Words in a call that tell of a risk.
+/// What tells of a risk in a call.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     /// How much of one.
     pub risk: Risk,
     /// What it is, for a person.
     pub about: String,
+    against: Against,
     expression: Regex,
 }
 
+/// What a pattern is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Against {
+    /// Each text, as it is and without its quotes.
+    Words,
+    /// Each text as a shell takes it apart.
+    Commands,
+    /// The path of a file tool.
+    Path,
+}
+
+/// The texts of a call that patterns are held against.
+pub(super) struct Texts {
+    words: Vec<String>,
+    commands: Vec<String>,
+    path: Option<String>,
+}
+
+impl Texts {
+    pub(super) fn of(asked: Asked<'_>) -> Self {
+        // What a tool only reads or writes is not run.
+        let runs = matches!(asked.nature, Nature::Runs | Nature::Reaches);
+        let commands = asked.leaves().iter().filter(|_| runs).map(|text| script::commands(text)).collect();
+        Self { words: asked.texts(), commands, path: asked.path() }
+    }
+}
+
 impl Pattern {
-    pub(super) fn is_match(&self, arguments: &str) -> bool {
-        self.expression.is_match(arguments)
+    pub(super) fn is_match(&self, texts: &Texts) -> bool {
+        let fits = |text: &String| self.expression.is_match(text);
+        match self.against {
+            Against::Words => texts.words.iter().chain(&texts.commands).any(fits),
+            Against::Commands => texts.commands.iter().any(fits),
+            Against::Path => texts.path.iter().any(fits),
+        }
     }
 }
 
@@ -61,9 +98,45 @@ struct Table {
 struct Entry {
     risk: Risk,
     about: String,
-    expression: String,
     #[serde(default)]
-    tool: Option<String>,
+    tools: Vec<String>,
+    #[serde(default)]
+    command: Option<String>,
+    #[serde(default)]
+    with: Option<String>,
+    #[serde(default)]
+    then: Option<String>,
+    #[serde(default)]
+    piped: bool,
+    #[serde(default)]
+    words: Option<String>,
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl Entry {
+    /// None where it cannot be used: it looks for nothing, or in two ways.
+    fn pattern(&self) -> Option<Pattern> {
+        let (against, expression) = match (&self.command, &self.words, &self.path) {
+            (Some(command), None, None) => (Against::Commands, self.in_place(command)),
+            (None, Some(words), None) => (Against::Words, words.clone()),
+            (None, None, Some(path)) => (Against::Path, path.clone()),
+            _ => return None,
+        };
+        let expression = Regex::new(&expression).ok()?;
+        Some(Pattern { risk: self.risk, about: self.about.clone(), against, expression })
+    }
+
+    /// The expression for a command with what must stand around it, over the text of [`script::commands`].
+    fn in_place(&self, command: &str) -> String {
+        let before = if self.piped { format!(r"\| (?:{MARK}[^{MARK}\n]* )*") } else { String::new() };
+        let after = match (&self.with, &self.then) {
+            (Some(with), _) => format!(r" (?:[^{MARK}\n]* )?(?:{with})"),
+            (None, Some(then)) => format!(r"(?: |$)(?s:.*){MARK}(?:{then})(?: |$)"),
+            (None, None) => "(?: |$)".to_owned(),
+        };
+        format!("(?m){before}{MARK}(?:{command}){after}")
+    }
 }
 
 /// The shipped patterns: those for any tool, and those for one.
@@ -72,11 +145,11 @@ pub(super) fn shipped() -> (Vec<Pattern>, BTreeMap<String, Vec<Pattern>>) {
     // The table is part of the program, and a test reads it.
     let table: Table = toml::from_str(SHIPPED).unwrap_or(Table { pattern: Vec::new() });
     for entry in table.pattern {
-        let Ok(expression) = Regex::new(&entry.expression) else { continue };
-        let pattern = Pattern { risk: entry.risk, about: entry.about, expression };
-        match entry.tool {
-            Some(tool) => own.entry(tool).or_default().push(pattern),
-            None => any.push(pattern),
+        let Some(pattern) = entry.pattern() else { continue };
+        if entry.tools.is_empty() {
+            any.push(pattern);
+        } else {
+            entry.tools.into_iter().for_each(|tool| own.entry(tool).or_default().push(pattern.clone()));
         }
     }
     (any, own)
@@ -90,10 +163,12 @@ mod tests {
     fn the_shipped_table_can_be_read() {
         let table: Table = toml::from_str(SHIPPED).unwrap();
         for entry in &table.pattern {
-            Regex::new(&entry.expression).unwrap();
+            assert!(entry.pattern().is_some(), "{}", entry.about);
+            let more = [entry.with.is_some(), entry.then.is_some(), entry.piped].iter().filter(|set| **set).count();
+            assert!(more <= usize::from(entry.command.is_some()), "{}", entry.about);
+            assert_eq!(entry.path.is_some(), !entry.tools.is_empty(), "{}", entry.about);
         }
         let (any, own) = shipped();
-        assert_eq!(any.len() + own.values().map(Vec::len).sum::<usize>(), table.pattern.len());
-        assert!(any.len() > 10 && own.contains_key("write_file"));
+        assert!(any.len() > 10 && own.contains_key("write_file") && own.contains_key("edit_file"));
     }
 }
