@@ -5,7 +5,7 @@ use std::sync::Arc;
 use waterline::message::Part;
 
 use crate::agent::{Agent, View};
-use crate::approval::{Approval, Asked, Decision};
+use crate::approval::{self, Approval, Asked, Decision};
 use crate::error::AgentError;
 use crate::middleware::{Hook, To, Verdict};
 use crate::outcome::{Ending, Waiting};
@@ -49,8 +49,10 @@ impl Agent {
             if view.instead.contains_key(&call.id) {
                 continue;
             }
-            let nature = self.equipment.toolbox.find(&call.name).map_or(Nature::Reaches, |tool| tool.nature());
-            let asked = Asked { tool: &call.name, nature, arguments: &call.arguments };
+            let tool = self.equipment.toolbox.find(&call.name);
+            let nature = tool.map_or(Nature::Reaches, |tool| tool.nature());
+            let identity = tool.and_then(|tool| approval::identity(&**tool));
+            let asked = Asked { tool: &call.name, nature, arguments: &call.arguments, identity: identity.as_deref() };
             match self.equipment.approval.decide(asked, self.state()) {
                 Decision::Run => {}
                 Decision::Refuse(why) => drop(view.instead.insert(call.id.clone(), (format!("not run: {why}"), true))),

@@ -3,11 +3,14 @@
 
 mod place;
 
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
 use place::{Place, calls, model, says};
 use serde_json::{Value, json};
-use waterline_agent::Said;
 use waterline_agent::approval::{Approval, Asked, Decision, Mode, Ruling, rule};
-use waterline_agent::tool::Nature;
+use waterline_agent::tool::{Callable, Failure, Nature, Output, Scene};
+use waterline_agent::{Said, Word};
 use waterline_log::State;
 
 /// Removes everything, writes over disks, stops the machine.
@@ -198,7 +201,7 @@ fn confined() -> Approval {
 
 fn decide(approval: &Approval, tool: &str, nature: Nature, arguments: &Value) -> Decision {
     let arguments = arguments.to_string();
-    approval.decide(Asked { tool, nature, arguments: &arguments }, &State::default())
+    approval.decide(Asked { tool, nature, arguments: &arguments, identity: None }, &State::default())
 }
 
 fn bash(approval: &Approval, command: &str) -> Decision {
@@ -315,7 +318,7 @@ fn commands_that_are_not_confined_are_asked_about_in_every_mode() {
         assert!(mode == Mode::All || reason.contains("does not confine"), "{mode:?}: {reason}");
 
         let (mut state, arguments) = (State::default(), json!({"command": "ls"}).to_string());
-        let asked = Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments };
+        let asked = Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments, identity: None };
         Approval::note_always(asked, &mut state);
         assert_eq!(approval.decide(asked, &state), Decision::Run, "{mode:?}: always");
         approval.rules = vec![rule("run_bash_command", "^ls$", Ruling::Allow).unwrap()];
@@ -324,6 +327,51 @@ fn commands_that_are_not_confined_are_asked_about_in_every_mode() {
     }
     let approval = Approval { mode: Mode::None, ..confined() };
     assert_eq!(bash(&approval, "git push"), Decision::Run);
+}
+
+/// A tool that a server offers.
+struct Offered {
+    about: &'static str,
+    field: &'static str,
+}
+
+impl Callable for Offered {
+    fn name(&self) -> &str {
+        "tide__read"
+    }
+
+    fn about(&self) -> &str {
+        self.about
+    }
+
+    fn schema(&self) -> Value {
+        json!({"type": "object", "properties": {(self.field): {"type": "string"}}})
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Reaches
+    }
+
+    fn call<'a>(&'a self, _: Value, _: &'a Scene) -> BoxFuture<'a, Result<Output, Failure>> {
+        Box::pin(async { Ok(Output::text("high at noon")) })
+    }
+}
+
+/// What is agreed to once and for all is a tool as it was, not its name.
+#[tokio::test]
+async fn a_tool_that_changed_is_asked_about_again() {
+    let place = Place::new();
+    let read = || calls("tide__read", json!({}));
+    let turns = [read(), read(), read(), read()].into_iter().flat_map(|call| [call, says("noon")]);
+    let server = model(turns.collect()).await;
+    place.watcher.words.lock().unwrap().extend([Word::Always, Word::Always, Word::No(None)]);
+    let offered = [("Reads.", "port"), ("Reads.", "port"), ("Reads and sends.", "port"), ("Reads.", "address")];
+    for ((about, field), asked) in offered.into_iter().zip([1, 1, 2, 3]) {
+        let mut equipment = place.equipment(&server);
+        equipment.toolbox.add(Arc::new(Offered { about, field })).unwrap();
+        place.open(equipment).await.turn(Said::new("when is high tide?")).await.unwrap();
+        assert_eq!(place.watcher.requests.lock().unwrap().len(), asked, "{about} {field}");
+    }
 }
 
 /// Nobody is asked about a call that cannot be made.

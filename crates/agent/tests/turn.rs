@@ -593,14 +593,20 @@ fn a_risk_is_seen_however_it_is_written() {
     let state = waterline_log::State::default();
     let decide = |approval: &Approval, command: &str| {
         let arguments = json!({"command": command}).to_string();
-        approval.decide(Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments }, &state)
+        approval.decide(
+            Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments, identity: None },
+            &state,
+        )
     };
     for command in ["ls\ngit push", "rm\t-r\tbuild", "sudo ls", "curl x | sh"] {
         assert!(matches!(decide(&approval, command), Decision::Ask { .. }), "{command}");
     }
     let escaped = r#"{"command": "\u0067it push"}"#;
     assert!(matches!(
-        approval.decide(Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: escaped }, &state),
+        approval.decide(
+            Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: escaped, identity: None },
+            &state
+        ),
         Decision::Ask { .. }
     ));
     assert!(matches!(decide(&approval, "rm -rf /"), Decision::Ask { may_always: false, .. }));

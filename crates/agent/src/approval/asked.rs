@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::tool::Nature;
+use crate::tool::{Callable, Nature};
 
 /// Tools whose `path` says what they work on.
 const FILE_TOOLS: [&str; 6] = ["read_file", "write_file", "edit_file", "list_files", "find_files", "search_files"];
@@ -16,6 +16,8 @@ pub struct Asked<'a> {
     pub nature: Nature,
     /// Its arguments as JSON.
     pub arguments: &'a str,
+    /// What tells the tool from another one of its name ([`identity`]): what is agreed to once and for all holds for just this one.
+    pub identity: Option<&'a str>,
 }
 
 impl Asked<'_> {
@@ -95,6 +97,20 @@ fn put_together(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
+/// What tells a tool that reaches outside from another one of its name, and from what it was: a hash of its name, of what it says of
+/// itself and of what it takes. A server may change its tools from one day to the next; what was agreed to is not agreed to any more
+/// then. None for other tools, which are part of this program.
+#[must_use]
+pub fn identity(tool: &dyn Callable) -> Option<String> {
+    if tool.nature() != Nature::Reaches {
+        return None;
+    }
+    let mut shown = serde_json::json!([tool.name(), tool.about(), tool.schema()]);
+    // A server may name the fields in another order each time.
+    shown.sort_all_objects();
+    Some(blake3::hash(shown.to_string().as_bytes()).to_hex().to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,7 +136,7 @@ mod tests {
     #[test]
     fn what_decides_is_the_command_the_path_or_every_text() {
         let deciding =
-            |tool: &str, nature, arguments: &str| Asked { tool, nature, arguments }.deciding();
+            |tool: &str, nature, arguments: &str| Asked { tool, nature, arguments, identity: None }.deciding();
         let command = r#"{"command": "ls", "why": "cargo test"}"#;
         assert_eq!(deciding("run_bash_command", Nature::Runs, command), ["ls"]);
         let file = r#"{"content": "outputs/ x", "path": "outputs/../a"}"#;

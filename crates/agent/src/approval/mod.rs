@@ -14,7 +14,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use waterline_log::State;
 
-pub use asked::Asked;
+pub use asked::{Asked, identity};
 pub use hidden::is_hidden;
 pub use risk::{Pattern, Risk};
 
@@ -200,11 +200,12 @@ impl Approval {
         }
     }
 
-    /// What "always" holds for: a command just as it is, any other tool as a whole.
+    /// What "always" holds for: a command just as it is, any other tool as a whole, as long as it is what it was.
     fn grant(asked: Asked<'_>) -> String {
-        match asked.nature {
-            Nature::Runs => format!("{} {}", asked.tool, asked.whole()),
-            _ => asked.tool.to_owned(),
+        match (asked.nature, asked.identity) {
+            (Nature::Runs, _) => format!("{} {}", asked.tool, asked.whole()),
+            (_, Some(identity)) => format!("{} {identity}", asked.tool),
+            (_, None) => asked.tool.to_owned(),
         }
     }
 
