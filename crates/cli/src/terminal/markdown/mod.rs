@@ -24,10 +24,10 @@ const DIM: Style = Style::new().dimmed();
 const RULE: usize = 40;
 
 /// A narrower terminal is taken for one of so many columns.
-const NARROWEST: usize = 10;
+pub const NARROWEST: usize = 10;
 
 /// Rows of the screen that are left to what stands around an answer.
-const AROUND: usize = 6;
+pub const AROUND: usize = 6;
 
 /// The terminal that something is shown on.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +110,25 @@ impl Markdown {
         out
     }
 
+    /// What is to be written when the terminal may have another size now. A terminal that was made wider or narrower has broken
+    /// its rows anew, so what is there cannot be taken back any more: the unfinished line is written once more, below it. What
+    /// it had before stays, and nothing else is touched.
+    pub fn resize(&mut self, size: Size) -> String {
+        let is_same = size.columns == self.size.columns && self.shown.len() <= most(size);
+        self.size = size;
+        let mut out = String::new();
+        if is_same || self.shown.is_empty() {
+            return out;
+        }
+        if !self.line.is_empty() {
+            out.push('\n');
+        }
+        self.shown.clear();
+        self.column = 0;
+        self.show(&mut out);
+        out
+    }
+
     /// Where the cursor stands in its row.
     pub const fn column(&self) -> usize {
         self.column
@@ -127,7 +146,7 @@ impl Markdown {
 
     /// Writes the unfinished line as far as it can still be taken back: not what has left the top of the screen.
     fn show(&mut self, out: &mut String) {
-        let most = self.size.rows.saturating_sub(AROUND).max(1);
+        let most = most(self.size);
         if self.shown.len() == most && self.line.len() > 4 * most * self.limit() {
             return;
         }
@@ -269,6 +288,11 @@ impl Fence {
         let text = text.trim();
         text.len() >= self.length && text.chars().all(|c| c == self.sign)
     }
+}
+
+/// The rows of an unfinished line that can be taken back.
+fn most(size: Size) -> usize {
+    size.rows.saturating_sub(AROUND).max(1)
 }
 
 /// How deep a line is quoted, at most so deep, and what it says.

@@ -180,3 +180,28 @@ fn a_table_is_written_when_it_is_whole() {
     assert_eq!(markdown.push("\n| no table |"), "\n");
     assert_eq!(markdown.finish(), "| no table |\n");
 }
+
+#[test]
+fn in_a_terminal_of_another_size_the_unfinished_line_is_written_anew() {
+    let wide = Size { columns: 11, rows: 24 };
+    let mut markdown = Markdown::new(wide, true);
+    assert_eq!(markdown.resize(Size { columns: 30, rows: 24 }), "", "nothing is there yet");
+    assert_eq!(markdown.resize(wide), "");
+    assert_eq!(markdown.push("above\n**one two thr"), "above\n**one two\nthr");
+    assert_eq!(markdown.resize(Size { columns: 11, rows: 20 }), "", "its rows are where they were");
+    assert_eq!(markdown.resize(Size { columns: 30, rows: 20 }), "\n**one two thr");
+    assert_eq!(markdown.column(), 13);
+    assert_eq!(readable(&markdown.push("ee**\n")), "\r\x1b[J<b>one two three</>\n");
+    assert_eq!(markdown.resize(wide), "", "and there is no unfinished line");
+    assert_eq!(markdown.push("end"), "end");
+}
+
+#[test]
+fn a_lower_terminal_takes_back_no_more_than_it_shows() {
+    let mut markdown = Markdown::new(Size { columns: 11, rows: 24 }, false);
+    markdown.push("one two three four five six seven");
+    let low = Size { columns: 11, rows: 8 };
+    assert_eq!(markdown.resize(low), "\none two\nthree four");
+    assert_eq!(markdown.resize(low), "");
+    assert_eq!(markdown.finish(), "\nfive six\nseven\n");
+}
