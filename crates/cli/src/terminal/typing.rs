@@ -1,4 +1,4 @@
-//! From keys to lines, as far as it takes to say something in passing: text, backspace, Ctrl-U, Ctrl-W, pasting, Enter.
+//! From keys to lines, as far as it takes to say something in passing: text, backspace, Ctrl-U, Ctrl-W, pasting, Enter, Alt-Enter.
 
 /// What was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +36,13 @@ impl Typing {
         let mut typed = Vec::new();
         for &key in keys {
             match std::mem::take(&mut self.code) {
-                Code::Escape => {
+                Code::Escape => match key {
+                    b'[' | b'O' => self.code = Code::Sequence(Vec::new()),
+                    // Alt-Enter. Ctrl-J cannot be told from Enter here: the terminal makes them one.
+                    b'\r' | b'\n' => self.text.push(b'\n'),
                     // Any other key with Alt says nothing here.
-                    if matches!(key, b'[' | b'O') {
-                        self.code = Code::Sequence(Vec::new());
-                    }
-                }
+                    _ => {}
+                },
                 Code::Sequence(mut code) => {
                     code.push(key);
                     match code.as_slice() {
@@ -131,6 +132,12 @@ mod tests {
     #[test]
     fn what_is_pasted_is_one_line() {
         assert_eq!(typed("\x1b[200~one\rtwo\x1b[201~\r"), [line("one\ntwo"), begun("")]);
+    }
+
+    #[test]
+    fn alt_enter_begins_another_line() {
+        assert_eq!(typed("one\x1b\rtwo\x1b\nthree\r"), [line("one\ntwo\nthree"), begun("")]);
+        assert_eq!(typed("one\x1b\r\x7f\r"), [line("one"), begun("")], "it can be taken back");
     }
 
     #[test]
