@@ -2,10 +2,15 @@
 
 use waterline_agent::{Question, Request, Word};
 
-use super::unhidden;
+use super::{lines, unhidden};
 use crate::lang::say;
+use crate::terminal::arguments::whole;
 
-/// A request in words: the whole of it, and its last line, which is asked once more where nothing is answered.
+/// How many lines of a file are shown before somebody agrees to them.
+const CONTENT_LINES: usize = 20;
+
+/// A request in words, with codes for styles: the whole of it, and its last line, which is asked once more where nothing is
+/// answered.
 pub fn request(request: &Request) -> (String, String) {
     let always = if request.may_always {
         say(" / [a]lways for this session (a command: just this one)", " / 本会话总是 [a]（命令：仅此命令）")
@@ -17,8 +22,8 @@ pub fn request(request: &Request) -> (String, String) {
         format!("是 [y] / 否 [n]{always}；其他内容视为拒绝的理由："),
     );
     let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
-    let call = unhidden(&format!("{who}{} {}\n{}", request.tool, pretty(&request.arguments), request.reason));
-    (format!("{call}\n{asked}"), asked)
+    let call = whole(&format!("{who}{}", request.tool), &request.arguments, CONTENT_LINES);
+    (format!("{call}\n{}\n{asked}", unhidden(&request.reason)), asked)
 }
 
 /// What somebody means by a line; nothing where it is empty.
@@ -38,7 +43,7 @@ pub fn question(question: &Question) -> String {
         text.push_str(&format!("\n  {}. {choice}", at + 1));
     }
     text.push_str(say("\nanswer (empty: later):", "\n请回答（留空：稍后）："));
-    text
+    lines(&text)
 }
 
 /// What a line answers: the choice of its number, or the line itself; nothing where it is empty.
@@ -46,12 +51,6 @@ pub fn answer(question: &Question, line: String) -> Option<String> {
     let number = line.trim().parse::<usize>().ok();
     let chosen = number.and_then(|number| question.choices.get(number.checked_sub(1)?).cloned());
     Some(chosen.unwrap_or(line)).filter(|answer| !answer.trim().is_empty())
-}
-
-/// A call as somebody should see it who has to agree to it: whole.
-fn pretty(arguments: &str) -> String {
-    let value = serde_json::from_str::<serde_json::Value>(arguments);
-    value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| arguments.to_owned())
 }
 
 #[cfg(test)]

@@ -25,15 +25,13 @@ pub struct Printer {
     streams: bool,
     /// Text was printed that the next try begins anew.
     said: AtomicBool,
-    /// What somebody writes is asked for by one at a time.
-    asking: tokio::sync::Mutex<()>,
 }
 
 impl Printer {
     /// `json` for programs; `yes` agrees to every call that would be asked about, except critical ones.
     pub fn new(json: bool, yes: bool, streams: bool) -> Self {
         let streams = streams && std::io::stdout().is_terminal();
-        Self { json, yes, streams, said: AtomicBool::new(false), asking: tokio::sync::Mutex::default() }
+        Self { json, yes, streams, said: AtomicBool::new(false) }
     }
 
     /// Which session, and which model.
@@ -119,10 +117,9 @@ impl Printer {
         if self.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return None;
         }
-        let _one = self.asking.lock().await;
         self.break_line();
         forget_typed();
-        anstream::eprint!("{} ", lines(text));
+        anstream::eprint!("{text} ");
         let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
         let _keyboard = Keyboard::listen(false, move |typed| match typed {
             Typed::Begun(_) => {}

@@ -1,11 +1,15 @@
 //! A terminal with somebody before it.
 
+pub mod arguments;
+mod calls;
 mod complete;
+mod doing;
 mod footer;
 mod keyboard;
 mod line;
 mod markdown;
 mod person;
+mod queue;
 mod screen;
 mod typing;
 

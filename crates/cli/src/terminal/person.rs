@@ -2,23 +2,24 @@
 
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use waterline_agent::{Event, Person, Question, Request, Word};
 use waterline_provider::answer::Delta;
 use waterline_session::Event as CallEvent;
 
-use super::screen::{DIM, Folded, Inner, Screen, dim};
+use super::arguments::{brief, outcome, row};
+use super::calls::Folded;
+use super::screen::{Asked, DIM, GREEN, Inner, RED, Screen, dim};
 use crate::lang::say;
 use crate::show::events::call_note;
-use crate::show::{asking, cut, lines};
-
-const RED: Style = AnsiColor::Red.on_default();
-const GREEN: Style = AnsiColor::Green.on_default();
+use crate::show::{asking, cut, lines, width};
 
 /// How many lines of a failure are shown at once.
 const FAILURE_LINES: usize = 4;
+
+/// How many lines of a file are shown to somebody who is to agree that it is written.
+const CONTENT_LINES: usize = 20;
 
 impl Person for Screen {
     fn hear(&self, event: &Event) {
@@ -27,10 +28,13 @@ impl Person for Screen {
 
     fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
         Box::pin(async move {
+            // A call that is refused never begins.
+            self.lock().calls.known(request.context_id.as_deref(), &request.call_id, &request.tool, &request.arguments);
             let (mut text, asked) = asking::request(request);
-            let _one = self.asking.lock().await;
+            let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
+            let about = format!("{who}{}: {} [y/n]", request.tool, request.reason);
             loop {
-                let Some(line) = self.ask(&text).await else {
+                let Some(line) = self.ask(&text, &about).await else {
                     return Word::Nobody(say("nobody is there to agree to it", "没有人可以批准").to_owned());
                 };
                 match asking::word(line) {
@@ -44,38 +48,56 @@ impl Person for Screen {
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let text = asking::question(question);
-            let _one = self.asking.lock().await;
-            let line = self.ask(&text).await?;
+            let line = self.ask(&text, &question.question).await?;
             asking::answer(question, line)
         })
     }
 
     fn steering(&self) -> Vec<String> {
-        self.lock().steers.drain(..).collect()
+        self.lock().queue.heard()
     }
 }
 
 impl Screen {
-    fn hear_at(&self, inner: &mut Inner, event: &Event, below: Option<&str>) {
-        let at = below.map(|context| format!("{context}: ")).unwrap_or_default();
+    fn hear_at(&self, inner: &mut Inner, event: &Event, who: Option<&str>) {
+        let at = who.map(|context| format!("{context}: ")).unwrap_or_default();
         match event {
-            Event::Asks(_) => self.wait(inner, &format!("{at}{}", say("thinking", "思考中"))),
-            // What a sub-agent says is for its parent, not for the person.
-            Event::Call(CallEvent::Delta(Delta::Text(text))) if below.is_none() => self.write(inner, text),
+            Event::Asks(_) => {
+                if who.is_none() {
+                    // Whatever was left is over, also what nobody said the end of.
+                    inner.doings.forget();
+                }
+                inner.calls.forget_open(who);
+                inner.doings.asks(who);
+                self.wait(inner);
+            }
+            Event::Call(CallEvent::Delta(delta)) => self.hear_delta(inner, delta, who),
             Event::Call(event) => {
+                if let CallEvent::Again { wait, .. } = event {
+                    inner.calls.forget_open(who);
+                    inner.doings.rests(who, *wait);
+                }
                 if let Some(text) = call_note(event) {
                     self.line(inner, &dim(&format!("{at}{text}")));
                 }
             }
+            Event::Answered { .. } | Event::Failed(_) => {
+                inner.doings.answers(who);
+                self.put(inner, "");
+            }
             Event::ToolBegins { id, name, arguments } => {
-                inner.begun.push((id.clone(), arguments.clone()));
-                self.wait(inner, &format!("{at}{name} {}", brief(arguments)));
+                inner.calls.known(who, id, name, arguments);
+                // A question waits for a person and does nothing itself.
+                if name != "ask_human" {
+                    inner.doings.runs(who, id, format!("{name} {}", brief(name, arguments)));
+                }
+                self.wait(inner);
             }
             Event::ToolEnds { id, name, text, failed, took } => {
-                let begun = inner.begun.iter().position(|(known, _)| known == id).map(|at| inner.begun.remove(at));
-                let arguments = begun.map(|(_, arguments)| arguments).unwrap_or_default();
+                inner.doings.ends(who, id);
+                let arguments = inner.calls.end(who, id, name);
                 let call = Folded { name: format!("{at}{name}"), arguments, text: text.clone() };
-                self.called(inner, call, *failed, *took);
+                self.called(inner, name, call, *failed, *took);
             }
             Event::Todos(todos) => {
                 todos.iter().for_each(|todo| self.line(inner, &format!("  {}", lines(&todo.line()))));
@@ -86,23 +108,48 @@ impl Screen {
                 self.line(inner, &format!("{RED}{at}{middleware}: {hook} {failed}: {}{RED:#}", lines(why)));
             }
             Event::Below { context_id, event } => self.hear_at(inner, event, Some(context_id)),
-            Event::Ends if below.is_none() => self.quiet(inner),
-            Event::Begins | Event::Answered { .. } | Event::Failed(_) | Event::Ends => {}
+            Event::Ends if who.is_none() => {
+                inner.doings.forget();
+                self.wait(inner);
+            }
+            Event::Begins | Event::Ends => {}
+        }
+    }
+
+    /// More of an answer. What is not written to the screen changes the sign of life, which is drawn often enough.
+    fn hear_delta(&self, inner: &mut Inner, delta: &Delta, who: Option<&str>) {
+        match delta {
+            Delta::Text(text) if who.is_none() && !text.is_empty() => {
+                inner.doings.answers(None);
+                self.write(inner, text);
+            }
+            // What a sub-agent says is for its parent, not for the person.
+            Delta::Text(_) => {}
+            Delta::Thinking(text) => inner.doings.thinks(who, text.chars().count()),
+            Delta::Call { at, id, name } => {
+                inner.calls.writes(who, *at, id, name);
+                inner.doings.writes(who, name);
+            }
+            Delta::Arguments { at, json } => {
+                inner.calls.grows(who, *at, json);
+                inner.doings.grows(who, json.chars().count());
+            }
         }
     }
 
     /// A call is done: one line, which `/unfold` unfolds.
-    fn called(&self, inner: &mut Inner, call: Folded, failed: bool, took: Duration) {
-        inner.calls.push(call.clone());
-        let number = inner.calls.len();
-        let Folded { name, arguments, text } = call;
+    fn called(&self, inner: &mut Inner, tool: &str, call: Folded, failed: bool, took: Duration) {
+        let number = inner.calls.keep(call.clone());
+        let (text, failed) = outcome(tool, &call.text, failed);
         let (style, mark) = if failed { (RED, "✗") } else { (GREEN, "●") };
         let first = text.lines().next().unwrap_or_default();
-        let more = text.lines().count().saturating_sub(1);
-        let more = if more > 0 { format!(" (+{more})") } else { String::new() };
+        let more = match text.lines().count().saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" (+{more})"),
+        };
         let end = format!("{more} {:.1} s [{number}]", took.as_secs_f64());
-        let room = self.columns().saturating_sub(end.len() + 3);
-        let line = cut(&format!("{name} {} → {first}", brief(&arguments)), room);
+        let room = self.columns().saturating_sub(width(&end) + 3);
+        let line = row(&call.name, &brief(tool, &call.arguments), first, room);
         self.line(inner, &format!("{style}{mark}{style:#} {line}{DIM}{end}{DIM:#}"));
         if failed {
             for line in text.lines().skip(1).take(FAILURE_LINES) {
@@ -111,24 +158,17 @@ impl Screen {
         }
     }
 
-    /// Asks for a line; none where nobody can answer, or the turn is given up.
-    async fn ask(&self, text: &str) -> Option<String> {
-        let (sender, receiver) = oneshot::channel();
+    /// Asks for a line, with a text that may hold codes of ours; none where nobody can answer, or the turn is given up. As long
+    /// as it is open, what it is about stands in the footer.
+    async fn ask(&self, text: &str, about: &str) -> Option<String> {
+        let (answer, receiver) = oneshot::channel();
         {
             let mut inner = self.lock();
-            if self.listens && !inner.gone {
-                inner.asked = Some(sender);
-            }
-            self.line(&mut inner, &lines(text));
+            let can_answer = self.listens && !inner.gone;
+            inner.asked = can_answer.then(|| Asked { answer, about: about.to_owned() });
+            self.line(&mut inner, text);
             inner.asked.as_ref()?;
         }
         receiver.await.ok()
     }
-}
-
-/// The values of a call, without the JSON around them.
-fn brief(arguments: &str) -> String {
-    let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(arguments) else { return arguments.to_owned() };
-    let word = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    fields.values().map(word).collect::<Vec<_>>().join(" ").replace('\n', " ")
 }

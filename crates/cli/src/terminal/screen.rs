@@ -1,20 +1,25 @@
 //! What is on the screen: lines that stay, an answer that is being written, and below them a footer while the agent works.
 //! Without a terminal the same words, plain.
 
-use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anstyle::Style;
+use anstyle::{AnsiColor, Style};
 use tokio::sync::oneshot;
+use waterline_agent::Word;
 
-use super::footer::{Footer, Working};
+use super::calls::{Calls, Folded};
+use super::doing::Doings;
+use super::footer::Footer;
 use super::markdown::{Markdown, Size};
+use super::queue::Queue;
 use crate::lang::say;
 use crate::show::lines;
 
 pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const RED: Style = AnsiColor::Red.on_default();
+pub(super) const GREEN: Style = AnsiColor::Green.on_default();
 
 /// How often the footer shows that the program lives.
 const TICK: Duration = Duration::from_millis(100);
@@ -22,17 +27,6 @@ const TICK: Duration = Duration::from_millis(100);
 /// Has a terminal that knows it show nothing of what is half drawn.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
-
-/// A call that was shown on one line.
-#[derive(Clone, Debug)]
-pub struct Folded {
-    /// The tool.
-    pub name: String,
-    /// What it was called with.
-    pub arguments: String,
-    /// What it gave.
-    pub text: String,
-}
 
 /// What is on the screen.
 pub struct Screen {
@@ -52,19 +46,31 @@ pub(super) struct Inner {
     markdown: Option<Markdown>,
     /// Words of the answer stand on the line.
     open_line: bool,
-    working: Option<Working>,
+    pub(super) doings: Doings,
     footed: bool,
     /// What is being typed.
     typed: String,
-    /// Calls that have begun: id and arguments.
-    pub(super) begun: Vec<(String, String)>,
-    pub(super) calls: Vec<Folded>,
-    pub(super) asked: Option<oneshot::Sender<String>>,
-    pub(super) steers: VecDeque<String>,
-    /// Commands that were typed while the agent worked.
-    later: Vec<String>,
+    pub(super) calls: Calls,
+    pub(super) asked: Option<Asked>,
+    /// What was typed while the agent works.
+    pub(super) queue: Queue,
     /// Nobody types any more.
     pub(super) gone: bool,
+}
+
+/// Somebody is asked.
+pub(super) struct Asked {
+    /// Who waits for the answer; closed when nobody does any more.
+    pub(super) answer: oneshot::Sender<String>,
+    /// What it is about, on one row: what is printed meanwhile may have pushed the question itself away.
+    pub(super) about: String,
+}
+
+impl Inner {
+    /// What somebody is asked, as long as the answer is waited for.
+    fn question(&self) -> Option<&Asked> {
+        self.asked.as_ref().filter(|asked| !asked.answer.is_closed())
+    }
 }
 
 impl Screen {
@@ -72,7 +78,7 @@ impl Screen {
     pub fn new() -> Self {
         let shows = std::io::stdout().is_terminal();
         let moves = shows && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        let coloured = moves && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let coloured = moves && wants_colours();
         let listens = shows && std::io::stdin().is_terminal();
         Self { inner: Mutex::default(), moves, coloured, listens, asking: tokio::sync::Mutex::default() }
     }
@@ -97,11 +103,24 @@ impl Screen {
         self.show(&dim(text));
     }
 
+    /// Something went wrong.
+    pub fn complain(&self, text: &str) {
+        self.show(&format!("{RED}{}{RED:#}", lines(text)));
+    }
+
     /// The call of a number, or the last one.
     pub fn folded(&self, number: Option<usize>) -> Option<Folded> {
-        let inner = self.lock();
-        let at = number.unwrap_or(inner.calls.len());
-        at.checked_sub(1).and_then(|at| inner.calls.get(at).cloned())
+        self.lock().calls.get(number).cloned()
+    }
+
+    /// Another session begins: its calls are numbered from one on.
+    pub fn forget_calls(&self) {
+        self.lock().calls.forget();
+    }
+
+    /// Whether somebody is asked something.
+    pub fn asks(&self) -> bool {
+        self.lock().question().is_some()
     }
 
     /// What is being typed while the agent works.
@@ -117,26 +136,43 @@ impl Screen {
     pub fn typed(&self, line: &str) {
         let mut inner = self.lock();
         inner.typed.clear();
-        match inner.asked.take().filter(|asked| !asked.is_closed()) {
-            Some(asked) => {
+        match inner.asked.take() {
+            Some(asked) if !asked.answer.is_closed() => {
                 if self.moves {
                     self.line(&mut inner, &format!("» {}", lines(line)));
                 }
-                drop(asked.send(line.to_owned()));
+                drop(asked.answer.send(line.to_owned()));
             }
-            None if line.is_empty() => {}
-            None => {
-                inner.steers.push_back(line.to_owned());
+            // The model would not know what a bare "y" is about.
+            Some(_) if Word::read(line).is_some() => {
+                self.line(&mut inner, &dim(say("too late: it was answered as no", "太迟了：已按拒绝处理")));
+            }
+            _ => {
+                if !line.is_empty() {
+                    inner.queue.say(line);
+                }
                 self.put(&mut inner, "");
             }
         }
+    }
+
+    /// Words to steer the agent with, also where somebody is asked something.
+    pub fn steer(&self, words: &str) {
+        let mut inner = self.lock();
+        inner.typed.clear();
+        inner.queue.say(words);
+        self.put(&mut inner, "");
     }
 
     /// A command that was typed while the agent works; it is carried out behind the turn.
     pub fn later(&self, line: &str) {
         let mut inner = self.lock();
         inner.typed.clear();
-        inner.later.push(line.to_owned());
+        inner.queue.command(line);
+        if inner.question().is_some() {
+            let (en, zh) = (format!("{line} waits until the turn ends"), format!("{line} 将在本轮结束后执行"));
+            self.line(&mut inner, &dim(&say(en, zh)));
+        }
         self.put(&mut inner, "");
     }
 
@@ -145,14 +181,12 @@ impl Screen {
         let mut inner = self.lock();
         inner.gone = true;
         inner.asked = None;
+        self.put(&mut inner, "");
     }
 
     /// What was typed too late to be heard in the turn, and commands.
     pub fn left_over(&self) -> Vec<String> {
-        let mut inner = self.lock();
-        let steers: Vec<String> = inner.steers.drain(..).collect();
-        let later = std::mem::take(&mut inner.later);
-        steers.into_iter().chain(later).collect()
+        self.lock().queue.rest()
     }
 
     /// Ends whatever is unfinished on the screen. Gives the line that was begun.
@@ -161,7 +195,8 @@ impl Screen {
         let begun = std::mem::take(&mut inner.typed);
         inner.asked = None;
         inner.gone = false;
-        inner.begun.clear();
+        inner.calls.close();
+        inner.doings.forget();
         self.quiet(&mut inner);
         if std::mem::take(&mut inner.footed) {
             print("\x1b[J");
@@ -175,7 +210,7 @@ impl Screen {
         loop {
             tick.tick().await;
             let mut inner = self.lock();
-            if inner.working.is_some() {
+            if !inner.doings.is_empty() {
                 self.put(&mut inner, "");
             }
         }
@@ -197,10 +232,11 @@ impl Screen {
         self.put(inner, &format!("{text}\n"));
     }
 
-    /// Makes the cursor stand on a free line, with nothing going on.
+    /// Makes the cursor stand on a free line.
     pub(super) fn quiet(&self, inner: &mut Inner) {
-        inner.working = None;
-        let mut rest = inner.markdown.take().map(|mut markdown| markdown.finish()).unwrap_or_default();
+        inner.doings.table(false);
+        let rest = inner.markdown.take().map(|mut markdown| markdown.resize(size()) + &markdown.finish());
+        let mut rest = rest.unwrap_or_default();
         if std::mem::take(&mut inner.open_line) && !self.moves {
             rest.push('\n');
         }
@@ -209,10 +245,9 @@ impl Screen {
         }
     }
 
-    /// A sign of life.
-    pub(super) fn wait(&self, inner: &mut Inner, about: &str) {
+    /// Shows what goes on now, below a free line.
+    pub(super) fn wait(&self, inner: &mut Inner) {
         self.quiet(inner);
-        inner.working = Some(Working { about: about.to_owned(), since: Instant::now() });
         self.put(inner, "");
     }
 
@@ -222,36 +257,36 @@ impl Screen {
         if !self.moves {
             return print(&lines(text));
         }
-        let markdown = inner.markdown.get_or_insert_with(|| Markdown::new(size(), self.coloured));
-        let shown = markdown.push(text);
-        let about = markdown.holds_back().then(|| say("writing a table", "正在写表格"));
-        inner.working = match (inner.working.take(), about) {
-            (working, Some(about)) => {
-                working.or_else(|| Some(Working { about: about.to_owned(), since: Instant::now() }))
-            }
-            (_, None) => None,
-        };
+        let size = size();
+        let markdown = inner.markdown.get_or_insert_with(|| Markdown::new(size, self.coloured));
+        let shown = markdown.resize(size) + &markdown.push(text);
+        let holds_back = markdown.holds_back();
+        inner.doings.table(holds_back);
         self.put(inner, &shown);
     }
 
     /// Writes where the cursor stands, and the footer below it.
-    fn put(&self, inner: &mut Inner, text: &str) {
+    pub(super) fn put(&self, inner: &mut Inner, text: &str) {
         if !self.moves {
             return print(text);
         }
-        let asks = inner.asked.is_some();
+        let size = size();
+        let answer = inner.markdown.as_mut().filter(|_| text.is_empty());
+        let anew = answer.map(|markdown| markdown.resize(size)).unwrap_or_default();
+        let question = inner.question();
         let footer = Footer {
-            working: inner.working.as_ref(),
-            waiting: &mut inner.steers.iter().chain(&inner.later),
-            typed: Some(inner.typed.as_str()).filter(|typed| asks || !typed.is_empty()),
+            working: inner.doings.working(),
+            waiting: inner.queue.texts(),
+            asked: question.map(|asked| asked.about.as_str()),
+            typed: Some(inner.typed.as_str()).filter(|typed| question.is_some() || !typed.is_empty()),
         };
         let column = inner.markdown.as_ref().map_or(0, Markdown::column);
-        let footer = footer.draw(column, size().columns);
+        let footer = footer.draw(column, size);
         let footer = if self.coloured { footer } else { without_styles(&footer) };
         let clear = if inner.footed { "\x1b[J" } else { "" };
         inner.footed = !footer.is_empty();
-        if !(clear.is_empty() && text.is_empty() && footer.is_empty()) {
-            print(&format!("{BEGIN}{clear}{text}{footer}{END}"));
+        if !(clear.is_empty() && anew.is_empty() && text.is_empty() && footer.is_empty()) {
+            print(&format!("{BEGIN}{clear}{anew}{text}{footer}{END}"));
         }
     }
 }
@@ -261,19 +296,44 @@ pub(super) fn dim(text: &str) -> String {
     format!("{DIM}{}{DIM:#}", lines(text))
 }
 
+/// Whether somebody wants colours.
+pub(super) fn wants_colours() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 fn size() -> Size {
     let (columns, rows) = terminal_size::terminal_size().map_or((80, 24), |(width, height)| (width.0, height.0));
     Size { columns: columns.into(), rows: rows.into() }
 }
 
-/// Takes out what dims and resets; what moves the cursor stays.
+/// Takes out the codes for styles; what moves the cursor stays.
 fn without_styles(text: &str) -> String {
-    text.replace(&DIM.render().to_string(), "").replace(&DIM.render_reset().to_string(), "")
+    let mut parts = text.split("\x1b[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let behind = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        match behind.strip_prefix('m') {
+            Some(rest) => out += rest,
+            None => out += &format!("\x1b[{part}"),
+        }
+    }
+    out
 }
 
 /// Whoever closed the pipe does not want the rest.
-fn print(text: &str) {
+pub(super) fn print(text: &str) {
     let mut out = std::io::stdout();
     drop(out.write_all(text.as_bytes()));
     drop(out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_styles_the_cursor_still_moves() {
+        let text = format!("\n{DIM}a{DIM:#} {RED}b{RED:#}\x1b[2A\r\x1b[12C");
+        assert_eq!(without_styles(&text), "\na b\x1b[2A\r\x1b[12C");
+    }
 }

@@ -1,0 +1,175 @@
+//! A call as a person reads it: on one row with what came of it, or whole.
+
+use anstyle::Style;
+use serde_json::{Map, Value};
+
+use super::screen::{GREEN, RED, dim};
+use crate::lang::say;
+use crate::show::{count, cut, plain, unhidden, width};
+
+/// What stands between a call and what came of it.
+const ARROW: &str = " → ";
+
+/// The values of a call, without the JSON around them.
+pub fn brief(tool: &str, arguments: &str) -> String {
+    // The list is shown by itself.
+    if tool == "todo_write" {
+        return String::new();
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else { return arguments.to_owned() };
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    fields.values().map(word).collect::<Vec<_>>().join(" ").replace('\n', " ")
+}
+
+/// What came of a call, in the words that a person needs, and whether it failed.
+pub fn outcome(tool: &str, text: &str, failed: bool) -> (String, bool) {
+    let told = match tool {
+        "todo_write" if !failed => Some((todos(text), false)),
+        "call_subagent" if !failed => result(text),
+        _ => None,
+    };
+    told.unwrap_or_else(|| (text.to_owned(), failed))
+}
+
+/// How many todos a list has.
+fn todos(text: &str) -> String {
+    let is_todo = |line: &&str| ["[ ] ", "[>] ", "[x] "].iter().any(|mark| line.starts_with(*mark));
+    let todos = text.lines().filter(is_todo).count();
+    say(count(todos, "todo"), format!("{todos} 项待办"))
+}
+
+/// What a sub-agent says, out of the JSON that its caller gets.
+fn result(text: &str) -> Option<(String, bool)> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let failed = !value.get("ok")?.as_bool()?;
+    let word = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let said: Vec<&str> = [word("error"), word("result")].into_iter().flatten().collect();
+    Some((said.join("\n"), failed))
+}
+
+/// A call and the beginning of what came of it, in so many columns. The result has half of the room if it needs it, however
+/// long the arguments are.
+pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String {
+    let (arguments, result) = (plain(arguments), plain(result));
+    let name = if arguments.is_empty() { plain(name) } else { format!("{} ", plain(name)) };
+    let room = columns.saturating_sub(width(&name) + width(ARROW));
+    let arguments = cut(&arguments, (room / 2).max(room.saturating_sub(width(&result))));
+    let result = cut(&result, room.saturating_sub(width(&arguments)));
+    cut(&format!("{name}{arguments}{ARROW}{result}"), columns)
+}
+
+/// The whole call, for somebody who has to agree to it or wants to look at it, with codes for styles; of a file's text at most so
+/// many lines. `tool` may have the context of a sub-agent before it.
+pub fn whole(tool: &str, arguments: &str, most: usize) -> String {
+    let read = serde_json::from_str::<Value>(arguments).ok();
+    let fields = read.as_ref().and_then(Value::as_object).cloned();
+    fields.and_then(|fields| told(tool, fields, most)).unwrap_or_else(|| {
+        let pretty = read.and_then(|value| serde_json::to_string_pretty(&value).ok());
+        unhidden(&format!("{tool} {}", pretty.unwrap_or_else(|| arguments.to_owned())))
+    })
+}
+
+/// The calls that are read more easily otherwise than as JSON. What is set in from the left is the model's, so that nothing in
+/// it passes for a word of the program.
+fn told(tool: &str, mut fields: Map<String, Value>, most: usize) -> Option<String> {
+    let bare = tool.rsplit_once(": ").map_or(tool, |(_, bare)| bare);
+    let mut head = tool.to_owned();
+    let body = match bare {
+        "run_bash_command" => rows(&take(&mut fields, "command")?, "", Style::new(), usize::MAX),
+        "write_file" => {
+            let (path, content) = (take(&mut fields, "path")?, take(&mut fields, "content")?);
+            head = format!("{head} {path}");
+            rows(&content, "", Style::new(), most)
+        }
+        "edit_file" => {
+            let path = take(&mut fields, "path")?;
+            let (old, new) = (take(&mut fields, "old")?, take(&mut fields, "new")?);
+            head = format!("{head} {path}");
+            [rows(&old, "- ", RED, usize::MAX), rows(&new, "+ ", GREEN, usize::MAX)].concat()
+        }
+        _ => return None,
+    };
+    if !fields.is_empty() {
+        head = format!("{head} {}", Value::Object(fields));
+    }
+    Some(format!("{}{body}", plain(&unhidden(&head))))
+}
+
+/// A field that is a text.
+fn take(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
+    match fields.remove(key)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A text, each line behind a line break, with a mark before it.
+fn rows(text: &str, mark: &str, style: Style, most: usize) -> String {
+    let row = |line: &str| format!("\n  {style}{mark}{}{style:#}", plain(&unhidden(&line.replace('\t', "    "))));
+    let shown: String = text.lines().take(most).map(row).collect();
+    let more = text.lines().count().saturating_sub(most);
+    let more = match more {
+        0 => String::new(),
+        _ => dim(&say(format!("\n  … {more} more lines"), format!("\n  … 还有 {more} 行"))),
+    };
+    shown + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The call without its styles.
+    fn shown(tool: &str, arguments: &Value, most: usize) -> String {
+        anstream::adapter::strip_str(&whole(tool, &arguments.to_string(), most)).to_string()
+    }
+
+    #[test]
+    fn a_result_keeps_its_share_of_the_row() {
+        assert_eq!(row("read", "a.txt", "4.2 m", 40), "read a.txt → 4.2 m");
+        assert_eq!(row("list_files", "", "outputs/", 40), "list_files → outputs/");
+        assert_eq!(row("run", &"x".repeat(50), "4.2 m", 30), format!("run {}… → 4.2 m", "x".repeat(17)));
+        assert_eq!(row("run", &"x".repeat(50), &"y".repeat(50), 27), "run xxxxxxxxx… → yyyyyyyyy…");
+        assert!(width(&row("a_very_long_name", "b", "c", 8)) <= 8);
+    }
+
+    #[test]
+    fn lists_and_sub_agents_are_told_in_words() {
+        assert_eq!(brief("todo_write", "{\"todos\":[]}"), "");
+        assert_eq!(outcome("todo_write", "[>] a\n[ ] b (high)", false).0, "2 todos");
+        assert_eq!(outcome("todo_write", "a todo says nothing", true).0, "a todo says nothing");
+        let json = |value: Value| outcome("call_subagent", &value.to_string(), false);
+        assert_eq!(json(serde_json::json!({"ok": true, "result": "4.2 m\nhigh"})), ("4.2 m\nhigh".to_owned(), false));
+        assert_eq!(
+            json(serde_json::json!({"ok": false, "error": "no loops left"})),
+            ("no loops left".to_owned(), true)
+        );
+        assert_eq!(outcome("call_subagent", "{\"ok\": tr… cut", false), ("{\"ok\": tr… cut".to_owned(), false));
+    }
+
+    #[test]
+    fn a_command_is_shown_as_it_is_typed() {
+        let call = serde_json::json!({"command": "cd a &&\n\trm -r b\u{1b}[2J", "timeout": 9});
+        let expected = "run_bash_command {\"timeout\":9}\n  cd a &&\n      rm -r b\u{fffd}[2J";
+        assert_eq!(shown("run_bash_command", &call, 20), expected);
+        assert!(shown("a: run_bash_command", &call, 20).starts_with("a: run_bash_command {\"timeout\":9}\n  cd a"));
+    }
+
+    #[test]
+    fn a_file_is_shown_by_its_beginning_and_an_edit_by_what_it_changes() {
+        let call = serde_json::json!({"path": "a.txt", "content": "1\n2\n3\n4\n"});
+        assert_eq!(shown("write_file", &call, 2), "write_file a.txt\n  1\n  2\n  … 2 more lines");
+        assert_eq!(shown("write_file", &call, usize::MAX), "write_file a.txt\n  1\n  2\n  3\n  4");
+        let call = serde_json::json!({"path": "a.txt", "old": "low", "new": "high\ntide"});
+        assert_eq!(shown("edit_file", &call, 20), "edit_file a.txt\n  - low\n  + high\n  + tide");
+        let coloured = whole("edit_file", &call.to_string(), 20);
+        assert!(coloured.contains("\u{1b}[31m- low\u{1b}[0m") && coloured.contains("\u{1b}[32m+ tide"), "{coloured:?}");
+    }
+
+    #[test]
+    fn anything_else_is_shown_as_json() {
+        assert_eq!(shown("now", &serde_json::json!({"zone": "UTC"}), 20), "now {\n  \"zone\": \"UTC\"\n}");
+        assert_eq!(shown("write_file", &serde_json::json!({"path": 3}), 20), "write_file {\n  \"path\": 3\n}");
+        assert_eq!(whole("now", "no json\u{7}", 20), "now no json\u{fffd}");
+    }
+}
