@@ -2,15 +2,21 @@
 
 pub mod commands;
 mod gauge;
+mod greeting;
+mod ids;
 mod tidy;
+mod words;
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use waterline_agent::{AgentError, Equipment, Outcome, Said};
 use waterline_log::{Log, Session};
+use waterline_session::Level;
 
 use crate::begin::{self, Wanted};
 use crate::config::Config;
@@ -24,9 +30,24 @@ use crate::show::events::odd;
 use crate::signals::{end_when_told, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
 use commands::Then;
+use gauge::Gauge;
 
 /// The file of what was written at the prompt.
 const HISTORY: &str = "history.txt";
+
+/// Somebody who presses Ctrl-C again within this time wants to leave.
+const TWICE: Duration = Duration::from_secs(2);
+
+/// How a line ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// The next one comes.
+    Next,
+    /// Somebody stopped it: what was typed meanwhile was meant for it.
+    Stopped,
+    /// It was the last one.
+    Quit,
+}
 
 /// A conversation.
 pub struct Chat {
@@ -39,7 +60,7 @@ pub struct Chat {
     /// What every session here is made with.
     base: Equipment,
     known: Arc<Mutex<Known>>,
-    gauge: String,
+    gauge: Gauge,
     /// The model that was named when the program began, with its address.
     pub(crate) first_model: ModelArguments,
 }
@@ -59,7 +80,9 @@ impl Chat {
         equipment.notices.drain(..).for_each(|text| screen.note(&text));
         let known = Arc::new(Mutex::new(Known::default()));
         let history = db::data_folder().ok().map(|folder| folder.join(HISTORY));
-        let input = Input::new(history.as_deref(), Arc::clone(&known));
+        let reader = log.clone();
+        let sessions = Box::new(move || words::sessions(&reader));
+        let input = Input::new(history.as_deref(), Arc::clone(&known), sessions);
         let mut session = match session {
             Some(session) => session,
             None => make(&log, id.as_deref(), &arguments.first_policy(&config))?,
@@ -75,7 +98,7 @@ impl Chat {
         let relay = Relay::open(log.clone(), &id, equipment, screen.clone()).await?;
         let first_model = arguments.model.clone();
         let mut chat =
-            Self { relay, log, arguments, config, screen, input, base, known, gauge: String::new(), first_model };
+            Self { relay, log, arguments, config, screen, input, base, known, gauge: Gauge::default(), first_model };
         chat.refresh().await?;
         Ok(chat)
     }
@@ -90,55 +113,90 @@ impl Chat {
             self.screen.note(say("going on where it was broken off", "从中断处继续"));
             self.turn(runtime, None);
         }
+        self.converse(runtime)?;
+        self.farewell();
+        Ok(())
+    }
+
+    fn converse(&mut self, runtime: &Runtime) -> Result<()> {
+        let mut cancelled: Option<Instant> = None;
         loop {
-            for text in self.screen.left_over() {
-                self.screen.say(&format!("» {text}"));
-                if self.carry_out(runtime, &text) {
-                    return Ok(());
-                }
+            if self.catch_up(runtime) == After::Quit {
+                return Ok(());
             }
-            let gauge = self.gauge.clone();
-            match self.input.read(&gauge)? {
+            let before = cancelled.take();
+            match self.input.read(&self.gauge.text, self.gauge.level)? {
                 Line::Text(text) if text.trim().is_empty() => {}
                 Line::Text(text) => {
-                    if self.carry_out(runtime, text.trim()) {
+                    if self.carry_out(runtime, text.trim()) == After::Quit {
                         return Ok(());
                     }
                 }
-                Line::Cancel => self.screen.note(say("Ctrl-D or /quit ends", "Ctrl-D 或 /quit 退出")),
+                Line::Cancel { was_empty: true } if before.is_some_and(|before| before.elapsed() < TWICE) => {
+                    return Ok(());
+                }
+                Line::Cancel { .. } => {
+                    cancelled = Some(Instant::now());
+                    self.screen
+                        .note(say("Ctrl-C once more, Ctrl-D or /quit ends", "再按一次 Ctrl-C、Ctrl-D 或 /quit 退出"));
+                }
                 Line::End => return Ok(()),
             }
         }
     }
 
-    /// Carries out one line. Says whether it was the last one.
-    fn carry_out(&mut self, runtime: &Runtime, text: &str) -> bool {
+    /// Carries out what was typed during a turn, and during the turns that come of that. Whoever stops one wants none of the
+    /// others.
+    fn catch_up(&mut self, runtime: &Runtime) -> After {
+        let mut waiting = VecDeque::from(self.screen.left_over());
+        while let Some(text) = waiting.pop_front() {
+            self.screen.say(&format!("» {text}"));
+            let after = self.carry_out(runtime, &text);
+            if after != After::Next {
+                return after;
+            }
+            waiting.extend(self.screen.left_over());
+        }
+        After::Next
+    }
+
+    /// Carries out one line.
+    fn carry_out(&mut self, runtime: &Runtime, text: &str) -> After {
+        let text = command_of(text);
         let done = runtime.block_on(async {
             tokio::select! {
                 done = commands::run(self, text) => Some(done),
                 () = interrupted() => None,
             }
         });
-        let done = done.unwrap_or_else(|| Ok(Then::Stay));
-        match done {
-            Ok(Then::Say(text)) => {
+        let after = match done {
+            Some(Ok(Then::Say(text))) => {
                 let (said, notices) = said::read(&self.relay.agent, &text);
                 notices.iter().for_each(|notice| self.screen.note(notice));
-                self.turn(runtime, Some(said));
+                self.turn(runtime, Some(said))
             }
-            Ok(Then::GoOn) => self.turn(runtime, None),
-            Ok(Then::Quit) => return true,
-            Ok(Then::Stay) => {}
-            Err(error) => self.screen.say(&format!("{error:#}")),
-        }
+            Some(Ok(Then::GoOn)) => self.turn(runtime, None),
+            Some(Ok(Then::Quit)) => return After::Quit,
+            Some(Ok(Then::Stay)) => {
+                if let Some(name) = words::meant(text) {
+                    self.screen.note(&say(format!("did you mean /{name}?"), format!("您是指 /{name} 吗？")));
+                }
+                After::Next
+            }
+            Some(Err(error)) => {
+                self.screen.complain(&format!("{error:#}"));
+                After::Next
+            }
+            None => After::Stopped,
+        };
         if let Err(error) = runtime.block_on(self.refresh()) {
-            self.screen.say(&format!("{error:#}"));
+            self.screen.complain(&format!("{error:#}"));
         }
-        false
+        after
     }
 
     /// One turn, which Ctrl-C ends and typed lines steer.
-    fn turn(&mut self, runtime: &Runtime, said: Option<Said>) {
+    fn turn(&mut self, runtime: &Runtime, said: Option<Said>) -> After {
         let outcome = runtime.block_on(async {
             let screen = Arc::clone(&self.screen);
             tokio::select! {
@@ -150,46 +208,44 @@ impl Chat {
         });
         let begun = self.screen.settle();
         self.input.go_on_with(&begun);
+        let stopped = outcome.is_none();
+        let failed = self.tell_end(runtime, outcome);
+        if let Err(error) = runtime.block_on(self.relay.agent.live_mut().settle()) {
+            self.screen.complain(&error.to_string());
+        }
+        if failed && self.relay.agent.is_open() {
+            self.screen.note(say("/resume tries again", "/resume 可重试"));
+        }
+        if stopped { After::Stopped } else { After::Next }
+    }
+
+    /// Says how a turn ended; none where somebody stopped it. Gives whether it failed.
+    fn tell_end(&mut self, runtime: &Runtime, outcome: Option<Result<Outcome>>) -> bool {
         match outcome {
-            Some(Ok(outcome)) => self.tell_end(&outcome),
+            Some(Ok(outcome)) => {
+                if let Some(text) = odd(&outcome, &self.session().id) {
+                    self.screen.note(&text);
+                }
+            }
             Some(Err(error))
                 if error.downcast_ref::<AgentError>().is_some_and(|error| matches!(error, AgentError::Finished)) =>
             {
                 self.screen.note(say("there is nothing to go on with", "没有可以继续的内容"));
             }
-            Some(Err(error)) => self.screen.say(&format!("{error:#}")),
+            Some(Err(error)) => {
+                self.screen.complain(&format!("{error:#}"));
+                return true;
+            }
             None => {
                 // What was typed meanwhile was meant for the turn that is stopped.
                 self.screen.left_over();
                 self.screen.note(say("stopped; what was said and done is kept", "已停止；已说的和已做的都保留"));
                 if let Err(error) = runtime.block_on(self.relay.agent.stop()) {
-                    self.screen.say(&error.to_string());
+                    self.screen.complain(&error.to_string());
                 }
             }
         }
-        if let Err(error) = runtime.block_on(self.relay.agent.live_mut().settle()) {
-            self.screen.say(&error.to_string());
-        }
-    }
-
-    fn tell_end(&self, outcome: &Outcome) {
-        if let Some(text) = odd(outcome, &self.relay.agent.live().session().id) {
-            self.screen.note(&text);
-        }
-    }
-
-    async fn welcome(&self) {
-        let live = self.relay.agent.live();
-        let (model, id) = (&live.model().name, &live.session().id);
-        let en = format!("session {id}, model {model}. /help lists the commands, Ctrl-C stops a turn, Ctrl-D ends.");
-        let zh = format!("会话 {id}，模型 {model}。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。");
-        self.screen.note(&say(en, zh));
-        if self.relay.agent.workspace().grants().next().is_none() {
-            self.screen.note(say(
-                "It works in a folder of its own: #file takes files along, --allow-dir . lets it reach this one.",
-                "它在自己的目录中工作：#文件 可附带文件，--allow-dir . 允许访问当前目录。",
-            ));
-        }
+        false
     }
 
     /// Takes up another session, or this one with other settings.
@@ -200,7 +256,11 @@ impl Chat {
         let (setup, _) = self.arguments.setup(&self.config, Some(&session)).await?;
         self.base.setup = setup;
         let equipment = self.arguments.for_session(self.base.clone(), &self.config)?;
+        let is_other = self.session().id != session.id;
         self.relay = Relay::open(self.log.clone(), &session.id, equipment, self.screen.clone()).await?;
+        if is_other {
+            self.screen.forget_calls();
+        }
         Ok(())
     }
 
@@ -239,14 +299,14 @@ impl Chat {
         if !self.input.is_terminal() {
             self.screen.show(&asked);
         }
-        let line = tokio::task::block_in_place(|| self.input.read(&asked));
+        let line = tokio::task::block_in_place(|| self.input.read(&asked, Level::Normal));
         matches!(line, Ok(Line::Text(text)) if waterline_agent::Word::read(&text) == Some(waterline_agent::Word::Yes))
     }
 
     /// What is shown and completed at the prompt is what is true now.
     async fn refresh(&mut self) -> Result<()> {
         let usage = self.on_log(|log, id| log.usage(id)).await?;
-        self.gauge = gauge::line(self.relay.agent.live(), &usage);
+        self.gauge = gauge::of(self.relay.agent.live(), &usage);
         let equipment = self.relay.agent.equipment();
         let tiers = equipment.toolbox.tiers(&self.session().state);
         let tools = tiers.iter().map(|(tool, _)| (tool.name().to_owned(), tool.about().chars().take(60).collect()));
@@ -254,7 +314,7 @@ impl Chat {
             equipment.skills.iter().map(|skill| (skill.id.clone(), skill.description.chars().take(60).collect()));
         let roles = equipment.roles.iter().map(|role| (role.name.clone(), role.about.clone()));
         let names = tools.chain(skills).chain(roles).collect();
-        let known = Known { commands: commands::list(), names };
+        let known = Known { commands: commands::list(), names, arguments: words::arguments(self) };
         *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = known;
         Ok(())
     }
@@ -262,6 +322,15 @@ impl Chat {
 
 fn make(log: &Log, id: Option<&str>, policy: &str) -> Result<Session> {
     tokio::task::block_in_place(|| begin::create(log, id, policy))
+}
+
+/// Words that people type who do not know yet that commands begin with a slash.
+fn command_of(line: &str) -> &str {
+    match line {
+        "exit" | "quit" => "/quit",
+        "help" | "?" => "/help",
+        _ => line,
+    }
 }
 
 /// Hears what is typed while the agent works; ends when that is `/cancel`.
@@ -275,10 +344,19 @@ async fn listen(screen: &Arc<Screen>, is_terminal: bool) {
     let _keyboard = Keyboard::listen(screen.has_footer(), move |typed| match typed {
         Typed::Begun(text) => screen.typing(text),
         Typed::Line(line) if line == "/cancel" => cancelled.notify_one(),
-        Typed::Line(line) if commands::is_command(&line) && !line.starts_with("/steer ") => screen.later(&line),
-        Typed::Line(line) => screen.typed(line.strip_prefix("/steer ").unwrap_or(&line)),
+        Typed::Line(line) => hear_line(&screen, &line),
         // Nobody answers any more, and the turn goes on.
         Typed::End => screen.hang_up(),
     });
     cancel.notified().await;
+}
+
+fn hear_line(screen: &Screen, line: &str) {
+    // Where somebody is asked, a bare word is the answer.
+    let line = if screen.asks() { line } else { command_of(line) };
+    match line.strip_prefix("/steer ") {
+        Some(words) => screen.steer(words.trim()),
+        None if commands::is_command(line) => screen.later(line),
+        None => screen.typed(line),
+    }
 }

@@ -3,16 +3,20 @@
 use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use reedline::{
-    Color, ColumnarMenu, EditCommand, FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder, Prompt, PromptEditMode,
-    PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult,
-    Validator, default_emacs_keybindings,
+    Color, EditCommand, FileBackedHistory, Highlighter, KeyCode, KeyModifiers, Prompt, PromptEditMode,
+    PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, ReedlineMenu, Signal,
+    SimpleMatchHighlighter, StyledText, ValidationResult, Validator, default_emacs_keybindings,
 };
+use waterline_session::Level;
 
-use super::complete::{Complete, Known};
+use super::complete::{Complete, Known, Look};
+use super::menu::Offers;
+use super::screen::{print, wants_colours};
 
 /// How many lines are remembered.
 const HISTORY: usize = 2_000;
@@ -26,7 +30,10 @@ pub enum Line {
     /// Words, perhaps on several lines.
     Text(String),
     /// Ctrl-C: what was begun is thrown away.
-    Cancel,
+    Cancel {
+        /// Nothing was begun.
+        was_empty: bool,
+    },
     /// No more comes.
     End,
 }
@@ -34,14 +41,21 @@ pub enum Line {
 /// Where lines are written.
 pub enum Input {
     /// On a terminal.
-    Terminal(Box<Reedline>),
+    Terminal(Box<Editor>),
     /// From somewhere else.
     Plain,
 }
 
+/// A line that is edited.
+pub struct Editor {
+    reedline: Reedline,
+    /// Whether nothing stands on it.
+    is_empty: Arc<AtomicBool>,
+}
+
 impl Input {
-    /// The terminal, if both ends are one.
-    pub fn new(history: Option<&Path>, known: Arc<Mutex<Known>>) -> Self {
+    /// The terminal, if both ends are one. `sessions` are looked up when somebody wants to go over to one.
+    pub fn new(history: Option<&Path>, known: Arc<Mutex<Known>>, sessions: Look) -> Self {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             return Self::Plain;
         }
@@ -55,30 +69,28 @@ impl Input {
             KeyCode::Char('o'),
             ReedlineEvent::ExecuteHostCommand("/unfold".to_owned()),
         );
-        let menu = ColumnarMenu::default().with_name(MENU);
-        let mut editor = Reedline::create()
+        let is_empty = Arc::new(AtomicBool::new(true));
+        let unstyled = Unstyled { plain: SimpleMatchHighlighter::default(), is_empty: Arc::clone(&is_empty) };
+        let mut reedline = Reedline::create()
             .with_edit_mode(Box::new(reedline::Emacs::new(keys)))
-            .with_completer(Box::new(Complete(known)))
-            .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
+            .with_completer(Box::new(Complete::new(known, sessions)))
+            .with_menu(ReedlineMenu::EngineCompleter(Box::new(Offers::new(MENU))))
+            .with_highlighter(Box::new(unstyled))
             .with_validator(Box::new(Continued))
             .with_quick_completions(true)
             .with_partial_completions(true)
             .use_bracketed_paste(true);
         let history = history.filter(|path| make_private(path).is_ok());
         if let Some(history) = history.and_then(|path| FileBackedHistory::with_file(HISTORY, path.to_owned()).ok()) {
-            editor = editor.with_history(Box::new(history));
+            reedline = reedline.with_history(Box::new(history));
         }
-        Self::Terminal(Box::new(editor))
+        Self::Terminal(Box::new(Editor { reedline, is_empty }))
     }
 
-    /// The next line.
-    pub fn read(&mut self, gauge: &str) -> Result<Line> {
+    /// The next line, behind a word on how full the context is.
+    pub fn read(&mut self, gauge: &str, level: Level) -> Result<Line> {
         match self {
-            Self::Terminal(editor) => Ok(match editor.read_line(&Gauge(gauge))? {
-                Signal::Success(text) | Signal::HostCommand(text) => Line::Text(text.replace("\\\n", "\n")),
-                Signal::CtrlC => Line::Cancel,
-                _ => Line::End,
-            }),
+            Self::Terminal(editor) => editor.read(&Gauge { text: gauge, level }),
             Self::Plain => {
                 let mut text = String::new();
                 let read =
@@ -93,13 +105,38 @@ impl Input {
         if let Self::Terminal(editor) = self
             && !begun.is_empty()
         {
-            editor.run_edit_commands(&[EditCommand::InsertString(begun.to_owned())]);
+            editor.reedline.run_edit_commands(&[EditCommand::InsertString(begun.to_owned())]);
         }
     }
 
     /// Whether somebody sits before it.
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Terminal(_))
+    }
+}
+
+impl Editor {
+    fn read(&mut self, prompt: &Gauge<'_>) -> Result<Line> {
+        Ok(match self.reedline.read_line(prompt)? {
+            Signal::Success(text) => {
+                // What was written is remembered also where the program is killed. That it cannot be is no reason to stop.
+                drop(self.reedline.sync_history());
+                Line::Text(text.replace("\\\n", "\n"))
+            }
+            Signal::HostCommand(command) => {
+                self.step_below();
+                Line::Text(command)
+            }
+            Signal::CtrlC => Line::Cancel { was_empty: self.is_empty.load(Ordering::Relaxed) },
+            _ => Line::End,
+        })
+    }
+
+    /// Moves the cursor to a free line: a key that is a command leaves it within the line that is being written, which comes
+    /// again with the next prompt.
+    fn step_below(&self) {
+        let rows = self.reedline.current_buffer_contents().matches('\n').count() + 1;
+        print(&format!("\x1b[J{}", "\n".repeat(rows)));
     }
 }
 
@@ -121,17 +158,38 @@ impl Validator for Continued {
     }
 }
 
+/// Leaves the line in the colour of the terminal, and notes whether anything stands on it: Ctrl-C has thrown it away before
+/// anybody can look.
+struct Unstyled {
+    plain: SimpleMatchHighlighter,
+    is_empty: Arc<AtomicBool>,
+}
+
+impl Highlighter for Unstyled {
+    fn highlight(&self, line: &str, cursor: usize) -> StyledText {
+        self.is_empty.store(line.is_empty(), Ordering::Relaxed);
+        self.plain.highlight(line, cursor)
+    }
+}
+
 /// The prompt, with how full the context is.
-struct Gauge<'a>(&'a str);
+struct Gauge<'a> {
+    text: &'a str,
+    level: Level,
+}
 
 /// The colour of the prompt, where colours are wanted.
 fn colour(wanted: Color) -> Color {
-    if std::env::var_os("NO_COLOR").is_some() { Color::Default } else { wanted }
+    if wants_colours() { wanted } else { Color::Default }
 }
 
 impl Prompt for Gauge<'_> {
     fn get_prompt_color(&self) -> Color {
-        colour(Color::Green)
+        colour(match self.level {
+            Level::Normal | Level::Info => Color::Green,
+            Level::Warning => Color::Yellow,
+            Level::Critical => Color::Red,
+        })
     }
 
     fn get_indicator_color(&self) -> Color {
@@ -139,7 +197,11 @@ impl Prompt for Gauge<'_> {
     }
 
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed(self.0)
+        match self.level {
+            Level::Warning if !wants_colours() => Cow::Owned(format!("{}! ", self.text)),
+            Level::Critical if !wants_colours() => Cow::Owned(format!("{}!! ", self.text)),
+            _ => Cow::Borrowed(self.text),
+        }
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {

@@ -8,6 +8,7 @@ mod footer;
 mod keyboard;
 mod line;
 mod markdown;
+mod menu;
 mod person;
 mod queue;
 mod screen;

@@ -55,8 +55,9 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
     terminal.play(
         "> first
          < medium risk: it removes folders
+         < ? run_bash_command: medium risk: it removes folders [y/n]
          ! 否
-         < the user refused this call
+         < ✗ run_bash_command rm -r build → the user refused this call
          < one
          > second
          < [y]es / [n]o
@@ -106,6 +107,93 @@ fn ctrl_c_ends_the_turn_and_keeps_the_session() {
     terminal.is_ready();
     terminal.keys("\x04");
     assert!(terminal.ends());
+}
+
+/// What waits behind a turn that is stopped is not carried out.
+#[test]
+fn ctrl_c_forgets_what_was_typed_meanwhile() {
+    let world = World::new(vec![
+        calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"})),
+        says("one"),
+        Line::Hangs,
+        says("here I am"),
+    ]);
+    world.write(".waterline/skills/knots/SKILL.md", "---\nname: knots\ndescription: to tie them\n---\nover, under\n");
+    let mut terminal = Terminal::start(&world, &["--session", "s"]);
+    terminal.play("> begin");
+    terminal.sees("run_bash_command while");
+    terminal.play("! /skill knots");
+    terminal.play("! /skill knots");
+    until("both wait", || terminal.screen().matches("↳ /skill knots").count() == 2);
+    std::fs::write(world.path(".local/share/waterline/workspaces/s/go"), "").unwrap();
+    until("the turn of the first", || world.server.received().len() == 3);
+    terminal.keys("\x03");
+    terminal.sees("stopped; what was said and done is kept");
+    terminal.is_ready();
+    assert_eq!(world.server.received().len(), 3, "the second is forgotten");
+    terminal.play(
+        "! and now?
+         < here I am",
+    );
+}
+
+/// Whoever leaves is told how to come back, and whoever comes back where they were.
+#[test]
+fn leaving_says_how_to_come_back() {
+    let world = World::new(vec![says("4.2 m")]);
+    let mut terminal = Terminal::start(&world, &["--session", "tide"]);
+    terminal.play(
+        "> how high is it?
+         < 4.2 m
+         > help
+         < list the commands
+         > exit
+         < resume with: waterline chat --resume tide --db",
+    );
+    assert!(terminal.ends());
+    let mut terminal = Terminal::start(&world, &["--resume", "tide"]);
+    terminal.sees("user: how high is it?");
+    terminal.sees("assistant: 4.2 m");
+    terminal.is_ready();
+    terminal.keys("\x03");
+    terminal.sees("Ctrl-C once more");
+    terminal.is_ready();
+    terminal.keys("\x03");
+    assert!(terminal.ends(), "pressed twice");
+}
+
+#[test]
+fn ctrl_o_shows_the_last_call_below_the_line_that_is_being_written() {
+    let world =
+        World::new(vec![calls("write_file", json!({"path": "tide.txt", "content": "4.2 m\n"})), says("written")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> write it down
+         < ● write_file tide.txt
+         < written",
+    );
+    terminal.is_ready();
+    terminal.keys("half a");
+    terminal.sees("› half a");
+    terminal.keys("\x0f");
+    until("the call", || terminal.screen().lines().any(|line| line.starts_with("write_file ")));
+    until("the line again", || terminal.screen().matches("› half a").count() == 2);
+}
+
+#[test]
+fn what_a_command_takes_is_completed_and_where_nothing_fits_nothing_is_said() {
+    let world = World::new(Vec::new());
+    let mut terminal = Terminal::start(&world, &["--session", "mill"]);
+    terminal.is_ready();
+    terminal.keys("/context p\t");
+    terminal.sees("/context pin");
+    terminal.keys("\x15/load mi\t");
+    terminal.sees("/load mill");
+    terminal.keys("\x15/xyz\t!");
+    terminal.sees("/xyz!");
+    assert!(!terminal.screen().contains("NO RECORDS"), "{}", terminal.screen());
+    terminal.keys("\x15/hlep\r");
+    terminal.sees("did you mean /help?");
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! What is said when a conversation begins, and when it ends.
+
+use anyhow::Result;
+use waterline::message::Role;
+use waterline_agent::workspace::Workspace;
+use waterline_provider::wire;
+
+use super::{Chat, ids};
+use crate::command::sessions::gist;
+use crate::lang::say;
+use crate::show::cut;
+
+/// How many of the newest messages are shown to somebody who comes back, and how much of each.
+const NEWEST: u64 = 3;
+const COLUMNS: usize = 110;
+
+impl Chat {
+    pub(super) async fn welcome(&self) {
+        let live = self.relay.agent.live();
+        let (model, id) = (&live.model().name, ids::short(&live.session().id));
+        let en = format!("session {id}, model {model}. /help lists the commands, Ctrl-C stops a turn, Ctrl-D ends.");
+        let zh = format!("会话 {id}，模型 {model}。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。");
+        self.screen.note(&say(en, zh));
+        self.screen.note(&reach(self.relay.agent.workspace()));
+        if self.input.is_terminal()
+            && self.has_begun()
+            && let Err(error) = self.show_newest().await
+        {
+            self.screen.complain(&format!("{error:#}"));
+        }
+    }
+
+    /// The newest messages of the session, each on a line, for somebody who comes back to it.
+    pub(crate) async fn show_newest(&self) -> Result<()> {
+        let (tip, until) = (self.session().tip, self.session().tip.position());
+        let entries = self.on_log(move |log, _| log.entries_in(tip, until.saturating_sub(NEWEST)..until)).await?;
+        for entry in entries.iter().filter(|entry| entry.role != Role::System) {
+            let message = entry.message(|text, wire, role| wire::kept(&text, wire, role));
+            self.screen.note(&cut(&format!("{}: {}", message.role.name(), gist(&message)), COLUMNS));
+        }
+        Ok(())
+    }
+
+    /// How to come back, where there is something to come back to.
+    pub(super) fn farewell(&self) {
+        if !self.input.is_terminal() || !self.has_begun() {
+            return;
+        }
+        let is_named = std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--db"));
+        let log = if is_named { format!(" --db {}", self.log.url()) } else { String::new() };
+        let command = format!("waterline chat --resume {}{log}", ids::short(&self.session().id));
+        self.screen.note(&say(format!("resume with: {command}"), format!("继续此会话：{command}")));
+    }
+
+    /// Whether anything was said: a session begins with its prompt.
+    fn has_begun(&self) -> bool {
+        self.session().tip.position() > 1
+    }
+}
+
+/// Where the agent works, and what else it may reach.
+fn reach(workspace: &Workspace) -> String {
+    let granted = |writable: bool| {
+        let grants = workspace.grants().filter(|grant| grant.writable == writable);
+        grants.map(|grant| grant.path.display().to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let named = |word: &str, folders: String| (!folders.is_empty()).then(|| format!("{word} {folders}"));
+    let also = [named(say("reach", "读写"), granted(true)), named(say("read", "读取"), granted(false))];
+    let also: Vec<String> = also.into_iter().flatten().collect();
+    if also.is_empty() {
+        let en = "It works in a folder of its own: #file takes files along, --allow-dir . lets it reach this one.";
+        return say(en, "它在自己的目录中工作：#文件 可附带文件，--allow-dir . 允许访问当前目录。").to_owned();
+    }
+    let (own, also) = (workspace.path().display(), also.join(", "));
+    say(format!("It works in {own}; it may also {also}."), format!("它在 {own} 中工作；还可{also}。"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use waterline_agent::workspace::Grant;
+
+    #[test]
+    fn granted_folders_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, other, third) = (folder.path().join("own"), folder.path().join("a"), folder.path().join("b"));
+        [&other, &third].iter().for_each(|path| std::fs::create_dir(path).unwrap());
+        let grants = [Grant { path: other, writable: true }, Grant { path: third, writable: false }];
+        let workspace = Workspace::open(&own, "s", &grants).unwrap();
+        let granted: Vec<String> = workspace.grants().map(|grant| grant.path.display().to_string()).collect();
+        let expected = format!("; it may also reach {}, read {}.", granted[0], granted[1]);
+        assert!(reach(&workspace).ends_with(&expected), "{}", reach(&workspace));
+        let alone = Workspace::open(&own, "s", &[]).unwrap();
+        assert!(reach(&alone).contains("a folder of its own"));
+    }
+}

@@ -1,0 +1,125 @@
+//! What can be completed behind a command, and which command a slip was meant to be.
+
+use waterline::policy::{PRESETS, Policy};
+use waterline_log::{Filter, Log, Relation};
+
+use super::{Chat, commands, ids};
+use crate::settings::SEEDS;
+
+/// Settings of `/config` that are not keys of the policy.
+const SETTINGS: [&str; 4] = ["policy", "model", "approval", "agent_max_steps"];
+
+/// When somebody is asked before a call.
+const MODES: [&str; 4] = ["selective", "all", "custom", "none"];
+
+/// How many sessions are offered, the newest.
+const SESSIONS: usize = 20;
+
+/// How many letters may be wrong in a command.
+const SLIPS: usize = 2;
+
+/// What may stand behind the words of commands, as far as that is known without work.
+pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
+    let presets = || PRESETS.iter().map(|preset| preset.name.to_owned()).collect::<Vec<_>>();
+    let mut skills: Vec<String> = chat.relay.agent.equipment().skills.iter().map(|skill| skill.id.clone()).collect();
+    skills.push("off".to_owned());
+    let all = [
+        ("context", owned(&["clear", "why", "pin", "undo"])),
+        ("config", settings(chat.relay.agent.live().policy())),
+        ("config policy", presets()),
+        ("config approval", owned(&MODES)),
+        ("config model", models(chat)),
+        ("policy", presets()),
+        ("model", models(chat)),
+        ("skill", skills.clone()),
+        ("skills", skills),
+    ];
+    all.into_iter().map(|(command, words)| (command.to_owned(), words)).collect()
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// What `/config` sets: its own settings, those of the seeds, and the keys that the policy sets.
+fn settings(policy: &Policy) -> Vec<String> {
+    let table = policy.text().parse::<toml::Table>().unwrap_or_default();
+    let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
+    let keys = sections.flat_map(|(section, keys)| keys.keys().map(move |key| format!("{section}.{key}")));
+    let seeds = SEEDS.iter().map(|seed| seed.variable.to_lowercase());
+    owned(&SETTINGS).into_iter().chain(seeds).chain(keys).collect()
+}
+
+/// The models that somebody named: in the config, when the program began, or since.
+fn models(chat: &Chat) -> Vec<String> {
+    let config = &chat.config;
+    let named = [config.model.as_ref(), chat.first_model.model.as_ref(), Some(&chat.relay.agent.live().model().name)];
+    let others = config.fallback.iter().flatten().chain(config.models.keys());
+    let mut all: Vec<String> = named.into_iter().flatten().chain(others).cloned().collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The sessions used last, each with its title.
+pub(super) fn sessions(log: &Log) -> Vec<(String, String)> {
+    let all = log.sessions(&Filter::default()).unwrap_or_default();
+    let own = all.into_iter().filter(|session| session.relation != Relation::SubAgent);
+    // A name with a blank would be two words.
+    let own = own.filter(|session| !session.id.contains(char::is_whitespace));
+    own.take(SESSIONS).map(|session| (ids::long(&session.id), session.title)).collect()
+}
+
+/// The command that a word was meant to be which is none.
+pub(super) fn meant(line: &str) -> Option<String> {
+    let word = line.strip_prefix('/')?.split_whitespace().next()?.to_lowercase();
+    if commands::is_command(line) || !word.chars().all(|c| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let near = commands::list().into_iter().map(|(name, _)| (distance(&word, &name), name));
+    let (wrong, name) = near.min_by_key(|(wrong, _)| *wrong)?;
+    // A word of which half is wrong is another word.
+    (wrong <= SLIPS && wrong * 2 <= word.len()).then_some(name)
+}
+
+/// How many letters must be put in, taken out or changed to make one word of another.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, letter) in from.chars().enumerate() {
+        let (mut diagonal, mut left) = (at, at + 1);
+        let mut next = vec![left];
+        for (other, above) in to.iter().zip(row.iter().skip(1)) {
+            left = (diagonal + usize::from(letter != *other)).min(above + 1).min(left + 1);
+            diagonal = *above;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_told_from_another_word() {
+        assert_eq!(distance("hlep", "help"), 2);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(meant("/hlep").unwrap(), "help");
+        assert_eq!(meant("/stats now").unwrap(), "status");
+        assert_eq!(meant("/help"), None);
+        assert_eq!(meant("/frobnicate"), None);
+        assert_eq!(meant("/etc/hosts is it"), None);
+        assert_eq!(meant("/no"), None);
+    }
+
+    #[test]
+    fn the_keys_that_a_policy_sets_are_offered() {
+        let keys = settings(&Policy::preset("window").unwrap());
+        assert_eq!(keys.first().unwrap(), "policy");
+        assert!(keys.iter().any(|key| key == "window.messages"), "{keys:?}");
+    }
+}
