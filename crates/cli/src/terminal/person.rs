@@ -18,9 +18,6 @@ use crate::show::{asking, cut, lines, width};
 /// How many lines of a failure are shown at once.
 const FAILURE_LINES: usize = 4;
 
-/// How many lines of a file are shown to somebody who is to agree that it is written.
-const CONTENT_LINES: usize = 20;
-
 impl Person for Screen {
     fn hear(&self, event: &Event) {
         self.hear_at(&mut self.lock(), event, None);

@@ -37,8 +37,6 @@ pub struct Screen {
     coloured: bool,
     /// Whether somebody can type while the agent works.
     pub(super) listens: bool,
-    /// Who asks waits for whoever asked before.
-    pub(super) asking: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -80,7 +78,7 @@ impl Screen {
         let moves = shows && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         let coloured = moves && wants_colours();
         let listens = shows && std::io::stdin().is_terminal();
-        Self { inner: Mutex::default(), moves, coloured, listens, asking: tokio::sync::Mutex::default() }
+        Self { inner: Mutex::default(), moves, coloured, listens }
     }
 
     /// Whether what is typed can be shown where it disturbs nothing.
