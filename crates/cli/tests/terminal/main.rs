@@ -55,7 +55,7 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
     terminal.play(
         "> first
          < medium risk: it removes folders
-         < ? run_bash_command: medium risk: it removes folders [y/n]
+         < ? run_bash_command: medium risk: it removes folders with everything in them [y/n]
          ! 否
          < ✗ run_bash_command rm -r build → the user refused this call
          < one
