@@ -23,7 +23,7 @@ use crate::prompt;
 use crate::run::Run;
 use crate::skill;
 use crate::tool::{CALL_TOOL, Scene};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, of_session};
 
 /// An agent.
 pub struct Agent {
@@ -77,7 +77,10 @@ impl Agent {
         let (id, reader) = (session.to_owned(), log.clone());
         let read = tokio::task::spawn_blocking(move || reader.session(&id)).await;
         let known = read.map_err(|_| waterline_session::SessionError::Ending)??;
-        let workspace = Arc::new(open_workspace(&known, &equipment)?);
+        let (session_of, gear) = (known.clone(), equipment.clone());
+        // A fork copies the files of the session it came from.
+        let opened = tokio::task::spawn_blocking(move || of_session(&session_of, &gear)).await;
+        let workspace = Arc::new(opened.map_err(|_| waterline_session::SessionError::Ending)??);
         let mut setup = equipment.setup.clone();
         let buffer = &known.state.buffer_config;
         if !buffer.is_null() {
@@ -262,46 +265,4 @@ fn meant(call: Call) -> Call {
 
 fn tools_of(state: &State) -> Vec<Tool> {
     state.tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok()).collect()
-}
-
-/// The workspace of a session. A sub-agent works in that of its parent; a fork begins with a copy of it.
-fn open_workspace(session: &Session, equipment: &Equipment) -> Result<Workspace, AgentError> {
-    let stored = session.state.workspace_path.as_ref().map(std::path::PathBuf::from);
-    let owner = session.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&session.id);
-    let own = equipment.workspaces.join(folder_name(&session.id));
-    // Only what lies where workspaces are: a path in a session's state opens no other folder.
-    let stored = stored.filter(|path| path.parent().is_some_and(|parent| is_same(parent, &equipment.workspaces)));
-    match stored {
-        Some(path) if Workspace::owner(&path).is_some_and(|named| named != owner) => {
-            let workspace = Workspace::open(&own, &session.id, &equipment.grants)?;
-            workspace.copy_from(&path);
-            Ok(workspace)
-        }
-        Some(path) => Workspace::open(&path, owner, &equipment.grants),
-        None => Workspace::open(&own, owner, &equipment.grants),
-    }
-}
-
-fn is_same(left: &std::path::Path, right: &std::path::Path) -> bool {
-    left == right || left.canonicalize().is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
-}
-
-/// Where the state of a sub-agent says whose workspace it works in.
-pub(crate) const OWNER: &str = "workspace_of";
-
-/// A folder's name for an id that somebody chose.
-fn folder_name(id: &str) -> String {
-    let plain: String =
-        id.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).take(80).collect();
-    let is_same = plain == id && !plain.starts_with('.');
-    // Two ids must not share a folder because they look alike.
-    if is_same {
-        plain
-    } else {
-        format!(
-            "{}-{}",
-            plain.trim_start_matches('.'),
-            blake3::hash(id.as_bytes()).to_hex().chars().take(8).collect::<String>()
-        )
-    }
 }

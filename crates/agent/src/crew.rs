@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use waterline_log::Session;
 
-use crate::agent::{Agent, OWNER};
+use crate::agent::Agent;
 use crate::equipment::Equipment;
 use crate::event::Event;
 use crate::outcome::{Ending, Outcome};
@@ -16,6 +16,7 @@ use crate::person::{Person, Question, Request, Word};
 use crate::role;
 use crate::submit::Said;
 use crate::tool::{Failure, Scene};
+use crate::workspace::OWNER;
 
 /// How deep agents may start agents.
 const DEPTH: usize = 2;

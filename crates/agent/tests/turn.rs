@@ -523,6 +523,25 @@ async fn a_cleared_session_begins_with_its_prompt() {
 }
 
 /// A state that comes from a file opens no folder, and brings no consent.
+/// A command may write into the workspace what it likes: the session's own folder stays its own.
+#[tokio::test]
+async fn a_command_cannot_lock_a_session_out_of_its_folder() {
+    for text in [
+        r#"echo '{"session":"other","created_at":"x"}' > workspace.json"#,
+        "rm workspace.json; mkdir -p workspace.json/x",
+        "rm workspace.json; mkfifo workspace.json",
+        "echo nonsense > workspace.json",
+    ] {
+        let place = Place::new();
+        let server = model(vec![bash(text), says("done"), says("still here")]).await;
+        place.agent(&server).await.turn(Said::new("break it")).await.unwrap();
+        let outcome = place.agent(&server).await.turn(Said::new("are you there?")).await.unwrap();
+        assert_eq!(outcome.text, "still here", "{text}");
+        let signed = std::fs::read_to_string(place.workspace().join("workspace.json")).unwrap();
+        assert!(signed.contains(r#""session": "s""#), "{text}: {signed}");
+    }
+}
+
 #[tokio::test]
 async fn a_path_in_the_state_opens_no_other_folder() {
     let place = Place::new();

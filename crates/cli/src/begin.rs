@@ -63,10 +63,12 @@ pub fn must_know(log: &Log, id: &str) -> Result<Session> {
     }
 }
 
-/// The session that was used last; sub-agents are not taken up by themselves.
+/// The session that was used last and in which something was said; sub-agents are not taken up by themselves.
 pub fn latest(log: &Log) -> Result<Session> {
     let sessions = log.sessions(&Filter::default())?;
-    match sessions.into_iter().find(|session| session.relation != Relation::SubAgent) {
+    // The first message is the system's.
+    let is_used = |session: &Session| session.relation != Relation::SubAgent && session.tip.position() > 1;
+    match sessions.into_iter().find(is_used) {
         Some(session) => Ok(session),
         None => bail!("there is no session to go on with yet"),
     }

@@ -243,6 +243,9 @@ fn the_exit_status_tells_and_yes_is_no_yes_to_everything() {
     assert_eq!(code, 0, "{err}");
     let events: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let results: Vec<&serde_json::Value> = events.iter().filter(|event| event["event"] == "result").collect();
-    assert!(results[0]["text"].as_str().unwrap().contains("not run: nobody is there") && results[1]["failed"] == false, "{results:?}");
+    assert!(
+        results[0]["text"].as_str().unwrap().contains("not run: nobody is there") && results[1]["failed"] == false,
+        "{results:?}"
+    );
     assert_eq!(events.last().unwrap()["steps"], 3);
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use waterline_log::{Log, LogError, Session, State};
 
 use crate::outcome::HandedOff;
+use crate::workspace::OWNER;
 
 /// Where the state keeps the role, how often work was handed over, and the session of each role.
 const ROLE: &str = "role";
@@ -62,8 +63,8 @@ pub fn transfer(log: &Log, from: &Session, to: &str, package: &Value) -> Result<
             session.user.clone_from(&from.user);
             // Both roles work on the same files.
             session.state.workspace_path.clone_from(&from.state.workspace_path);
-            let owner = from.state.other.get(crate::agent::OWNER).and_then(Value::as_str).unwrap_or(&from.id);
-            session.state.other.insert(crate::agent::OWNER.to_owned(), Value::from(owner));
+            let owner = from.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&from.id);
+            session.state.other.insert(OWNER.to_owned(), Value::from(owner));
             log.create(session)?
         }
     };

@@ -11,6 +11,9 @@ use crate::workspace::Workspace;
 /// More files than this are not looked at.
 pub(super) const FILES: usize = 50_000;
 
+/// Folders further down than this are not looked into.
+const DEEPEST: usize = 128;
+
 /// Folders that hold nothing a person wrote.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "__pycache__"];
 
@@ -102,6 +105,11 @@ impl<V: FnMut(&Visited<'_>) -> bool> Walk<'_, V> {
         let Ok(kind) = entry.file_type() else { return true };
         if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == Path::new(skipped)) {
             return match entry.open_dir() {
+                // Each folder on the way is held open, and a command can nest them without end.
+                Ok(_) if inside.components().count() > DEEPEST => {
+                    self.missed.unread += 1;
+                    true
+                }
                 Ok(inner) => self.below(&inner, &inside),
                 Err(error) => self.pass(&error),
             };
@@ -130,6 +138,15 @@ impl<V: FnMut(&Visited<'_>) -> bool> Walk<'_, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_walk_does_not_go_down_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        std::fs::create_dir_all(folder.path().join("temp").join("d/".repeat(DEEPEST + 5))).unwrap();
+        let missed = walk(&workspace, "temp", 3, |_| true).unwrap();
+        assert_eq!(missed, Missed { unread: 1, ..Missed::default() });
+    }
 
     /// As many files as are looked at are all of them.
     #[test]

@@ -4,6 +4,7 @@
 mod attach;
 mod copy;
 mod files;
+mod of_session;
 mod place;
 
 use std::io::Write;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use attach::{Attached, attach};
 pub(crate) use files::open;
 pub use files::{FILE_BYTES, Text};
+pub(crate) use of_session::{OWNER, of_session};
 pub use place::Place;
 
 use crate::error::AgentError;
@@ -101,24 +103,27 @@ impl Workspace {
     /// command: it is looked at through the folder's handle, and nothing but a plain file is read or written.
     fn claim(&self, session: &str) -> Result<(), String> {
         let Some(own) = self.roots.first() else { return Ok(()) };
-        match own.dir.symlink_metadata(FILE) {
-            Ok(metadata) if !metadata.is_file() => Err(format!("its {FILE} is no plain file")),
+        // A folder that has the session's name is its own: a command must not be able to lock it out.
+        let is_own = self.path().file_name().is_some_and(|name| name == of_session::folder_name(session).as_str());
+        let wrong = match own.dir.symlink_metadata(FILE) {
+            Err(_) => return sign(&own.dir, session),
+            Ok(metadata) if !metadata.is_file() => format!("its {FILE} is no plain file"),
             Ok(_) => {
                 let text = self.read_text(FILE).map_err(|failure| failure.text)?.text;
-                let named = serde_json::from_str::<Metadata>(&text).map(|metadata| metadata.session);
-                match named {
-                    Ok(named) if named != session => Err(format!("it belongs to session {named}")),
-                    _ => Ok(()),
+                match serde_json::from_str::<Metadata>(&text) {
+                    Ok(metadata) if metadata.session != session => {
+                        format!("it belongs to session {}", metadata.session)
+                    }
+                    Err(_) if is_own => format!("its {FILE} cannot be read"),
+                    _ => return Ok(()),
                 }
             }
-            Err(_) => {
-                let metadata = Metadata { session: session.to_owned(), created_at: jiff::Timestamp::now().to_string() };
-                let text = serde_json::to_string_pretty(&metadata).unwrap_or_default();
-                let mut options = cap_std::fs::OpenOptions::new();
-                let file = own.dir.open_with(FILE, options.write(true).create_new(true));
-                file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())
-            }
+        };
+        if !is_own {
+            return Err(wrong);
         }
+        own.dir.remove_file(FILE).or_else(|_| own.dir.remove_dir_all(FILE)).map_err(|error| error.to_string())?;
+        sign(&own.dir, session)
     }
 
     /// Whose workspace a folder is, if it is one.
@@ -138,6 +143,15 @@ impl Workspace {
     pub fn grants(&self) -> impl Iterator<Item = Grant> + '_ {
         self.roots.iter().skip(1).map(|root| Grant { path: root.path.clone(), writable: root.writable })
     }
+}
+
+/// Writes down whose workspace a folder is, and since when.
+fn sign(dir: &Dir, session: &str) -> Result<(), String> {
+    let metadata = Metadata { session: session.to_owned(), created_at: jiff::Timestamp::now().to_string() };
+    let text = serde_json::to_string_pretty(&metadata).unwrap_or_default();
+    let mut options = cap_std::fs::OpenOptions::new();
+    let file = dir.open_with(FILE, options.write(true).create_new(true));
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())
 }
 
 fn make(path: &Path) -> std::io::Result<()> {

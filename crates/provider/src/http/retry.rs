@@ -30,6 +30,9 @@ enum Kind {
     Final,
 }
 
+/// How providers say that an account has nothing left.
+const SPENT: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "credit balance is too low"];
+
 impl Retry {
     /// How long to wait before the next try, after so many failed ones; nothing where there is none. `jitter` is a number
     /// from 0 to 1: up to a quarter is added, so that many who wait do not come back together.
@@ -66,6 +69,8 @@ fn kind(error: &CallError) -> Kind {
     }
     match error {
         CallError::Refused(refused) => match refused.status {
+            // Money that is used up does not come back by waiting.
+            429 if SPENT.iter().any(|word| refused.body.contains(word)) => Kind::Final,
             429 => Kind::RateLimit,
             408 | 409 | 500..=599 => Kind::Transient,
             _ => Kind::Final,
@@ -109,6 +114,8 @@ mod tests {
 
     #[test]
     fn what_will_not_pass_is_not_tried_again() {
+        let spent = r#"{"error":{"code":"insufficient_quota"}}"#;
+        assert!(seconds(&refused(429, &[], spent)).is_empty());
         for (status, body) in [(400, "bad"), (401, "no key"), (404, "no model"), (400, "prompt is too long: 2 > 1")] {
             assert!(seconds(&refused(status, &[], body)).is_empty(), "{status}");
         }
