@@ -11,7 +11,28 @@ use crate::live::Live;
 /// What stands where a text lost its middle.
 const MARK: &str = " chars omitted ...]";
 
+/// What stands where `cap` took the middle of an output: it names the artifact itself.
+const CAPPED: &str = " chars omitted; the whole output is artifact ";
+
 impl Live {
+    /// Stores the outputs that `cap` cut when they came, so that the handles in their place lead somewhere.
+    pub(crate) async fn keep_capped(&self, plan: &Plan) -> Result<(), SessionError> {
+        for slot in plan.slots.iter().filter(|slot| slot.treatment == Treatment::Trimmed) {
+            let cut = slot.views.iter().filter_map(|view| match view {
+                View::Made(message) => Some(text_of(message)),
+                _ => None,
+            });
+            let cut: String = cut.filter(|text| text.contains(CAPPED)).collect();
+            let sources = slot.sources.iter().filter_map(|&source| self.history.message(source));
+            let outputs = sources.flat_map(Message::results).map(waterline::message::ToolResult::text);
+            for text in outputs.filter(|text| !cut.is_empty() && !cut.contains(text.as_str())) {
+                let (id, preview) = (self.session.id.clone(), text.chars().take(200).collect::<String>());
+                self.on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes())).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Stores what the plan clips of the newest messages, and names it in what is sent.
     pub(crate) async fn keep_clipped(&self, plan: &mut Plan) -> Result<(), SessionError> {
         let newest = [self.history.latest_user(), self.history.len().checked_sub(1)];

@@ -102,6 +102,7 @@ impl Live {
 
     /// What will be sent is stored before it is sent.
     pub(crate) async fn freeze(&mut self, plan: Plan, emit: &mut impl FnMut(Event)) -> Result<(), SessionError> {
+        self.keep_capped(&plan).await?;
         let fold = match &plan.action {
             Action::Extend => None,
             Action::Fold { reason, from } => {

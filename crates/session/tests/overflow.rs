@@ -225,3 +225,21 @@ async fn each_result_that_is_clipped_has_its_own_artifact() {
     let hash = body.split_once("the whole is artifact ").unwrap().1.split(' ').next().unwrap().to_owned();
     assert_eq!(place.log().artifact(&hash).unwrap(), long.join(" ").as_bytes());
 }
+
+/// An output that `cap` cuts when it comes names its artifact, and the log has it.
+#[tokio::test]
+async fn an_output_that_is_capped_can_be_read_whole() {
+    let server = Server::start(|received: &Received| fair("fine", received)).await.unwrap();
+    let place = Place::new();
+    let text = "name = \"capped\"\nabout = \"\"\nstages = [\"repair\", \"cap\", \"window\"]\n[cap]\nmax = 300\n";
+    let capped = waterline::policy::Policy::read(text, &[]).unwrap();
+    let mut live = place.open(setup(&server, 50_000, capped)).await;
+    let long: Vec<String> = (0..4_000).map(|n| format!("b_{n}")).collect();
+    let mut new = user("look");
+    new.extend([Message::call_of("a", "look", "{}"), Message::result_of("a", long.join(" "), false)]);
+    live.call(new, silent).await.unwrap();
+    let body = server.received().pop().unwrap().body;
+    let handle = body.split_once("the whole output is artifact ").unwrap().1.split(' ').next().unwrap();
+    let stored = place.log().artifacts("s").unwrap();
+    assert!(stored.len() == 1 && stored[0].hash.starts_with(handle), "{handle}: {stored:?}");
+}
