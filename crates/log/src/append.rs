@@ -65,7 +65,7 @@ impl Log {
             match append_at(connection, &session, at, &incoming, now) {
                 Ok(_) => {
                     let moved = session::load(connection, &id)?;
-                    record(connection, &moved, Kind::Rewind, at, now)?;
+                    record(connection, &moved, Kind::Aside, at, now)?;
                 }
                 Err(LogError::Conflict { .. }) => {
                     let fork = crate::fork::fork_at(connection, &session, at, None, now)?;

@@ -6,7 +6,7 @@ use crate::frozen;
 use crate::id::Id;
 use crate::log::Log;
 use crate::session::{self, Session};
-use crate::store::{Connection, values};
+use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip, id_at, place};
 
 /// A place to go to.
@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     Restore,
     Switch,
     UndoFold,
+    /// An answer that was not taken is kept beside the way.
+    Aside,
 }
 
 impl Kind {
@@ -42,6 +44,7 @@ impl Kind {
             Self::Restore => "restore",
             Self::Switch => "switch",
             Self::UndoFold => "undo-fold",
+            Self::Aside => "aside",
         }
     }
 }
@@ -57,13 +60,15 @@ pub struct Branch {
     pub shared: u64,
     /// Whether the session stands there.
     pub is_current: bool,
+    /// Whether it is an answer that broke off, or was not taken, and was kept beside the way.
+    pub is_aside: bool,
 }
 
 /// Moves the tip of a session and writes down where it was. What was sent goes with it: going back, to what was sent then;
 /// going on, to what was sent last on that way.
 pub(crate) fn record(connection: &mut dyn Connection, session: &Session, kind: Kind, to: Tip, now: i64) -> Result<()> {
     let mut steps = vec![session.frozen];
-    if kind != Kind::Rewind {
+    if !matches!(kind, Kind::Rewind | Kind::Aside) {
         // A fold that was undone is not brought back by the way: what was sent before that counts no more.
         let sql = "SELECT from_frozen FROM move WHERE session = $1 AND number > \
                    (SELECT COALESCE(MAX(number), 0) FROM move WHERE session = $1 AND kind = 'undo-fold')";
@@ -95,9 +100,30 @@ pub(crate) fn record_with(
 
 /// The tips that a session has left, newest first.
 pub(crate) fn left(connection: &mut dyn Connection, session: &str) -> Result<Vec<Tip>> {
-    let sql = "SELECT from_branch, from_position FROM move WHERE session = $1 ORDER BY number DESC";
+    Ok(moves(connection, session)?.into_iter().map(|(tip, _)| tip).collect())
+}
+
+/// The same, each with the word for why it was left.
+fn moves(connection: &mut dyn Connection, session: &str) -> Result<Vec<(Tip, String)>> {
+    let sql = "SELECT from_branch, from_position, kind FROM move WHERE session = $1 ORDER BY number DESC";
     let rows = connection.rows(sql, values![session])?;
-    Ok(rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) }).collect())
+    let of = |mut row: Row| (Tip { branch: row.int(0), position: row.count(1) }, row.text(2));
+    Ok(rows.into_iter().map(of).collect())
+}
+
+/// Where the newest step back began that ended where a session stands.
+fn stepped_back_from(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
+    let sql = "SELECT from_branch, from_position FROM move WHERE session = $1 AND kind = $2 AND to_branch = $3 \
+               AND to_position = $4 ORDER BY number DESC";
+    let (id, Tip { branch, position }) = (&session.id, session.tip);
+    for row in connection.rows(sql, values![id, Kind::Rewind.name(), branch, position])? {
+        let tip = Tip { branch: row.int(0), position: row.count(1) };
+        // What was imported may have been left for another way.
+        if tip.position > position && Path::of(connection, tip)?.contains(session.tip) {
+            return Ok(Some(tip));
+        }
+    }
+    Ok(None)
 }
 
 /// The end of the way that a session left last, if it stands on it.
@@ -181,6 +207,22 @@ impl Log {
         })
     }
 
+    /// Takes the newest step back that ended here back: of several steps the last one first, as they were made.
+    ///
+    /// # Errors
+    /// When nobody went back to where the session stands.
+    pub fn redo(&self, session: &str) -> Result<Session> {
+        let (id, now) = (session.to_owned(), self.now());
+        self.write(move |connection| {
+            let session = session::load(connection, &id)?;
+            let Some(to) = stepped_back_from(connection, &session)? else {
+                return Err(LogError::Refused(format!("session {id} has nothing to go forward to")));
+            };
+            record(connection, &session, Kind::Forward, to, now)?;
+            session::load(connection, &id)
+        })
+    }
+
     /// The ways that a session has gone: where it stands, and where it stood before it went back.
     ///
     /// # Errors
@@ -190,8 +232,9 @@ impl Log {
             let session = session::load(connection, session)?;
             let current = Path::of(connection, session.tip)?;
             let mut found: Vec<(Tip, Path)> = vec![(session.tip, current.clone())];
-            for tip in left(connection, &session.id)? {
-                let path = Path::of(connection, tip)?;
+            let ways = moves(connection, &session.id)?;
+            for (tip, _) in &ways {
+                let (tip, path) = (*tip, Path::of(connection, *tip)?);
                 // What lies on the way to another end is no way of its own.
                 if !found.iter().any(|(_, other)| other.contains(tip)) {
                     found.retain(|(other, _)| *other == session.tip || !path.contains(*other));
@@ -201,7 +244,9 @@ impl Log {
             let mut branches = Vec::new();
             for (tip, path) in found {
                 let id = id_at(connection, tip)?;
-                branches.push(Branch { tip, id, shared: current.shared(&path), is_current: tip == session.tip });
+                let is_aside = ways.iter().any(|(left, kind)| *left == tip && kind == Kind::Aside.name());
+                let (shared, is_current) = (current.shared(&path), tip == session.tip);
+                branches.push(Branch { tip, id, shared, is_current, is_aside });
             }
             Ok(branches)
         })

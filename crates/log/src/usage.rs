@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::log::Log;
+use crate::session::Relation;
 use crate::store::{Connection, Row, values};
 
 /// One model call.
@@ -87,6 +88,25 @@ impl Log {
     /// When the log cannot be read.
     pub fn usage(&self, session: &str) -> Result<Vec<Usage>> {
         self.read(|connection| of_session(connection, session))
+    }
+
+    /// The calls of those who work for a session: its sub-agents, the roles that went on for it, and theirs; each with how its
+    /// session stands to the one above. A fork works for itself.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn usage_below(&self, session: &str) -> Result<Vec<(Relation, Usage)>> {
+        let fork = Relation::Fork.name();
+        let sql = format!(
+            "WITH RECURSIVE below (id, relation) AS (\
+               SELECT id, relation FROM session WHERE parent = $1 AND relation <> '{fork}' \
+               UNION SELECT s.id, s.relation FROM below b JOIN session s ON s.parent = b.id WHERE s.relation <> '{fork}') \
+             SELECT {COLUMNS}, relation FROM below JOIN usage ON session = id ORDER BY id, number"
+        );
+        self.read(|connection| {
+            let call = |mut row: Row| (Relation::named(&row.text(9)), of(row));
+            Ok(connection.rows(&sql, values![session])?.into_iter().map(call).collect())
+        })
     }
 }
 

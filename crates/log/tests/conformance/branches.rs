@@ -12,6 +12,8 @@ cases![
     forks_of_forks_read_as_one_history,
     rewind_and_forward,
     rewind_by_turns,
+    steps_back_are_taken_back_one_by_one,
+    an_answer_that_was_kept_aside_is_told_from_a_way_that_was_left,
     going_back_too_far_is_refused,
     what_was_left_can_be_found_and_returned_to,
     branches_are_compared,
@@ -82,6 +84,36 @@ fn rewind_by_turns(place: &dyn Place) {
     assert_eq!(log.forward("s", Some(3)).unwrap().tip.position(), 3);
     assert_eq!(log.forward("s", None).unwrap().tip.position(), 6);
     assert!(log.rewind("s", To::Turns(4)).is_err());
+}
+
+fn steps_back_are_taken_back_one_by_one(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "a", "two", "b", "three", "c"]);
+    for _ in 0..3 {
+        log.rewind("s", To::Turns(1)).unwrap();
+    }
+    for position in [2, 4, 6] {
+        assert_eq!(log.redo("s").unwrap().tip.position(), position);
+    }
+    assert!(log.redo("s").is_err());
+    let back = log.rewind("s", To::Turns(2)).unwrap();
+    log.append("s", back.tip, vec![one(Role::User, "other")]).unwrap();
+    assert!(log.redo("s").is_err(), "who goes another way has nothing to go on to");
+    log.rewind("s", To::Turns(1)).unwrap();
+    log.redo("s").unwrap();
+    assert_eq!(texts(&log, "s"), ["one", "a", "other"], "the step that was made last");
+}
+
+fn an_answer_that_was_kept_aside_is_told_from_a_way_that_was_left(place: &dyn Place) {
+    let log = place.open();
+    let begun = session(&log, "s", &["one", "a", "two"]);
+    log.append_aside("s", begun.tip, vec![one(Role::Assistant, "half an ans")]).unwrap();
+    let branches = log.branches("s").unwrap();
+    let told = branches.iter().map(|branch| (branch.tip.position(), branch.is_current, branch.is_aside));
+    assert_eq!(told.collect::<Vec<_>>(), [(3, true, false), (4, false, true)]);
+    assert!(log.redo("s").is_err(), "nobody went back");
+    log.rewind("s", To::Turns(1)).unwrap();
+    assert_eq!(log.redo("s").unwrap().tip.position(), 3);
 }
 
 fn going_back_too_far_is_refused(place: &dyn Place) {

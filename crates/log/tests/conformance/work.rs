@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use waterline_log::{ATTEMPTS, Fold, JobState, Log, LogError, Summary, Usage};
+use waterline_log::{ATTEMPTS, Fold, JobState, Log, LogError, Relation, Session, Summary, Usage};
 
 use crate::cases;
 use crate::place::{Place, session};
@@ -14,6 +14,7 @@ cases![
     many_workers_share_the_work,
     opening_together_makes_one_log,
     what_many_note_at_once_is_noted_once,
+    what_a_session_took_is_told_with_those_who_work_for_it,
 ];
 
 const LONG: Duration = Duration::from_secs(600);
@@ -149,4 +150,24 @@ fn what_many_note_at_once_is_noted_once(place: &dyn Place) {
     )
     .unwrap();
     assert_eq!(log.usage("s").unwrap().iter().map(|usage| usage.output).collect::<Vec<_>>(), [7, 9, 7]);
+}
+
+fn what_a_session_took_is_told_with_those_who_work_for_it(place: &dyn Place) {
+    let log = place.open();
+    session(&log, "s", &["one", "two"]);
+    let below = log.create_sub_agent("s").unwrap().id;
+    let deeper = log.create_sub_agent(&below).unwrap().id;
+    let role = log.create(Session { parent: Some("s".to_owned()), ..Session::new("role") }).unwrap().id;
+    let fork = log.fork("s", None, Some("fork".to_owned())).unwrap().id;
+    for (id, output) in [("s", 1), (below.as_str(), 2), (deeper.as_str(), 4), (role.as_str(), 8), (fork.as_str(), 16)] {
+        log.record_usage(id, Usage { position: 1, output, ..Usage::default() }).unwrap();
+    }
+    let mut told: Vec<_> = log.usage_below("s").unwrap().into_iter().map(|(of, call)| (call.output, of)).collect();
+    told.sort_by_key(|(output, _)| *output);
+    assert_eq!(
+        told,
+        [(2, Relation::SubAgent), (4, Relation::SubAgent), (8, Relation::Main)],
+        "a fork works for itself"
+    );
+    assert_eq!(log.usage_below(&deeper).unwrap().len(), 0);
 }
