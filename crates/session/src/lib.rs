@@ -9,6 +9,7 @@ mod call;
 mod clipped;
 mod error;
 mod event;
+mod figures;
 mod folds;
 mod keep;
 mod learned;

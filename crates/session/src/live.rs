@@ -169,7 +169,7 @@ impl Live {
     #[must_use]
     pub fn high_mark(&self) -> usize {
         let high = Room::new(&self.budget, &self.policy().fold, self.history.system_tokens()).high;
-        high.min(self.budget.window)
+        self.corrected(high).min(self.budget.window)
     }
 
     /// Tokens of the tool definitions.

@@ -1,0 +1,37 @@
+//! What a context takes, as people are shown it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use place::{Place, policy, setup, silent, tokens, user, whole};
+use waterline_testkit::server::Server;
+
+/// The newest answer is part of the context though it was never sent; and what is cleared and brought back counts again.
+#[tokio::test]
+async fn what_was_not_sent_yet_counts_also_after_a_clearing_was_taken_back() {
+    let server = Server::start(|_| whole(&"tide ".repeat(300), 0)).await.unwrap();
+    let place = Place::new();
+    let mut live = place.live(&server, 100_000).await;
+    assert_eq!(live.context_tokens(), 0);
+    live.call(user("how high?"), silent).await.unwrap();
+    let (sent, stands) = (live.prompt_tokens(), live.context_tokens());
+    assert!(stands > sent + 200, "{sent} {stands}");
+    place.log().cut("s").unwrap();
+    assert_eq!(place.live(&server, 100_000).await.context_tokens(), 0);
+    place.log().uncut("s").unwrap();
+    assert_eq!(place.live(&server, 100_000).await.context_tokens(), stands);
+}
+
+/// A provider that counts more than we do moves every figure, the high mark too.
+#[tokio::test]
+async fn every_figure_is_on_the_scale_of_the_provider() {
+    let server = Server::start(|received| whole("fine", 3 * tokens(received))).await.unwrap();
+    let place = Place::new();
+    let mut live = place.open(setup(&server, 100_000, policy("auto", &[("fold.high", "50000")]))).await;
+    let before = live.high_mark();
+    for _ in 0..4 {
+        live.call(user("word ".repeat(500)), silent).await.unwrap();
+    }
+    assert!(live.corrected(1_000) > 1_000);
+    assert_eq!(live.high_mark(), live.corrected(before));
+}
