@@ -32,9 +32,10 @@ pub struct Found {
 
 /// The first server that answers. They speak as OpenAI's chat does.
 pub async fn find(servers: &[(&str, &str)]) -> Option<Found> {
-    let client = crate::http::client().connect_timeout(PATIENCE).timeout(PATIENCE).no_proxy().build().ok()?;
+    let client = client()?;
     for (server, base) in servers {
-        if let Some(model) = model(&client, base).await {
+        // A model that only embeds answers nothing.
+        if let Some(model) = names(&client, base).await.into_iter().find(|name| !name.contains("embed")) {
             let window = window(&client, base, &model).await.unwrap_or(CAREFUL);
             return Some(Found { server: (*server).to_owned(), base: (*base).to_owned(), model, window });
         }
@@ -42,12 +43,24 @@ pub async fn find(servers: &[(&str, &str)]) -> Option<Found> {
     None
 }
 
-async fn model(client: &reqwest::Client, base: &str) -> Option<String> {
-    let models = get(client, &format!("{base}/v1/models")).await?;
-    let models = models.get("data")?.as_array()?;
-    // A model that only embeds answers nothing.
-    let names = models.iter().filter_map(|model| model.get("id")?.as_str());
-    names.filter(|name| !name.contains("embed")).map(str::to_owned).next()
+/// The models that a server says it has; none where it does not say, or only to who has a key.
+pub async fn models(base: &str) -> Vec<String> {
+    let base = base.trim_end_matches('/').trim_end_matches("/v1");
+    match client() {
+        Some(client) => names(&client, base).await,
+        None => Vec::new(),
+    }
+}
+
+fn client() -> Option<reqwest::Client> {
+    crate::http::client().connect_timeout(PATIENCE).timeout(PATIENCE).no_proxy().build().ok()
+}
+
+async fn names(client: &reqwest::Client, base: &str) -> Vec<String> {
+    let listed = get(client, &format!("{base}/v1/models")).await;
+    let models = listed.as_ref().and_then(|listed| listed.get("data")?.as_array());
+    let names = models.into_iter().flatten().filter_map(|model| model.get("id")?.as_str());
+    names.map(str::to_owned).collect()
 }
 
 /// What the server says about its window; each has its own place for it.

@@ -1,7 +1,7 @@
 //! Servers of this machine are found, and what they say about their windows is believed.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use waterline_provider::local::find;
+use waterline_provider::local::{find, models};
 use waterline_testkit::server::{Received, Reply, Server};
 
 async fn server(paths: &'static [(&'static str, &'static str)]) -> Server {
@@ -25,6 +25,8 @@ async fn the_first_server_with_a_model_is_taken_with_its_window() {
     let found = find(&[("a", closed), ("b", &page.url), ("c", &empty.url), ("llama.cpp", &llama.url)]).await.unwrap();
     assert_eq!((found.server.as_str(), found.model.as_str(), found.window), ("llama.cpp", "qwen", 8_192));
     assert_eq!(found.base, llama.url);
+    assert_eq!(models(&format!("{}/v1/", llama.url)).await, ["nomic-embed", "qwen"]);
+    assert!(models(&page.url).await.is_empty() && models(closed).await.is_empty());
     assert_eq!(find(&[("a", closed), ("b", &page.url)]).await, None);
 }
 

@@ -34,13 +34,19 @@ pub fn calls(tool: &'static str, arguments: Value) -> Line {
     Line::Calls(vec![(tool, arguments)])
 }
 
-/// Starts a model that says its lines over OpenAI's chat, then always "done".
+/// The models that the server says it has.
+const MODELS: &str = r#"{"data":[{"id":"m"},{"id":"n"}]}"#;
+
+/// Starts a model that says its lines over OpenAI's chat, then always "done". Who asks which models there are is told `m` and `n`.
 ///
 /// # Errors
 /// When there is no free port.
 pub async fn model(lines: Vec<Line>) -> io::Result<Server> {
     let lines = Mutex::new((VecDeque::from(lines), 0));
     Server::start(move |received| {
+        if received.path == "/v1/models" {
+            return Reply::status(200, MODELS);
+        }
         let mut left = lines.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let line = left.0.pop_front().unwrap_or_else(|| says("done"));
         left.1 += 1;
