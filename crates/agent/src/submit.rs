@@ -33,7 +33,7 @@ pub struct Said {
     pub mentioned: Vec<String>,
     /// Tools that were asked for by that.
     pub tools: Vec<String>,
-    /// Skills that were.
+    /// A skill that was; it holds for this message, and is not in use from then on.
     pub skill: Option<String>,
     /// Files that were put into the workspace with it.
     pub files: Vec<Value>,
@@ -138,9 +138,6 @@ impl Agent {
                     if !state.allowed_tools.contains(tool) {
                         state.allowed_tools.push(tool.clone());
                     }
-                }
-                if said.skill.is_some() {
-                    state.active_skill.clone_from(&said.skill);
                 }
                 state.uploaded_files.extend(said.files.iter().cloned());
             })

@@ -124,6 +124,7 @@ fn files_that_are_named_are_taken_along() {
     assert!(workspace.read_text("uploads/docs/deep/b.md").is_ok());
     let blind = attach(&workspace, &base, &names(&["pic.png"]), false);
     assert!(blind.parts.iter().all(|part| !matches!(part.body, Body::Image(_))));
+    assert!(blind.notices[0].contains("the model cannot see pictures"), "{:?}", blind.notices);
     for link in ["innocent.md", "spec..md"] {
         let link = attach(&workspace, &base, &names(&[link]), false);
         assert!(link.parts.is_empty() && link.notices[0].contains("it is a link to"), "{:?}", link.notices);
@@ -132,7 +133,28 @@ fn files_that_are_named_are_taken_along() {
     assert!(meant.notices.is_empty() && !meant.parts.is_empty(), "{:?}", meant.notices);
 }
 
-/// S0.11, S0.68: a picture is sent as one, and what was attached is in the state.
+/// What is hidden is not taken by a pattern, unless the pattern says so; a name may hold blanks.
+#[test]
+fn hidden_files_and_folders_are_taken_only_by_name() {
+    let place = tempfile::tempdir().unwrap();
+    let base = place.path().join("project");
+    for path in ["a.md", "b c.md", ".env.md", ".cache/d.md", ".git/e.md", "docs/.notes/f.md"] {
+        std::fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
+        std::fs::write(base.join(path), "x").unwrap();
+    }
+    let workspace = Workspace::open(&place.path().join("w"), "s", &[]).unwrap();
+    let taken = |name: &str| {
+        let attached = attach(&workspace, &base, &[name.to_owned()], true);
+        let path = |file: &Value| file["path"].as_str().unwrap().trim_start_matches("uploads/").to_owned();
+        attached.files.iter().map(path).collect::<Vec<_>>()
+    };
+    assert_eq!(taken("**/*.md"), ["a.md", "b c.md"]);
+    assert_eq!(taken("b c.md"), ["b c.md"]);
+    assert_eq!(taken(".cache/*.md"), [".cache/d.md"]);
+    assert_eq!(taken("**/.notes/*.md"), ["docs/.notes/f.md"]);
+}
+
+/// S0.11, S0.68: a picture is sent as one, and what was attached is in the state. A skill that is mentioned holds for that message.
 #[tokio::test]
 async fn s0_25_uploads_are_tracked_in_the_state() {
     let place = Place::new();
@@ -148,7 +170,7 @@ async fn s0_25_uploads_are_tracked_in_the_state() {
     let state = place.log().session("s").unwrap().state;
     assert_eq!(
         (state.uploaded_files.len(), state.mentioned_agents, state.active_skill.as_deref()),
-        (1, vec!["pdf".to_owned()], Some("pdf"))
+        (1, vec!["pdf".to_owned()], None)
     );
     assert_eq!(place.messages("s")[0].role, Speaker::System);
 }

@@ -80,25 +80,46 @@ pub fn look_up(name: &str, toolbox: &Toolbox, skills: &[Skill], roles: &[String]
     Mention { name: name.to_owned(), kind }
 }
 
-/// The paths behind `#` in a text: `#notes.md`, `#docs/`, `#**/*.rs`. A heading, a number or a colour is none.
+/// The paths behind `#` in a text: `#notes.md`, `#docs/`, `#**/*.rs`, `#"a name with blanks.md"`. A heading, a number or a colour is
+/// none.
 #[must_use]
 pub fn files(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut before = ' ';
+    // What stands between quotes is read once.
+    let mut from = 0;
     for (at, c) in text.char_indices() {
         let begins = c == '#' && (before.is_whitespace() || !before.is_ascii() || matches!(before, '(' | '"' | '\''));
         before = c;
-        let Some(rest) = text.get(at + 1..).filter(|_| begins) else { continue };
-        let ends = |c: char| c.is_whitespace() || "，。；：！？、（）“”《》#".contains(c);
-        let path: &str = rest.split(ends).next().unwrap_or_default();
-        let path = path.trim_end_matches([',', ';', ':', '!', '?', ')', '"', '\'']).trim_end_matches('.');
-        let is_path = path.contains(['/', '*'])
-            || path.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty());
-        if is_path && !found.iter().any(|known| known == path) {
+        let Some(rest) = text.get(at + 1..).filter(|_| begins && at >= from) else { continue };
+        let path = match quoted(rest) {
+            Some(path) => {
+                from = at + 1 + path.len() + 2;
+                Some(path)
+            }
+            None => plain(rest),
+        };
+        if let Some(path) = path.filter(|path| !found.iter().any(|known| known == path)) {
             found.push(path.to_owned());
         }
     }
     found
+}
+
+/// A path between quotes: whoever writes them means one.
+fn quoted(rest: &str) -> Option<&str> {
+    let (path, _) = rest.strip_prefix('"')?.split_once('"')?;
+    Some(path).filter(|path| !path.trim().is_empty() && !path.contains('\n'))
+}
+
+/// A path without quotes, if it looks like one.
+fn plain(rest: &str) -> Option<&str> {
+    let ends = |c: char| c.is_whitespace() || "，。；：！？、（）“”《》#".contains(c);
+    let path = rest.split(ends).next().unwrap_or_default();
+    let path = path.trim_end_matches([',', ';', ':', '!', '?', ')', '"', '\'']).trim_end_matches('.');
+    let is_path = path.contains(['/', '*'])
+        || path.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty());
+    is_path.then_some(path)
 }
 
 #[cfg(test)]
@@ -119,5 +140,12 @@ mod tests {
         assert_eq!(files("# Title, issue #12, C#.net and a#b.c"), Vec::<String>::new());
         assert_eq!(files("读取#报告.txt，谢谢"), ["报告.txt"]);
         assert_eq!(files("#../up/file.txt (#a.png)"), ["../up/file.txt", "a.png"]);
+    }
+
+    #[test]
+    fn a_name_with_blanks_stands_between_quotes() {
+        assert_eq!(files("see #\"docs/b c.md\", #\"报告 一.txt\" and #d.md"), ["docs/b c.md", "报告 一.txt", "d.md"]);
+        assert_eq!(files("#\"a #b.md\""), ["a #b.md"], "what stands between them is one name");
+        assert_eq!(files("#\"\" #\"half a name.md and #e.md"), ["e.md"]);
     }
 }

@@ -77,7 +77,9 @@ fn matching(base: &Path, name: &str) -> Vec<PathBuf> {
     let Ok(glob) = GlobBuilder::new(&pattern).literal_separator(true).build() else { return Vec::new() };
     let glob = glob.compile_matcher();
     let mut found = Vec::new();
-    below(&folder, Path::new(""), &mut |path| {
+    // What is hidden is taken only by who says so.
+    let hidden = pattern.split('/').any(|part| part.starts_with('.'));
+    below(&folder, Path::new(""), hidden, &mut |path| {
         if glob.is_match(path) {
             found.push(folder.join(path));
         }
@@ -86,13 +88,19 @@ fn matching(base: &Path, name: &str) -> Vec<PathBuf> {
     found
 }
 
-fn below(folder: &Path, at: &Path, visit: &mut dyn FnMut(&Path) -> bool) -> bool {
+/// Visits the files below a folder until somebody has enough; with `hidden` also those whose name begins with a dot. What belongs
+/// to git is never meant.
+fn below(folder: &Path, at: &Path, hidden: bool, visit: &mut dyn FnMut(&Path) -> bool) -> bool {
     let mut entries: Vec<_> = std::fs::read_dir(folder.join(at)).into_iter().flatten().flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     entries.into_iter().all(|entry| {
-        let path = at.join(entry.file_name());
+        let name = entry.file_name();
+        if !hidden && name.to_string_lossy().starts_with('.') || name == ".git" {
+            return true;
+        }
+        let path = at.join(name);
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && entry.file_name() != ".git" => below(folder, &path, visit),
+            Ok(kind) if kind.is_dir() => below(folder, &path, hidden, visit),
             Ok(kind) if kind.is_file() => visit(&path),
             _ => true,
         }
@@ -123,6 +131,9 @@ fn take(
     let stored = format!("uploads/{}", name.display());
     workspace.write(&stored, &bytes).map_err(|failure| failure.text)?;
     attached.files.push(json!({"path": stored, "source": path.display().to_string(), "bytes": bytes.len()}));
+    if picture(&stored).is_some() && !sees {
+        attached.notices.push(format!("{}: the model cannot see pictures; it is told the name only", path.display()));
+    }
     attached.parts.extend(said(&stored, bytes, sees));
     Ok(())
 }
