@@ -1,7 +1,7 @@
 //! `/skill`.
 
 use crate::lang::say;
-use crate::show::cut;
+use crate::show::{cut, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 
@@ -16,30 +16,52 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
-    let skills = chat.relay.agent.equipment().skills.clone();
-    if rest.is_empty() {
-        let active = chat.session().state.active_skill.clone();
-        if skills.is_empty() {
-            chat.screen.say(say(
-                "there are no skills; put folders with a SKILL.md into .waterline/skills",
-                "没有技能；将含 SKILL.md 的目录放入 .waterline/skills",
-            ));
-        }
-        for skill in &skills {
-            let mark = if active.as_deref() == Some(&skill.id) { "*" } else { " " };
-            chat.screen.say(&cut(&format!("{mark} {}  {}", skill.id, skill.description), 118));
-        }
+    match rest {
+        "" => list(chat),
+        "off" => off(chat).await?,
+        name => return take(chat, name).await,
+    }
+    Ok(Then::Stay)
+}
+
+fn list(chat: &Chat) {
+    let active = chat.session().state.active_skill.as_deref();
+    let skills = &chat.relay.agent.equipment().skills;
+    if skills.is_empty() {
+        chat.screen.say(say(
+            "there are no skills; put folders with a SKILL.md into .waterline/skills",
+            "没有技能；将含 SKILL.md 的目录放入 .waterline/skills",
+        ));
+    }
+    for skill in skills {
+        let mark = if active == Some(skill.id.as_str()) { "*" } else { " " };
+        chat.screen.say(&cut(&format!("{mark} {}  {}", skill.id, skill.description), room(1)));
+    }
+}
+
+/// No skill is in use from now on.
+async fn off(chat: &mut Chat) -> Result<()> {
+    let Some(active) = chat.session().state.active_skill.clone() else {
+        chat.screen.say(say("no skill is in use", "没有使用中的技能"));
+        return Ok(());
+    };
+    chat.relay.agent.live_mut().change(|session| session.state.active_skill = None).await?;
+    let en = format!("the skill {active} is not in use any more");
+    chat.screen.say(&say(en, format!("技能 {active} 已停用")));
+    Ok(())
+}
+
+/// Uses a skill from now on: the model is told at once, and with each message.
+async fn take(chat: &mut Chat, name: &str) -> Result<Then> {
+    let skills = &chat.relay.agent.equipment().skills;
+    let found = skills.iter().find(|skill| skill.id == name || skill.name == name).map(|skill| skill.id.clone());
+    let Some(id) = found else {
+        chat.screen.say(say("there is no such skill", "没有该技能"));
         return Ok(Then::Stay);
-    }
-    if rest == "off" {
-        chat.relay.agent.live_mut().change(|session| session.state.active_skill = None).await?;
-        return Ok(Then::Stay);
-    }
-    match skills.iter().find(|skill| skill.id == rest || skill.name == rest) {
-        Some(skill) => Ok(Then::Say(format!("@{}", skill.id))),
-        None => {
-            chat.screen.say(say("there is no such skill", "没有该技能"));
-            Ok(Then::Stay)
-        }
-    }
+    };
+    let active = Some(id.clone());
+    chat.relay.agent.live_mut().change(move |session| session.state.active_skill = active).await?;
+    let en = format!("the skill {id} is in use: the model is told with each message; /skill off ends it");
+    chat.screen.note(&say(en, format!("技能 {id} 使用中：每条消息都会告知模型；/skill off 停用")));
+    Ok(Then::Say(format!("@{id}")))
 }
