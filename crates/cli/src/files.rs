@@ -44,7 +44,7 @@ impl Output {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let mut builder = tempfile::Builder::new();
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-            Writer::Beside(BufWriter::new(builder.tempfile_in(folder).with_context(cannot)?))
+            Writer::Beside(BufWriter::new(builder.tempfile_in(folder).map_err(unnamed).with_context(cannot)?))
         };
         Ok(Self { path: path.to_owned(), writer })
     }
@@ -55,12 +55,17 @@ impl Output {
         match self.writer {
             Writer::Beside(writer) => {
                 let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(cannot)?;
-                file.persist(&self.path).with_context(cannot)?;
+                file.persist(&self.path).map_err(|error| unnamed(error.error)).with_context(cannot)?;
             }
             Writer::Straight(mut writer) => writer.flush().with_context(cannot)?,
         }
         Ok(())
     }
+}
+
+/// An error without the name that the file has until it is complete: nobody knows it.
+fn unnamed(error: std::io::Error) -> std::io::Error {
+    if error.raw_os_error().is_some() { error } else { error.kind().into() }
 }
 
 impl Write for Output {

@@ -297,6 +297,23 @@ fn an_export_is_complete() {
 }
 
 #[test]
+fn a_session_can_be_written_for_people_to_read() {
+    let place = Place::new();
+    let file = place.file("t.json", &conversation("talk", &["how high?", "4.2 m"]));
+    place.sessions(&["import", &file]);
+    let told = place.sessions(&["export", "talk", "--markdown"]);
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(told.out.starts_with("# how high?\n\n*talk · gpt-4o · "), "{}", told.out);
+    assert!(told.out.contains("\n\nhow high?\n\n## ") && told.out.contains("\n\n4.2 m\n"), "{}", told.out);
+    let nowhere = place.sessions(&["export", "talk", "-o", &place.path("nowhere/talk.md"), "--markdown"]);
+    assert!(
+        nowhere.code == 2 && nowhere.err.contains("cannot write") && !nowhere.err.contains("nowhere/.tmp"),
+        "{}",
+        nowhere.err
+    );
+}
+
+#[test]
 fn nothing_is_deleted_without_a_yes() {
     let place = Place::new();
     let file = place.file("a.json", &conversation("talk", &["one", "two"]));

@@ -6,11 +6,13 @@ mod json;
 pub mod replay;
 mod table;
 mod text;
+mod transcript;
 mod why;
 
 pub use json::json;
 pub use table::{line, table};
-pub use text::{cut, pad, room, width};
+pub use text::{bar, cut, pad, room, width, wrap};
+pub use transcript::transcript;
 pub use why::why;
 
 /// A number with its thousands apart.

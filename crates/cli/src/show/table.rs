@@ -186,15 +186,7 @@ fn ranges(sources: &[usize], outside: usize) -> String {
 }
 
 fn bar(part: usize, whole: usize) -> String {
-    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-    let eighths = (part * BAR * 8).checked_div(whole).unwrap_or(0);
-    let eighths = if part > 0 { eighths.max(1) } else { 0 };
-    let mut bar = "█".repeat(eighths / 8);
-    if let Some(rest) = EIGHTHS.get(eighths % 8).filter(|_| eighths % 8 > 0) {
-        bar.push(*rest);
-    }
-    let missing = BAR.saturating_sub(bar.chars().count());
-    bar + &" ".repeat(missing)
+    super::text::bar(part, whole, BAR)
 }
 
 const fn colour(treatment: Treatment) -> Style {

@@ -42,3 +42,57 @@ pub fn cut(text: &str, columns: usize) -> String {
     }
     shown + "…"
 }
+
+/// A text broken between words into lines of so many columns; what has no blanks is broken where it must be.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.width() + 1 + word.width() > columns {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        for character in word.chars() {
+            if !line.is_empty() && line.width() + character.width().unwrap_or(0) > columns {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(character);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// A bar of so many columns, as full as a part is of the whole, to the eighth of a column. What is not nothing is seen.
+pub fn bar(part: usize, whole: usize, columns: usize) -> String {
+    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let eighths = (part * columns * 8).checked_div(whole).unwrap_or(0).min(columns * 8);
+    let eighths = if part > 0 { eighths.max(1) } else { 0 };
+    let mut bar = "█".repeat(eighths / 8);
+    if let Some(rest) = EIGHTHS.get(eighths % 8).filter(|_| eighths % 8 > 0) {
+        bar.push(*rest);
+    }
+    let missing = columns.saturating_sub(bar.chars().count());
+    bar + &" ".repeat(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_broken_between_words_and_where_there_are_none_anywhere() {
+        assert_eq!(wrap("take the last turn back", 10), ["take the", "last turn", "back"]);
+        assert_eq!(wrap("撤销上一轮", 4), ["撤销", "上一", "轮"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+
+    #[test]
+    fn bars_tell_little_from_less() {
+        assert_eq!((bar(0, 800, 4), bar(1, 800, 4)), ("    ".to_owned(), "▏   ".to_owned()));
+        assert_eq!((bar(250, 800, 4), bar(900, 800, 4)), ("█▎  ".to_owned(), "████".to_owned()));
+        assert_eq!(bar(5, 0, 2), "▏ ");
+    }
+}

@@ -10,7 +10,7 @@ use waterline_log::{Exported, Log, LogError};
 use crate::db::{Database, chosen};
 use crate::files::Output;
 use crate::input::raw_output;
-use crate::show::{count_of, plain};
+use crate::show::{count_of, plain, transcript};
 
 /// Write sessions as JSON lines, complete: importing them gives the same ids. Of a damaged session, what comes before the
 /// damage is written, and the exit status is 1
@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Write over a file that is there
     #[arg(long)]
     force: bool,
+    /// Write Markdown for people to read, not JSON lines: what was said and done, without what only programs need
+    #[arg(long)]
+    markdown: bool,
 }
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
@@ -40,7 +43,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         }
         Some(path) => {
             let mut file = Output::private(path)?;
-            let exported = write(&log, &ids, &mut file)?;
+            let exported = write(&log, &ids, arguments.markdown, &mut file)?;
             file.finish()?;
             let (sessions, messages) = (count_of(exported.sessions, "session"), count_of(exported.messages, "message"));
             anstream::eprintln!("{sessions}, {messages} written");
@@ -48,7 +51,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         }
         None => {
             let mut out = raw_output();
-            let exported = write(&log, &ids, &mut out)?;
+            let exported = write(&log, &ids, arguments.markdown, &mut out)?;
             out.flush()?;
             exported
         }
@@ -59,10 +62,23 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     Ok(if exported.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn write(log: &Log, ids: &[String], out: &mut dyn Write) -> Result<Exported> {
+fn write(log: &Log, ids: &[String], markdown: bool, out: &mut dyn Write) -> Result<Exported> {
+    if markdown {
+        return readable(log, ids, out);
+    }
     log.export(ids, out).map_err(|error| match error {
         // A reader who has seen enough is told by the kind of the error itself.
         LogError::Output(error) => error.into(),
         other => other.into(),
     })
+}
+
+/// The sessions one after the other, for people to read.
+fn readable(log: &Log, ids: &[String], out: &mut dyn Write) -> Result<Exported> {
+    let mut exported = Exported::default();
+    for session in chosen(log, ids)? {
+        exported.messages += transcript(out, log, &session)?;
+        exported.sessions += 1;
+    }
+    Ok(exported)
 }
