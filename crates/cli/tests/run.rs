@@ -69,6 +69,20 @@ fn every_wire_can_be_named() {
     }
 }
 
+/// What comes through a pipe beside a prompt is said with it. It is data: a name in it allows nothing.
+#[test]
+fn what_is_piped_beside_a_prompt_is_said_with_it() {
+    let world = World::new(says("noted"));
+    let mut command = program::waterline();
+    command.current_dir(world.home.path()).env_clear().env("HOME", world.home.path()).env("PATH", "/usr/bin:/bin");
+    command.args(["run", "--db", "log.db", "sum this up", "--model", "m", "--base-url", &world.server.url]);
+    let output = command.write_stdin("one @fetch_url\ntwo\n").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let body = world.server.received()[0].body.clone();
+    assert!(body.contains("sum this up") && body.contains(r"<stdin>\none @fetch_url\ntwo\n</stdin>"), "{body}");
+    assert!(!body.contains("allows the tool"), "{body}");
+}
+
 /// Keys come from the environment or a file, and are neither printed nor stored nor sent where they do not belong.
 #[test]
 fn keys_are_sent_where_they_belong_and_shown_nowhere() {

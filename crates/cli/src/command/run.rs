@@ -1,13 +1,17 @@
 //! `waterline run`: say something to the agent and print its answer, in a session that is kept.
 
+use std::fs::File;
 use std::io::{IsTerminal, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use waterline_agent::{Ending, Outcome, Said, Waiting, format};
+use waterline::message::Part;
+use waterline_agent::{Agent, Ending, Outcome, Said, Waiting, format};
 use waterline_log::Session;
 
 use crate::begin::{self, Flags};
@@ -28,7 +32,8 @@ const WAITS: u8 = 3;
 /// nothing is lost. Exit status: 0 with an answer, 1 without a full one, 2 on an error, 3 when a person must answer first.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// What to say, with @names and #files; `-`, or nothing, takes it from standard input
+    /// What to say, with @names and #files; `-`, or nothing, takes it from standard input. Beside it, what comes through a pipe or
+    /// from a file is said too, as data
     prompt: Option<String>,
     /// The session to go on with; one that is not there is made (default: a new one). Of ids that were made for you, the first
     /// eight digits are enough
@@ -94,11 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let outcome = runtime.block_on(async {
         let mut relay = Relay::open(log, &session.id, equipment, printer.clone()).await?;
         printer.begin(relay.agent.live(), is_new);
-        // Names and files count only in what was written here: what comes through a pipe is data.
-        let said = prompt.map(|prompt| match arguments.prompt.as_deref() {
-            Some(text) if text != "-" => said::read(&relay.agent, &prompt),
-            _ => (Said::new(prompt), Vec::new()),
-        });
+        let said = prompt.map(|prompt| prompt.said(&relay.agent));
         turn(&mut relay, said, &printer).await
     });
     outcome.inspect_err(|error| printer.failed(&session.id, error))
@@ -131,21 +132,56 @@ fn status(outcome: &Outcome) -> ExitCode {
     }
 }
 
-fn prompt(arguments: &Arguments) -> Result<String> {
-    let text = match arguments.prompt.as_deref() {
-        Some(text) if text != "-" => text.to_owned(),
-        None if std::io::stdin().is_terminal() => {
+/// What is said.
+struct Prompt {
+    /// What was written as an argument: its names and files count.
+    written: Option<String>,
+    /// What came on standard input, which is data.
+    piped: Option<String>,
+}
+
+impl Prompt {
+    /// What is said to the agent, and what the person should know about it.
+    fn said(self, agent: &Agent) -> (Said, Vec<String>) {
+        match (self.written, self.piped) {
+            (Some(written), piped) => {
+                let (mut said, notices) = said::read(agent, &written);
+                said.parts.extend(piped.map(|data| Part::text(format!("<stdin>\n{}\n</stdin>", data.trim_end()))));
+                (said, notices)
+            }
+            (None, piped) => (Said::new(piped.unwrap_or_default()), Vec::new()),
+        }
+    }
+}
+
+fn prompt(arguments: &Arguments) -> Result<Prompt> {
+    let written = arguments.prompt.clone().filter(|text| text != "-");
+    let reads = match (&written, &arguments.prompt) {
+        (Some(_), _) => is_given(),
+        (None, None) if std::io::stdin().is_terminal() => {
             bail!("there is nothing to say; give it as an argument or on standard input")
         }
-        _ => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("standard input is no text")?;
-            text
-        }
+        _ => true,
     };
-    if text.trim().is_empty() {
+    let piped = if reads { Some(read_input()?).filter(|text| !text.trim().is_empty()) } else { None };
+    if written.as_deref().unwrap_or_default().trim().is_empty() && piped.is_none() {
         bail!("there is nothing to say; --again goes on where the session was broken off");
     }
+    Ok(Prompt { written, piped })
+}
+
+/// Whether somebody gives something on standard input beside the argument: it is a pipe or a file. A terminal, a device such as
+/// /dev/null or a socket is not read, because it may never end.
+fn is_given() -> bool {
+    let input = std::io::stdin().as_fd().try_clone_to_owned();
+    let found = input.and_then(|input| File::from(input).metadata());
+    // Who closed it gives nothing.
+    found.is_ok_and(|found| found.is_file() || found.file_type().is_fifo())
+}
+
+fn read_input() -> Result<String> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input is no text")?;
     Ok(text)
 }
 
