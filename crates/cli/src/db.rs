@@ -73,6 +73,27 @@ impl Database {
     }
 }
 
+/// The log that is used where no flag names one, as it may be shown; and the variable that names it, if one does.
+pub fn usual() -> Result<(String, Option<&'static str>)> {
+    match std::env::var(VARIABLE).ok().filter(|url| !url.is_empty()) {
+        Some(url) => Ok((shown(&url), Some(VARIABLE))),
+        None => Ok((default_path()?.display().to_string(), None)),
+    }
+}
+
+/// The address of a log without what may be secret in it: a name with a password, and settings.
+fn shown(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            // A password may hold any of the signs.
+            let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+            format!("{scheme}://{}", place.split('?').next().unwrap_or_default())
+        }
+        None if url.contains("password=") => "(set)".to_owned(),
+        None => url.to_owned(),
+    }
+}
+
 /// A folder that only its owner can look into.
 pub fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
@@ -103,4 +124,16 @@ pub fn chosen(log: &Log, ids: &[String]) -> Result<Vec<Session>> {
         return Ok(log.sessions(&waterline_log::Filter::default())?);
     }
     ids.iter().map(|id| Ok(log.find(id)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        assert_eq!(shown("postgres://me:h?u@sh@host:5432/db?password=hush"), "postgres://host:5432/db");
+        assert_eq!(shown("host=h password=hush"), "(set)");
+        assert_eq!(shown("/home/a@b/what?.db"), "/home/a@b/what?.db");
+    }
 }

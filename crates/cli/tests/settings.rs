@@ -30,7 +30,31 @@ fn each_value_says_where_it_comes_from_and_keys_are_not_shown() {
     assert!(line("max_message_history").contains("60") && line("max_message_history").contains(".env"), "{out}");
     assert!(line("agent.approval ").contains("built in"), "{out}");
     assert!(line("key OPENAI_API_KEY").contains("(set)"), "{out}");
+    assert!(
+        line("model ").contains("claude-sonnet-5") && line("model ").ends_with("found: $ANTHROPIC_API_KEY"),
+        "{out}"
+    );
+    assert!(line("window ").contains("built in, for claude-sonnet-5"), "{out}");
+    assert!(line("database ").contains("waterline/sessions.db") && line("database ").ends_with("built in"), "{out}");
+    assert!(line("memory ").contains("none") && line("lang ").ends_with("found: $LANG"), "{out}");
     assert!(!out.contains("sk-") && !out.contains("elsewhere"), "{out}");
+}
+
+/// What is configured is told as such, and not once more as what was found.
+#[test]
+fn what_is_configured_is_not_found_too() {
+    let world = World::new(Vec::new());
+    world.write("waterline.toml", "model = \"offline\"\n");
+    world.write(".config/waterline/config.toml", "memory = \"notes\"\n");
+    let told =
+        world.program().args(["config", "show"]).env("WATERLINE_DB", "postgres://me:hush@host/db").output().unwrap();
+    let out = String::from_utf8(told.stdout).unwrap();
+    let lines = |key: &str| out.lines().filter(|line| line.starts_with(key)).map(str::to_owned).collect::<Vec<_>>();
+    assert!(lines("model ").len() == 1 && lines("model ")[0].ends_with("waterline.toml"), "{out}");
+    assert!(lines("memory ").len() == 1 && lines("memory ")[0].contains("notes"), "{out}");
+    assert!(lines("database ")[0].ends_with("$WATERLINE_DB") && !out.contains("hush"), "{out}");
+    let (_, files, _) = world.plain(&["config", "files"]);
+    assert!(files.contains("waterline.toml\n") && files.contains(".env  (not there)"), "{files}");
 }
 
 #[test]

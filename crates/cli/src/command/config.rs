@@ -1,14 +1,30 @@
 //! `waterline config`: settings, and where each comes from.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use waterline::model::Model;
+use waterline_session::{Candidate, Place};
 
+use crate::config::origin::Value;
 use crate::config::{Config, files, origin};
+use crate::db;
+use crate::environment::{self, variable};
 use crate::input::{output, raw_output};
-use crate::lang::say;
+use crate::lang::{lang, say};
+use crate::models::{Chosen, ModelArguments};
 use crate::show::{lines, pad, plain};
+
+/// Keys that tell which provider somebody uses, in the order in which they are looked for.
+const KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"];
+
+/// Variables that tell the language.
+const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
+
+/// Where a value comes from that nobody set.
+const BUILT_IN: &str = "built in";
 
 /// Show settings, and where each comes from
 #[derive(Debug, clap::Args)]
@@ -19,7 +35,7 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Every value that is set, and where it comes from: built in < user's file < project's file < .env < environment
+    /// Every value that holds, and where it comes from: built in or found < user's file < project's file < .env < environment
     Show {
         /// One JSON object a value
         #[arg(long)]
@@ -34,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Action::Show { json } => show(json)?,
         Action::Files => {
             let mut out = output();
-            for path in files() {
+            for path in files().into_iter().chain([PathBuf::from(environment::FILE)]) {
                 let there = if path.is_file() { "" } else { "  (not there)" };
                 writeln!(out, "{}{there}", path.display())?;
             }
@@ -46,10 +62,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 fn show(json: bool) -> Result<()> {
     // A file that cannot be used is said first: its values would not hold. So is what of it does not hold.
-    for (en, zh) in Config::load()?.notices {
-        anstream::eprintln!("waterline: {}", lines(&say(en, zh)));
+    let config = Config::load()?;
+    for (en, zh) in &config.notices {
+        anstream::eprintln!("waterline: {}", lines(say(en, zh)));
     }
-    let values = origin::values()?;
+    let mut values = origin::values()?;
+    for value in unset(&config)? {
+        if !values.iter().any(|known| known.key == value.key) {
+            values.push(value);
+        }
+    }
+    values.sort_by(|left, right| left.key.cmp(&right.key));
     if json {
         let mut out = raw_output();
         for value in &values {
@@ -70,4 +93,72 @@ fn show(json: bool) -> Result<()> {
         )?;
     }
     Ok(out.flush()?)
+}
+
+/// What holds where nobody sets it: found on this machine, or built in.
+fn unset(config: &Config) -> Result<Vec<Value>> {
+    // Without a home there is none.
+    let (url, named) = db::usual().unwrap_or_default();
+    let locale = LOCALE.iter().find(|name| variable(name).is_some());
+    let (database, language) = (named.map(|name| format!("${name}")), locale.map(|name| found(&format!("${name}"))));
+    let built_in = || BUILT_IN.to_owned();
+    let mut values = vec![
+        value("database", quoted(&url), database.unwrap_or_else(built_in)),
+        value("lang", quoted(&lang().to_string()), language.unwrap_or_else(built_in)),
+        value("memory", "none", BUILT_IN),
+    ];
+    values.extend(model(config)?);
+    Ok(values)
+}
+
+/// The model that is asked, and its window.
+fn model(config: &Config) -> Result<Vec<Value>> {
+    let arguments = ModelArguments::default().or_variables();
+    let has_name = arguments.model.is_some() || variable("WATERLINE_MODEL").is_some() || config.model.is_some();
+    if !has_name && arguments.base_url.is_none() && config.is_foreign {
+        // Nobody has agreed yet to ask the server that a folder names.
+        return Ok(vec![value("model", "none", "its server is asked when somebody agrees to that")]);
+    }
+    let chosen = Chosen { flag: None, config: config.policy.clone(), sets: Vec::new() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let candidate = match runtime.block_on(arguments.candidate(config, &chosen)) {
+        Ok(candidate) => candidate,
+        // The reason may hold an address with a secret in it.
+        Err(_) => return Ok(vec![value("model", "none", "it cannot be had: `waterline doctor` says why")]),
+    };
+    let has_address = arguments.base_url.is_some() || config.base_url.is_some();
+    let key = KEYS.iter().find(|name| variable(name).is_some()).filter(|_| !has_address);
+    let origin = match (key, &candidate.place) {
+        (Some(name), _) => found(&format!("${name}")),
+        (None, Place::Endpoint(endpoint)) => found(endpoint.base()),
+        (None, Place::Offline) => BUILT_IN.to_owned(),
+    };
+    Ok(vec![value("model", quoted(&candidate.name), origin), window(config, &candidate)])
+}
+
+/// Tokens that a prompt may take.
+fn window(config: &Config, candidate: &Candidate) -> Value {
+    let (name, known) = (&candidate.name, Model::known(&candidate.name));
+    let tokens = candidate.window.unwrap_or_else(|| known.unwrap_or_else(Model::unknown).input_window());
+    let origin = match (config.models.get(name).and_then(|own| own.window), candidate.window) {
+        (Some(_), _) => format!("models.{name}.window"),
+        (None, Some(_)) => found("the server"),
+        (None, None) if known.is_some() => format!("{BUILT_IN}, for {name}"),
+        (None, None) => format!("{BUILT_IN}, for models that are not known"),
+    };
+    value("window", tokens.to_string(), origin)
+}
+
+fn value(key: &str, value: impl Into<String>, origin: impl Into<String>) -> Value {
+    Value { key: key.to_owned(), value: value.into(), origin: origin.into() }
+}
+
+/// Where something was found that nobody set.
+fn found(place: &str) -> String {
+    format!("found: {place}")
+}
+
+/// A text as a file would hold it.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
 }
