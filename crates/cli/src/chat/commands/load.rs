@@ -2,7 +2,7 @@
 
 use crate::command::sessions::gist;
 use crate::lang::say;
-use crate::show::cut;
+use crate::show::{cut, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::LogError;
@@ -46,7 +46,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     let entries = chat.on_log(move |log, _| log.entries_in(tip, until.saturating_sub(3)..until)).await?;
     for entry in entries {
         let message = entry.message(|text, wire, role| wire::kept(&text, wire, role));
-        chat.screen.note(&cut(&format!("{}: {}", message.role.name(), gist(&message)), 110));
+        chat.screen.note(&cut(&format!("{}: {}", message.role.name(), gist(&message)), room(1)));
     }
     Ok(Then::Stay)
 }

@@ -2,7 +2,7 @@
 
 use crate::command::sessions::gist;
 use crate::lang::say;
-use crate::show::cut;
+use crate::show::{cut, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_provider::wire;
@@ -29,7 +29,8 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     }
     for hit in hits {
         let message = hit.entry.message(|text, wire, role| wire::kept(&text, wire, role));
-        chat.screen.say(&cut(&format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), gist(&message)), 118));
+        let line = format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), gist(&message));
+        chat.screen.say(&cut(&line, room(1)));
     }
     Ok(Then::Stay)
 }

@@ -1,6 +1,6 @@
 //! `/tools`.
 
-use crate::show::{cut, pad};
+use crate::show::{cut, pad, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 
@@ -17,7 +17,8 @@ pub(super) const SPEC: Spec = Spec {
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let agent = &chat.relay.agent;
     for (tool, tier) in agent.equipment().toolbox.tiers(&agent.live().session().state) {
-        chat.screen.say(&cut(&format!("{}  {}  {}", pad(tool.name(), 24), pad(tier.name(), 10), tool.about()), 118));
+        let line = format!("{}  {}  {}", pad(tool.name(), 24), pad(tier.name(), 10), tool.about());
+        chat.screen.say(&cut(&line, room(1)));
     }
     Ok(Then::Stay)
 }
