@@ -2,9 +2,11 @@
 
 use crate::lang::say;
 use crate::models::ModelArguments;
-use crate::show::number;
+use crate::show::{number, room, wrap};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_provider::local;
+use waterline_session::{OFFLINE, Place};
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -12,26 +14,79 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["model"],
     takes: "[NAME]",
-    about: ("which model is asked; with a NAME, ask another from now on", "当前模型；给出名称则切换"),
+    about: (
+        "which model is asked, and which there are; with a NAME, ask another from now on",
+        "当前及可用的模型；给出名称则切换",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     if rest.is_empty() {
-        let live = chat.relay.agent.live();
-        chat.screen.say(&format!("{} ({} {})", live.model().name, number(live.window()), say("tokens", "个 token")));
+        list(chat).await;
         return Ok(Then::Stay);
     }
-    // The one that the program began with keeps the address it was given.
-    if chat.first_model.model.as_deref() == Some(rest) {
-        chat.arguments.model = chat.first_model.clone();
-    } else {
-        (chat.relay.agent.equipment().models)(rest).map_err(anyhow::Error::msg)?;
-        chat.arguments.model = ModelArguments { model: Some(rest.to_owned()), ..ModelArguments::default() };
+    let wanted = wanted(chat, rest).await?;
+    let before = std::mem::replace(&mut chat.arguments.model, wanted);
+    if let Err(error) = chat.reopen().await {
+        // The session goes on with the model it had.
+        chat.arguments.model = before;
+        return Err(error);
     }
-    chat.reopen().await?;
     let name = rest.to_owned();
     chat.relay.agent.live_mut().change(|session| session.model = Some(name)).await?;
     chat.screen.say(&format!("{} {rest}", say("from now on", "此后使用")));
     Ok(Then::Stay)
+}
+
+/// The model that is asked, and others that could be.
+async fn list(chat: &Chat) {
+    let live = chat.relay.agent.live();
+    chat.screen.say(&format!("{} ({} {})", live.model().name, number(live.window()), say("tokens", "个 token")));
+    if let Some(base) = server(chat).and_then(|server| server.base_url) {
+        tell(chat, &say(format!("at {base}"), format!("{base} 上")), &local::models(&base).await);
+    }
+    let named: Vec<String> = chat.config.models.keys().cloned().collect();
+    tell(chat, say("in the config", "配置中"), &named);
+}
+
+fn tell(chat: &Chat, place: &str, names: &[String]) {
+    if !names.is_empty() {
+        wrap(&format!("{place}: {}", names.join(", ")), room(1)).iter().for_each(|line| chat.screen.note(line));
+    }
+}
+
+/// How a model of this name is asked: where the config says, else at the server that is asked now, else at its provider's.
+async fn wanted(chat: &Chat, name: &str) -> Result<ModelArguments> {
+    // The one that the program began with keeps the address it was given.
+    if chat.first_model.model.as_deref() == Some(name) {
+        return Ok(chat.first_model.clone());
+    }
+    let model = Some(name.to_owned());
+    let is_named = chat.config.models.contains_key(name) || name == OFFLINE;
+    let elsewhere = (chat.relay.agent.equipment().models)(name);
+    if let Some(server) = server(chat).filter(|_| !is_named)
+        && (elsewhere.is_err() || may_have(&server, name).await)
+    {
+        return Ok(ModelArguments { model, window: None, ..server });
+    }
+    elsewhere.map_err(anyhow::Error::msg)?;
+    Ok(ModelArguments { model, ..ModelArguments::default() })
+}
+
+/// The server of somebody's own that is asked now: its address, its wire, its key. None where a provider is asked. An address that
+/// a folder's file names is none of them: no key is sent there.
+fn server(chat: &Chat) -> Option<ModelArguments> {
+    let Place::Endpoint(endpoint) = &chat.relay.agent.live().setup().model.place else { return None };
+    let given = chat.arguments.model.clone();
+    let configured = chat.config.base_url.clone().filter(|_| given.model.is_none() && !chat.config.is_foreign);
+    let found = local::USUAL.iter().map(|(_, base)| (*base).to_owned()).find(|base| base == endpoint.base());
+    let base_url = given.base_url.clone().or(configured).or(found)?;
+    Some(ModelArguments { base_url: Some(base_url), wire: Some(endpoint.wire()), ..given })
+}
+
+/// Whether a server may have a model: it says so, perhaps with a version behind the name, or it says nothing.
+async fn may_have(server: &ModelArguments, name: &str) -> bool {
+    let names = local::models(server.base_url.as_deref().unwrap_or_default()).await;
+    names.is_empty() || names.iter().any(|known| known == name || known.split(':').next() == Some(name))
 }
