@@ -15,7 +15,7 @@ pub(super) struct Gauge {
 
 /// The gauge.
 pub(super) fn of(live: &Live, calls: &[Usage]) -> Gauge {
-    let (used, high) = (live.prompt_tokens(), live.high_mark());
+    let (used, high) = (live.context_tokens(), live.high_mark());
     let mut parts = vec![fill(used, high, live.window())];
     parts.extend(cached(calls));
     parts.extend(sum(calls).map(dollars));

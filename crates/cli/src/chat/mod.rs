@@ -1,6 +1,7 @@
 //! A conversation in the terminal: read a line, carry it out, show what happens.
 
 pub mod commands;
+mod ending;
 mod gauge;
 mod greeting;
 mod ids;
@@ -26,7 +27,6 @@ use crate::lang::say;
 use crate::models::ModelArguments;
 use crate::relay::Relay;
 use crate::said;
-use crate::show::events::odd;
 use crate::signals::{end_when_told, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
 use commands::Then;
@@ -177,12 +177,7 @@ impl Chat {
             }
             Some(Ok(Then::GoOn)) => self.turn(runtime, None),
             Some(Ok(Then::Quit)) => return After::Quit,
-            Some(Ok(Then::Stay)) => {
-                if let Some(name) = words::meant(text) {
-                    self.screen.note(&say(format!("did you mean /{name}?"), format!("您是指 /{name} 吗？")));
-                }
-                After::Next
-            }
+            Some(Ok(Then::Stay)) => After::Next,
             Some(Err(error)) => {
                 self.screen.complain(&format!("{error:#}"));
                 After::Next
@@ -223,7 +218,7 @@ impl Chat {
     fn tell_end(&mut self, runtime: &Runtime, outcome: Option<Result<Outcome>>) -> bool {
         match outcome {
             Some(Ok(outcome)) => {
-                if let Some(text) = odd(&outcome, &self.session().id) {
+                if let Some(text) = ending::words(&outcome, &self.session().id) {
                     self.screen.note(&text);
                 }
             }
@@ -305,7 +300,7 @@ impl Chat {
 
     /// What is shown and completed at the prompt is what is true now.
     async fn refresh(&mut self) -> Result<()> {
-        let usage = self.on_log(|log, id| log.usage(id)).await?;
+        let usage = self.on_log(commands::all_calls).await?;
         self.gauge = gauge::of(self.relay.agent.live(), &usage);
         let equipment = self.relay.agent.equipment();
         let tiers = equipment.toolbox.tiers(&self.session().state);

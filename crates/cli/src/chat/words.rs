@@ -1,4 +1,4 @@
-//! What can be completed behind a command, and which command a slip was meant to be.
+//! What can be completed behind a command.
 
 use waterline::policy::{PRESETS, Policy};
 use waterline_log::{Filter, Log, Relation};
@@ -15,16 +15,14 @@ const MODES: [&str; 4] = ["selective", "all", "custom", "none"];
 /// How many sessions are offered, the newest.
 const SESSIONS: usize = 20;
 
-/// How many letters may be wrong in a command.
-const SLIPS: usize = 2;
-
 /// What may stand behind the words of commands, as far as that is known without work.
 pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
     let presets = || PRESETS.iter().map(|preset| preset.name.to_owned()).collect::<Vec<_>>();
     let mut skills: Vec<String> = chat.relay.agent.equipment().skills.iter().map(|skill| skill.id.clone()).collect();
     skills.push("off".to_owned());
     let all = [
-        ("context", owned(&["clear", "why", "pin", "undo"])),
+        ("help", commands::list().into_iter().map(|(name, _)| name).collect::<Vec<_>>()),
+        ("context", owned(&["summary", "why", "pin", "clear", "undo"])),
         ("config", settings(chat.relay.agent.live().policy())),
         ("config policy", presets()),
         ("config approval", owned(&MODES)),
@@ -70,51 +68,9 @@ pub(super) fn sessions(log: &Log) -> Vec<(String, String)> {
     own.take(SESSIONS).map(|session| (ids::long(&session.id), session.title)).collect()
 }
 
-/// The command that a word was meant to be which is none.
-pub(super) fn meant(line: &str) -> Option<String> {
-    let word = line.strip_prefix('/')?.split_whitespace().next()?.to_lowercase();
-    if commands::is_command(line) || !word.chars().all(|c| c.is_ascii_alphabetic()) {
-        return None;
-    }
-    let near = commands::list().into_iter().map(|(name, _)| (distance(&word, &name), name));
-    let (wrong, name) = near.min_by_key(|(wrong, _)| *wrong)?;
-    // A word of which half is wrong is another word.
-    (wrong <= SLIPS && wrong * 2 <= word.len()).then_some(name)
-}
-
-/// How many letters must be put in, taken out or changed to make one word of another.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (at, letter) in from.chars().enumerate() {
-        let (mut diagonal, mut left) = (at, at + 1);
-        let mut next = vec![left];
-        for (other, above) in to.iter().zip(row.iter().skip(1)) {
-            left = (diagonal + usize::from(letter != *other)).min(above + 1).min(left + 1);
-            diagonal = *above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_slip_is_told_from_another_word() {
-        assert_eq!(distance("hlep", "help"), 2);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(meant("/hlep").unwrap(), "help");
-        assert_eq!(meant("/stats now").unwrap(), "status");
-        assert_eq!(meant("/help"), None);
-        assert_eq!(meant("/frobnicate"), None);
-        assert_eq!(meant("/etc/hosts is it"), None);
-        assert_eq!(meant("/no"), None);
-    }
 
     #[test]
     fn the_keys_that_a_policy_sets_are_offered() {

@@ -87,7 +87,8 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
             let first = keys.first().map(String::as_str).unwrap_or_default();
             match agent.live().policy().setting(first) {
                 Some(value) => value.to_string(),
-                None if key.contains('.') => say("not set", "未设置").to_owned(),
+                None if super::keys::is_key(first) => say("not set", "未设置").to_owned(),
+                None if key.contains('.') => bail!(super::keys::unknown(key)),
                 None => bail!(say(
                     format!("nothing is called {key}; there are {}, and the keys of the policy", OWN.join(", ")),
                     format!("没有名为 {key} 的设置；可用：{}，以及策略的键", OWN.join("、")),

@@ -16,10 +16,6 @@ pub(super) const SPEC: Spec = Spec {
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     let at = rest.parse::<u64>().ok();
-    if at.is_none() && !rest.is_empty() {
-        chat.screen.say(say("N is the number of a message; /context shows them", "N 是消息编号；/context 可查看"));
-        return Ok(Then::Stay);
-    }
     let made = chat.on_log(move |log, id| log.fork(id, at, None)).await?;
     chat.open(&made.id).await?;
     chat.screen.say(&format!("{}: {} ({})", say("now in the copy", "已进入副本"), made.id, made.tip.position()));

@@ -12,9 +12,12 @@ mod current;
 mod export;
 mod fork;
 mod help;
+mod keys;
 mod load;
 mod memory;
 mod model;
+mod near;
+mod note;
 mod quit;
 mod recall;
 mod redo;
@@ -29,6 +32,9 @@ mod todos;
 mod tools;
 mod undo;
 mod unfold;
+mod window;
+
+pub use cost::all_calls;
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
@@ -69,10 +75,26 @@ impl Spec {
     async fn start_with(&self, chat: &mut Chat, rest: &str) -> Result<Then> {
         (self.run)(chat, rest).await
     }
+
+    /// How it is written.
+    fn usage(&self) -> String {
+        let words: Vec<String> = self.names.iter().map(|name| format!("/{name}")).collect();
+        let takes = if self.takes.is_empty() { String::new() } else { format!(" {}", self.takes) };
+        words.join(" ") + &takes
+    }
+
+    /// Whether it can do something with what stands behind it: what it would not look at was meant otherwise.
+    fn fits(&self, rest: &str) -> bool {
+        match self.takes {
+            "" => rest.is_empty(),
+            "[N]" => rest.is_empty() || rest.parse::<u64>().is_ok_and(|number| number > 0),
+            _ => true,
+        }
+    }
 }
 
 /// Every command, in the order of the help.
-const ALL: [Spec; 29] = [
+static ALL: [Spec; 29] = [
     help::SPEC,
     status::SPEC,
     current::SPEC,
@@ -104,23 +126,39 @@ const ALL: [Spec; 29] = [
     quit::SPEC,
 ];
 
+/// The command of a word.
+fn find(word: &str) -> Option<&'static Spec> {
+    let lower = word.to_lowercase();
+    ALL.iter().find(|spec| spec.names.contains(&lower.as_str()))
+}
+
 /// Carries out a line: a command, or words for the agent.
 pub async fn run(chat: &mut Chat, line: &str) -> Result<Then> {
     let Some(rest) = line.strip_prefix('/') else { return Ok(Then::Say(line.to_owned())) };
     let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let lower = word.to_lowercase();
-    match ALL.iter().find(|spec| spec.names.contains(&lower.as_str())) {
-        Some(spec) => (spec.run)(chat, rest.trim()).await,
+    let rest = rest.trim();
+    match find(word) {
+        Some(spec) if spec.fits(rest) => return (spec.run)(chat, rest).await,
+        Some(spec) => chat.screen.say(&format!("{}: {}", say("usage", "用法"), spec.usage())),
         // A path or a word that only begins with a slash is for the agent; what looks like a command is a slip.
-        None if is_word(word) => {
-            let (en, zh) = (
-                format!("there is no command /{word}; /help lists them"),
-                format!("没有命令 /{word}；/help 列出所有命令"),
-            );
-            chat.screen.say(&say(en, zh));
-            Ok(Then::Stay)
-        }
-        None => Ok(Then::Say(line.to_owned())),
+        None if is_word(word) => chat.screen.say(&unknown(word)),
+        None => return Ok(Then::Say(line.to_owned())),
+    }
+    Ok(Then::Stay)
+}
+
+/// That there is no such command, and which was meant.
+fn unknown(word: &str) -> String {
+    let names = ALL.iter().flat_map(|spec| spec.names).copied();
+    match near::near(&word.to_lowercase(), names).first() {
+        Some(meant) => say(
+            format!("there is no command /{word}; did you mean /{meant}?"),
+            format!("没有命令 /{word}；是否指 /{meant}？"),
+        ),
+        None => say(
+            format!("there is no command /{word}; /help lists them"),
+            format!("没有命令 /{word}；/help 列出所有命令"),
+        ),
     }
 }
 
