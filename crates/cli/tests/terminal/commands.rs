@@ -29,11 +29,19 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
          < Workspace:
          > /status
          < last turn     finished
+         < tokens for the prompt
          < confined by the kernel
+         < network       not for commands
+         < granted       –
          > /context
          < 5 messages: user 2, assistant 2, tool 0, system 1;
          < system prompt
+         < free
+         < beside it, for the answer
          < turn 1 [2] how high is the tide?
+         < turn 2 [4] and the wind?
+         > /context summary
+         < nothing is summed up in the context
          > /context why 2
          < verbatim
          > /context why 99
@@ -44,14 +52,21 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
          < the context is empty
          > /context why 2
          < it was cleared away
+         > /context
+         < 1 messages: user 0
          > /context undo
          < the clearing is taken back
+         > /context
+         < turn 2 [4] and the wind?
          > /context undo
          < nothing was folded or cleared
          > /context frob
-         < /context [clear | why N | pin N | undo]
+         < /context [summary | why N | pin N | clear | undo]
+         > /context undo twice
+         < /context [summary | why N | pin N | clear | undo]
          > /quit",
     );
+    assert!(!terminal.screen().contains("rules broken"), "what went well is not told:\n{}", terminal.screen());
     assert!(terminal.ends());
 }
 
@@ -89,6 +104,37 @@ fn a_fold_is_shown_asked_about_made_and_taken_back() {
     assert!(terminal.ends());
 }
 
+/// What the model will read in the place of what is folded is shown before it is folded, and afterwards.
+#[test]
+fn what_stands_for_folded_messages_is_shown_before_and_after() {
+    let long = "tide ".repeat(200);
+    let long = long.as_str();
+    let world = World::new(vec![says(long), says(long), says(long), says("short")]);
+    let mut terminal = Terminal::start(&world, &["--window", "100k", "--set", "window.tokens=100"]);
+    terminal.play(
+        "> one
+         < tide
+         > two
+         < tide
+         > three
+         < tide
+         > four
+         < short
+         > /compact
+         < in their place the model reads:
+         < that are no longer shown
+         < fold?
+         > y
+         < folded from
+         > /context summary
+         < that are no longer shown
+         > /context why 3
+         < summary (
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
 /// S2.7, S2.32, S2.33: settings hold at once, and wrong ones are refused with what is allowed.
 #[test]
 fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
@@ -114,12 +160,21 @@ fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
          < approval: selective → all
          > /config nonsense
          < nothing is called nonsense
+         > /config foo.bar
+         < there is no key foo.bar
+         > /config halve.trns 4
+         < there is no key halve.trns; near it: halve.turns
          > /config
          < agent_max_steps = 15
          > /model
          < m (
-         > /model nobody-knows
-         < needs a key
+         < at http://127.0.0.1:
+         > /model n
+         < from now on n
+         > /model
+         < n (
+         > and now?
+         < noted
          > /quit",
     );
     assert!(terminal.ends());
@@ -146,18 +201,29 @@ fn a_policy_that_does_not_go_with_the_flags_is_refused_and_nothing_changes() {
 /// S0.63, section G: sessions are listed, loaded, forked and gone back in.
 #[test]
 fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
-    let (_world, mut terminal) = talked();
+    let (world, mut terminal) = talked();
     terminal.play(
         "> /undo
          < 5 → 3
+         < taken back: and the wind?
+         < files in the workspace stay as they are
+         > /undo
+         < 3 → 1
+         > /redo
+         < 1 → 3
          > /redo
          < 3 → 5
-         > /rewind 2
+         > /redo
+         < nothing was taken back here
+         > /undo 2
          < 5 → 1
+         < how high is the tide?
          > /branches
-         < 5 messages
+         < 5 messages (1 shared)  assistant: the wind is west
          > /redo
          < 1 → 5
+         > /undo two
+         < usage: /undo [N]
          > /fork 3
          < now in the copy
          > /current
@@ -165,6 +231,7 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          > /reset
          < new session
          > /sessions
+         < title
          < how high is the tide?
          > /load
          < which one?
@@ -185,9 +252,62 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          < kept.jsonl: 5 messages
          > /export kept.jsonl
          < it is there already
+         > /export kept.md
+         < kept.md: 5 messages
+         > /export nowhere/kept.md
+         < cannot write nowhere/kept.md
+         > /quit",
+    );
+    assert!(!terminal.screen().contains("nowhere/.tmp"), "{}", terminal.screen());
+    assert!(terminal.ends());
+    let kept = std::fs::read_to_string(world.path("kept.md")).unwrap();
+    assert!(kept.starts_with("# how high is the tide?\n") && !kept.contains("Your workspace"), "{kept}");
+    assert!(kept.contains("## User\n\nhow high is the tide?\n\n## Assistant\n\nthe tide is 4.2 m\n"), "{kept}");
+}
+
+/// What sub-agents take is part of what the session takes.
+#[test]
+fn what_sub_agents_took_is_told_with_the_rest() {
+    let task = json!({"task": "count the boats"});
+    let world = World::new(vec![calls("call_subagent", task), says("seven"), says("there are seven boats")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> how many boats?
+         < there are seven boats
+         > /cost
+         < calls: 3
+         < of it sub-agents: 1 call,
          > /quit",
     );
     assert!(terminal.ends());
+}
+
+/// What a name or a file in a line changes is told; a skill that is only mentioned is not in use from then on.
+#[test]
+fn what_is_mentioned_is_told() {
+    let world = World::new(vec![says("one"), says("two"), says("three")]);
+    world.write(
+        ".waterline/skills/knots/SKILL.md",
+        "---\nname: knots\ndescription: how to tie them\n---\nover, under\n",
+    );
+    world.write("docs/b c.md", "tide");
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> @knots please
+         < the skill knots holds for this message
+         < one
+         > /status
+         < skill         –
+         > @fetch_url too
+         < the tool fetch_url is allowed in this session
+         < two
+         > read #\"docs/b c.md\"
+         < attached: docs/b c.md (4 B)
+         < three
+         > /quit",
+    );
+    assert!(terminal.ends());
+    assert!(world.last_request().last().unwrap().contains("[File: uploads/docs/b c.md]"));
 }
 
 #[test]
@@ -217,6 +337,9 @@ fn tools_todos_skills_and_the_rest() {
          > /skill knots
          < it is a skill
          > /skill off
+         < the skill knots is not in use any more
+         > /skill off
+         < no skill is in use
          > /memory
          < there is no memory
          > /clean
@@ -231,11 +354,38 @@ fn tools_todos_skills_and_the_rest() {
          < the last turn is finished
          > /unfold 99
          < there is no such call
-         > /frobnicate
-         < there is no command /frobnicate
          > /exit",
     );
     assert!(world.last_request().iter().any(|message| message.contains("read skills/knots/SKILL.md and follow it")));
+    assert!(terminal.ends());
+}
+
+#[test]
+fn a_command_that_is_misspelt_or_misused_is_explained() {
+    let world = World::new(Vec::new());
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> /unfold abc
+         < usage: /unfold [N]
+         > /undo 0
+         < usage: /undo [N]
+         > /todos all
+         < usage: /todos
+         > /cancel now
+         < usage: /cancel
+         > /quit now
+         < usage: /quit /exit
+         > /frobnicate
+         < there is no command /frobnicate; /help lists them
+         > /hlep
+         < did you mean /help?
+         > /help undo
+         < take the last turn back
+         > /help
+         < /skill /skills [NAME | off]
+         < Ctrl-R
+         > /exit",
+    );
     assert!(terminal.ends());
 }
 

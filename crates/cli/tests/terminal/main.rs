@@ -91,6 +91,24 @@ fn a_question_is_answered_by_its_number() {
 }
 
 #[test]
+fn a_question_that_is_left_for_later_is_answered_by_the_next_line() {
+    let ask = calls("ask_human", json!({"question": "Which harbour?"}));
+    let world = World::new(vec![ask, says("North it is.")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> plan it
+         < answer (empty: later):",
+    );
+    terminal.keys("\r");
+    terminal.sees("what you write next is the answer");
+    terminal.play(
+        "> north
+         < North it is.",
+    );
+    assert!(world.last_request().last().unwrap().contains("north"));
+}
+
+#[test]
 fn ctrl_c_ends_the_turn_and_keeps_the_session() {
     let world = World::new(vec![Line::Hangs, says("here I am")]);
     let mut terminal = Terminal::start(&world, &[]);

@@ -25,7 +25,7 @@ impl Terminal {
 
     /// A command of the agent.
     pub fn of(world: &World, command: &str, more: &[&str]) -> Self {
-        let (rows, columns) = (200, 120);
+        let (rows, columns) = (400, 120);
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut program = CommandBuilder::new(env!("CARGO_BIN_EXE_waterline"));
