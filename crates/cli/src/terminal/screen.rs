@@ -12,7 +12,7 @@ use waterline_agent::Word;
 use super::calls::{Calls, Folded};
 use super::doing::Doings;
 use super::footer::Footer;
-use super::markdown::{Markdown, Size};
+use super::markdown::{Markdown, Size, wrapped};
 use super::queue::Queue;
 use crate::lang::say;
 use crate::show::lines;
@@ -88,7 +88,12 @@ impl Screen {
 
     /// A line for the person.
     pub fn say(&self, text: &str) {
-        self.show(&lines(text));
+        self.show(&self.told(text, Style::new()));
+    }
+
+    /// Words of the program, as wide as the screen.
+    fn told(&self, text: &str, style: Style) -> String {
+        if self.moves { wrapped(text, style, size()) } else { format!("{style}{}{style:#}", lines(text)) }
     }
 
     /// A line that may hold codes of ours.
@@ -98,12 +103,12 @@ impl Screen {
 
     /// A word beside the matter.
     pub fn note(&self, text: &str) {
-        self.show(&dim(text));
+        self.show(&self.told(text, DIM));
     }
 
     /// Something went wrong.
     pub fn complain(&self, text: &str) {
-        self.show(&format!("{RED}{}{RED:#}", lines(text)));
+        self.show(&self.told(text, RED));
     }
 
     /// The call of a number, or the last one.

@@ -17,6 +17,14 @@ use crate::show::plain;
 use inline::inline;
 use rows::{Break, Row, Span, rows};
 
+/// A text of the program's own in one style, its lines broken between words.
+pub fn wrapped(text: &str, style: Style, size: Size) -> String {
+    let limit = size.columns.max(NARROWEST) - 1;
+    let broken = |line: &str| rows(&[Span::new(style, plain(line))], &[], limit, Break::Words);
+    let rows = text.split('\n').flat_map(|line| broken(&line.replace('\t', "    ")));
+    rows.map(|row| row.text(true)).collect::<Vec<_>>().join("\n")
+}
+
 const CODE: Style = AnsiColor::Cyan.on_default();
 const DIM: Style = Style::new().dimmed();
 

@@ -205,3 +205,9 @@ fn a_lower_terminal_takes_back_no_more_than_it_shows() {
     assert_eq!(markdown.resize(low), "");
     assert_eq!(markdown.finish(), "\nfive six\nseven\n");
 }
+
+#[test]
+fn words_of_the_program_are_broken_between_words_too() {
+    let text = wrapped("It works in a folder\nof its own.", DIM, Size { columns: 12, rows: 24 });
+    assert_eq!(readable(&text), "<dim>It works in</>\n<dim>a folder</>\n<dim>of its own.</>");
+}
