@@ -16,7 +16,7 @@ use crate::crew::Crew;
 use crate::equipment::Equipment;
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::middleware::{Chain, Finished, Hook, Moment, Verdict, of_buffer};
+use crate::middleware::{Chain, Finished, Hook, Instead, Moment, Verdict, of_buffer};
 use crate::outcome::Waiting;
 use crate::person::{Person, Word};
 use crate::prompt;
@@ -46,7 +46,7 @@ pub(crate) struct View<'a> {
     pub(crate) asides: Vec<String>,
     pub(crate) answer: Option<&'a Answer>,
     pub(crate) calls: Vec<Call>,
-    pub(crate) instead: BTreeMap<String, (String, bool)>,
+    pub(crate) instead: BTreeMap<String, Instead>,
     pub(crate) words: BTreeMap<String, Word>,
     pub(crate) finished: Vec<Finished>,
 }

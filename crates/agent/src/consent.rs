@@ -7,7 +7,7 @@ use waterline::message::Part;
 use crate::agent::{Agent, View};
 use crate::approval::{self, Approval, Asked, Decision};
 use crate::error::AgentError;
-use crate::middleware::{Hook, To, Verdict};
+use crate::middleware::{Hook, Instead, To, Verdict};
 use crate::outcome::{Ending, Waiting};
 use crate::person::{Question, Request, Word};
 use crate::run::{Next, Run};
@@ -55,7 +55,9 @@ impl Agent {
             let asked = Asked { tool: &call.name, nature, arguments: &call.arguments, identity: identity.as_deref() };
             match self.equipment.approval.decide(asked, self.state()) {
                 Decision::Run => {}
-                Decision::Refuse(why) => drop(view.instead.insert(call.id.clone(), (format!("not run: {why}"), true))),
+                Decision::Refuse(why) => {
+                    drop(view.instead.insert(call.id.clone(), Instead::refusal(format!("not run: {why}"))))
+                }
                 Decision::Ask { reason, may_always } => {
                     let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
                     let request = Request { call_id, tool, arguments, reason, may_always, context_id: None };
@@ -86,9 +88,12 @@ impl Agent {
             Word::Later => return Ok(Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone()))))),
             Word::No(why) => {
                 let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-                view.instead.insert(request.call_id.clone(), (format!("the user refused this call{why}"), true));
+                view.instead
+                    .insert(request.call_id.clone(), Instead::refusal(format!("the user refused this call{why}")));
             }
-            Word::Nobody(why) => drop(view.instead.insert(request.call_id.clone(), (format!("not run: {why}"), true))),
+            Word::Nobody(why) => {
+                drop(view.instead.insert(request.call_id.clone(), Instead::refusal(format!("not run: {why}"))))
+            }
             Word::Yes | Word::Always => {}
         }
         run.words.insert(request.call_id.clone(), word.clone());

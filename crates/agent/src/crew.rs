@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use waterline_log::Session;
+use waterline_log::{Session, kept};
 
 use crate::agent::Agent;
 use crate::equipment::Equipment;
@@ -16,7 +16,6 @@ use crate::person::{Person, Question, Request, Word};
 use crate::role;
 use crate::submit::Said;
 use crate::tool::{Failure, Scene};
-use crate::workspace::OWNER;
 
 /// How deep agents may start agents.
 const DEPTH: usize = 2;
@@ -57,7 +56,8 @@ impl Crew {
             // A sub-agent of a sub-agent works in the place of the one that waits for it.
             let _place = if scene.depth == 0 { self.places.acquire().await.ok() } else { None };
             let parent = scene.session.id.clone();
-            let owner = scene.session.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&parent).to_owned();
+            let owner =
+                scene.session.state.other.get(kept::WORKSPACE_OF).and_then(Value::as_str).unwrap_or(&parent).to_owned();
             let folder = scene.workspace.path().display().to_string();
             let title: String = task.lines().next().unwrap_or_default().chars().take(60).collect();
             let session = scene.on_log(move |log| {
@@ -65,7 +65,7 @@ impl Crew {
                 session.title = title;
                 session.state.max_loops = Some(max_loops);
                 session.state.workspace_path = Some(folder);
-                session.state.other.insert(OWNER.to_owned(), Value::from(owner));
+                session.state.other.insert(kept::WORKSPACE_OF.to_owned(), Value::from(owner));
                 log.save(&session)?;
                 Ok(session)
             });

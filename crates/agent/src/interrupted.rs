@@ -4,35 +4,29 @@
 
 use serde_json::Value;
 use waterline::message::{Call, Part};
-use waterline_log::State;
+use waterline_log::{State, kept};
 
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::outcome::Waiting;
 use crate::tools::result;
 
-/// Where the state keeps the calls that were begun.
-const STARTED: &str = "started";
-
-/// Where the state says that the newest answer was cut and is to be gone on with.
-const CUT: &str = "cut";
-
 /// Whether the newest answer is only a piece.
 pub(crate) fn is_cut(state: &State) -> bool {
-    state.other.contains_key(CUT)
+    state.other.contains_key(kept::CUT)
 }
 
 /// Notes whether the newest answer is only a piece.
 pub(crate) fn note_cut(state: &mut State, is_cut: bool) {
     match is_cut {
-        true => drop(state.other.insert(CUT.to_owned(), Value::Bool(true))),
-        false => drop(state.other.remove(CUT)),
+        true => drop(state.other.insert(kept::CUT.to_owned(), Value::Bool(true))),
+        false => drop(state.other.remove(kept::CUT)),
     }
 }
 
 /// The calls that were begun, by their ids.
 pub(crate) fn started(state: &State) -> Vec<String> {
-    match state.other.get(STARTED) {
+    match state.other.get(kept::STARTED) {
         Some(Value::Array(ids)) => ids.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),
     }
@@ -85,8 +79,8 @@ impl Agent {
 
     /// Forgets which calls were begun: they have their results.
     pub(crate) async fn forget_started(&mut self) -> Result<(), AgentError> {
-        if self.state().other.contains_key(STARTED) {
-            self.live.change(|session| drop(session.state.other.remove(STARTED))).await?;
+        if self.state().other.contains_key(kept::STARTED) {
+            self.live.change(|session| drop(session.state.other.remove(kept::STARTED))).await?;
         }
         Ok(())
     }
@@ -94,7 +88,9 @@ impl Agent {
     /// Notes which calls are begun now.
     pub(crate) async fn note_started(&mut self, calls: &[Call]) -> Result<(), AgentError> {
         let ids: Vec<Value> = calls.iter().map(|call| Value::from(call.id.as_str())).collect();
-        self.live.change(|session| drop(session.state.other.insert(STARTED.to_owned(), Value::Array(ids)))).await?;
+        self.live
+            .change(|session| drop(session.state.other.insert(kept::STARTED.to_owned(), Value::Array(ids))))
+            .await?;
         Ok(())
     }
 }

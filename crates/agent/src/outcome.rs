@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use waterline_log::State;
+use waterline_log::{State, kept};
 use waterline_provider::answer::Usage;
 
 use crate::person::{Question, Request};
@@ -46,7 +46,7 @@ pub(crate) struct HandedOff {
 
 impl HandedOff {
     /// Where the state keeps it.
-    const KEY: &str = "hand_off";
+    const KEY: &str = kept::HAND_OFF;
 
     pub(crate) fn of(state: &State) -> Option<Self> {
         serde_json::from_value(state.other.get(Self::KEY)?.clone()).ok()

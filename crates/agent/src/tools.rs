@@ -13,7 +13,7 @@ use crate::callback;
 use crate::equipment::Equipment;
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::middleware::{Finished, Hook};
+use crate::middleware::{Finished, Hook, Instead};
 use crate::outcome::{Ending, HandedOff, Waiting};
 use crate::person::Question;
 use crate::repeats::{self, Halt};
@@ -103,7 +103,7 @@ impl Agent {
             // Looked at anew: those before them in the same answer may have failed meanwhile.
             for call in group.iter().filter(|call| !view.instead.contains_key(&call.id)).collect::<Vec<_>>() {
                 if let Some(why) = circles(call, run) {
-                    view.instead.insert(call.id.clone(), (why, true));
+                    view.instead.insert(call.id.clone(), Instead::refusal(why));
                 }
             }
             if let Some(next) = self.run_group(group, &view.instead, run).await? {
@@ -139,25 +139,22 @@ impl Agent {
                 None
             };
             if let Some(why) = why {
-                view.instead.insert(call.id.clone(), (why, true));
+                view.instead.insert(call.id.clone(), Instead::refusal(why));
             }
         }
     }
 
     /// The calls that are run next: one, or several beside each other where none of them changes anything.
-    fn group<'a>(
-        &self,
-        calls: &'a [Call],
-        instead: &BTreeMap<String, (String, bool)>,
-    ) -> Option<(&'a [Call], &'a [Call])> {
+    fn group<'a>(&self, calls: &'a [Call], instead: &BTreeMap<String, Instead>) -> Option<(&'a [Call], &'a [Call])> {
         let together = |call: &&Call| {
             let nature = self.equipment.toolbox.find(&call.name).map(|tool| tool.nature());
-            let harmless = matches!(nature, Some(Nature::Reads | Nature::Delegates));
-            // Below the first level one sub-agent works at a time, so that there are never more than three.
-            let alone = call.name == "ask_human"
-                || call.name == "hand_off"
-                || self.depth > 0 && nature == Some(Nature::Delegates);
-            harmless && !alone && !instead.contains_key(&call.id)
+            let harmless = match nature {
+                Some(Nature::Reads) => true,
+                // Below the first level one sub-agent works at a time, so that there are never more than three.
+                Some(Nature::Delegates) => self.depth == 0,
+                _ => false,
+            };
+            harmless && !instead.contains_key(&call.id)
         };
         let count = calls.iter().take_while(together).count().clamp(usize::from(!calls.is_empty()), SIDE_BY_SIDE);
         if count == 0 { None } else { calls.split_at_checked(count) }
@@ -167,7 +164,7 @@ impl Agent {
     async fn run_group(
         &mut self,
         group: &[Call],
-        instead: &BTreeMap<String, (String, bool)>,
+        instead: &BTreeMap<String, Instead>,
         run: &mut Run,
     ) -> Result<Option<Next>, AgentError> {
         // Written before they begin, so that nobody runs them twice.
@@ -187,7 +184,7 @@ impl Agent {
     }
 
     /// A call to be run, or what is answered instead. It holds nothing of the agent, which stores results meanwhile.
-    fn start(&self, call: &Call, instead: Option<&(String, bool)>) -> impl Future<Output = Ran> + Send + use<> {
+    fn start(&self, call: &Call, instead: Option<&Instead>) -> impl Future<Output = Ran> + Send + use<> {
         let (call, instead) = (call.clone(), instead.cloned());
         let (equipment, scene) = (Arc::clone(&self.equipment), self.scene(&call.id));
         let begins =
@@ -196,8 +193,8 @@ impl Agent {
             let since = Instant::now();
             let was_run = instead.is_none();
             let output = match instead {
-                Some((text, true)) => Err(Failure::new(text)),
-                Some((text, false)) => Ok(Output::text(text)),
+                Some(Instead { text, failed: true }) => Err(Failure::new(text)),
+                Some(Instead { text, failed: false }) => Ok(Output::text(text)),
                 None => {
                     scene.person.hear(&begins);
                     equipment.callbacks.iter().for_each(|callback| callback::tell(&**callback, &begins));

@@ -61,7 +61,7 @@ pub use read::Comparison;
 pub use resume::{Resumed, turns_to_restore};
 pub use search::Hit;
 pub use session::{Filter, Relation, Session};
-pub use state::State;
+pub use state::{State, kept};
 pub use stats::Stats;
 pub use summary::{Summary, VERSIONS};
 pub use travel::{Branch, To};

@@ -73,8 +73,24 @@ pub struct State {
     pub other: Map<String, Value>,
 }
 
-/// What only the user of this log can grant, or what is about folders and processes of another machine.
-const HERE_ONLY: [&str; 6] = ["approvals", "started", "cut", "workspace_of", "hand_off", "roles"];
+/// What an agent keeps in a state that only the user of this log can grant, or that is about folders and processes of this machine:
+/// the names it stands under. No session that comes from elsewhere brings any of it.
+pub mod kept {
+    /// What was agreed to once and for all.
+    pub const APPROVALS: &str = "approvals";
+    /// Calls that were begun.
+    pub const STARTED: &str = "started";
+    /// That the newest answer was cut and is to be gone on with.
+    pub const CUT: &str = "cut";
+    /// Whose workspace a sub-agent or a role works in.
+    pub const WORKSPACE_OF: &str = "workspace_of";
+    /// Work that was handed over.
+    pub const HAND_OFF: &str = "hand_off";
+    /// The sessions of the roles that share the work.
+    pub const ROLES: &str = "roles";
+
+    pub(super) const ALL: [&str; 6] = [APPROVALS, STARTED, CUT, WORKSPACE_OF, HAND_OFF, ROLES];
+}
 
 /// Where the state says how many of the first messages came from a file.
 const ELSEWHERE: &str = "elsewhere";
@@ -103,7 +119,7 @@ impl State {
     fn without_consent(&mut self) {
         self.allowed_tools.clear();
         self.persistent_tools.clear();
-        HERE_ONLY.iter().for_each(|name| drop(self.other.remove(*name)));
+        kept::ALL.iter().for_each(|name| drop(self.other.remove(*name)));
     }
 
     /// Notes that the first so many messages of the session came from a file: what they ask for was never asked of the user of

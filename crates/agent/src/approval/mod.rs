@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
-use waterline_log::State;
+use waterline_log::{State, kept};
 
 pub use asked::{Asked, identity};
 pub use hidden::is_hidden;
@@ -190,7 +190,8 @@ impl Approval {
             Nature::Runs if self.confined => (Risk::Low, "the kernel confines it"),
             Nature::Runs => (Risk::High, "the kernel does not confine commands here"),
             Nature::Reaches => (Risk::Medium, "it reaches something outside"),
-            Nature::Delegates if asked.tool == "hand_off" => (Risk::Medium, "another role goes on"),
+            Nature::HandsOver => (Risk::Medium, "another role goes on"),
+            Nature::Asks => (Risk::Low, "it only asks"),
             Nature::Delegates => (Risk::Low, "the sub-agent is held to the same rules"),
         };
         let built_in = (built_in.0, built_in.1.to_owned());
@@ -210,7 +211,7 @@ impl Approval {
     }
 
     fn is_granted(asked: Asked<'_>, state: &State) -> bool {
-        let grants = state.other.get(GRANTS).and_then(|grants| grants.as_array());
+        let grants = state.other.get(kept::APPROVALS).and_then(|grants| grants.as_array());
         let wanted = Self::grant(asked);
         grants.is_some_and(|grants| grants.iter().any(|grant| grant.as_str() == Some(&wanted)))
     }
@@ -218,16 +219,13 @@ impl Approval {
     /// Notes in the state that somebody agreed once and for all.
     pub fn note_always(asked: Asked<'_>, state: &mut State) {
         if !Self::is_granted(asked, state) {
-            let grants = state.other.entry(GRANTS).or_insert_with(|| serde_json::Value::Array(Vec::new()));
+            let grants = state.other.entry(kept::APPROVALS).or_insert_with(|| serde_json::Value::Array(Vec::new()));
             if let Some(grants) = grants.as_array_mut() {
                 grants.push(Self::grant(asked).into());
             }
         }
     }
 }
-
-/// Where the state keeps what was agreed to once and for all.
-const GRANTS: &str = "approvals";
 
 /// A rule of the user's own, from its words.
 ///

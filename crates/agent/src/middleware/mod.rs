@@ -72,6 +72,27 @@ pub struct Finished {
     pub failed: bool,
 }
 
+/// What the model is told of a call that is not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instead {
+    /// In words.
+    pub text: String,
+    /// Whether that is a failure.
+    pub failed: bool,
+}
+
+impl Instead {
+    /// Why it is not run.
+    pub fn refusal(why: impl Into<String>) -> Self {
+        Self { text: why.into(), failed: true }
+    }
+
+    /// What it is said to have given.
+    pub fn result(text: impl Into<String>) -> Self {
+        Self { text: text.into(), failed: false }
+    }
+}
+
 /// How much was done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -99,8 +120,8 @@ pub struct Moment<'a> {
     pub answer: Option<&'a Answer>,
     /// The calls that are about to be run; only before the tools.
     pub calls: &'a [Call],
-    /// Calls that are not to be run, with what the model is told instead and whether that is a failure.
-    pub instead: &'a mut BTreeMap<String, (String, bool)>,
+    /// Calls that are not to be run, with what the model is told instead.
+    pub instead: &'a mut BTreeMap<String, Instead>,
     /// What a person said to a call.
     pub words: &'a BTreeMap<String, Word>,
     /// The calls that were run, before their results are stored; only after the tools.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Hooked, Middleware, Moment, Verdict};
+use super::{Hooked, Instead, Middleware, Moment, Verdict};
 
 /// Answers in the place of tools.
 #[derive(Debug, Default, Deserialize)]
@@ -22,7 +22,7 @@ impl Middleware for ToolEmulator {
     fn before_tools(&self, moment: &mut Moment<'_>) -> Hooked {
         for call in moment.calls {
             if let Some(text) = self.results.get(&call.name).or_else(|| self.results.get("*")) {
-                moment.instead.insert(call.id.clone(), (text.clone(), false));
+                moment.instead.insert(call.id.clone(), Instead::result(text));
             }
         }
         Ok(Verdict::Ok)

@@ -1,15 +1,14 @@
 //! Work that goes from one role to another: a package of paths and words, said to a session of the other role.
 
 use serde_json::Value;
-use waterline_log::{Log, LogError, Session, State};
+use waterline_log::{Log, LogError, Session, State, kept};
 
 use crate::outcome::HandedOff;
-use crate::workspace::OWNER;
 
 /// Where the state keeps the role, how often work was handed over, and the session of each role.
 const ROLE: &str = "role";
 const TRANSFERS: &str = "transfers";
-const SESSIONS: &str = "roles";
+const SESSIONS: &str = kept::ROLES;
 
 /// The role that a session is held in.
 #[must_use]
@@ -63,8 +62,8 @@ pub fn transfer(log: &Log, from: &Session, to: &str, package: &Value) -> Result<
             session.user.clone_from(&from.user);
             // Both roles work on the same files.
             session.state.workspace_path.clone_from(&from.state.workspace_path);
-            let owner = from.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&from.id);
-            session.state.other.insert(OWNER.to_owned(), Value::from(owner));
+            let owner = from.state.other.get(kept::WORKSPACE_OF).and_then(Value::as_str).unwrap_or(&from.id);
+            session.state.other.insert(kept::WORKSPACE_OF.to_owned(), Value::from(owner));
             log.create(session)?
         }
     };

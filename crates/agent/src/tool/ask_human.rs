@@ -23,7 +23,7 @@ impl Tool for AskHuman {
     type Arguments = Arguments;
     const NAME: &'static str = "ask_human";
     const ABOUT: &'static str = "Ask the user something that only they can decide or know. The answer may take long.";
-    const NATURE: Nature = Nature::Reads;
+    const NATURE: Nature = Nature::Asks;
 
     async fn run(&self, arguments: Arguments, _: &Scene) -> Result<Output, Failure> {
         let Arguments { question, choices } = arguments;

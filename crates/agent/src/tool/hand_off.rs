@@ -33,7 +33,7 @@ impl Tool for HandOff {
     type Arguments = Arguments;
     const NAME: &'static str = "hand_off";
     const ABOUT: &'static str = "Hand the work over to another role. Pass paths of files, not what is in them.";
-    const NATURE: Nature = Nature::Delegates;
+    const NATURE: Nature = Nature::HandsOver;
 
     async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
         let Arguments { to, summary, paths, constraints } = arguments;

@@ -50,6 +50,10 @@ pub enum Nature {
     Reaches,
     /// It starts an agent of its own.
     Delegates,
+    /// It asks a person.
+    Asks,
+    /// It has another role go on.
+    HandsOver,
 }
 
 /// A tool. Copy a file of this folder to make another one.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use attach::{Attached, attach};
 pub(crate) use files::open;
 pub use files::{FILE_BYTES, Text};
-pub(crate) use of_session::{OWNER, of_session};
+pub(crate) use of_session::of_session;
 pub use place::Place;
 
 use crate::error::AgentError;

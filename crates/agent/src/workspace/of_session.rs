@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use waterline_log::Session;
+use waterline_log::{Session, kept};
 
 use super::Workspace;
 use crate::equipment::Equipment;
@@ -12,7 +12,7 @@ use crate::error::AgentError;
 /// The workspace of a session. A sub-agent works in that of its parent; a fork begins with a copy of it.
 pub(crate) fn of_session(session: &Session, equipment: &Equipment) -> Result<Workspace, AgentError> {
     let stored = session.state.workspace_path.as_ref().map(PathBuf::from);
-    let owner = session.state.other.get(OWNER).and_then(Value::as_str).unwrap_or(&session.id);
+    let owner = session.state.other.get(kept::WORKSPACE_OF).and_then(Value::as_str).unwrap_or(&session.id);
     let own = equipment.workspaces.join(folder_name(&session.id));
     // Only what lies where workspaces are: a path in a session's state opens no other folder.
     let stored = stored.filter(|path| path.parent().is_some_and(|parent| is_same(parent, &equipment.workspaces)));
@@ -31,9 +31,6 @@ pub(crate) fn of_session(session: &Session, equipment: &Equipment) -> Result<Wor
 fn is_same(left: &Path, right: &Path) -> bool {
     left == right || left.canonicalize().is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
 }
-
-/// Where the state of a sub-agent says whose workspace it works in.
-pub(crate) const OWNER: &str = "workspace_of";
 
 /// A folder's name for an id that somebody chose.
 pub(super) fn folder_name(id: &str) -> String {
