@@ -1,7 +1,7 @@
 //! Writers that are killed, and writers beside each other.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::time::Duration;
 
 use waterline_log::Log;
@@ -11,9 +11,9 @@ use crate::writer::{command, texts};
 const KILLS: u64 = 1_000;
 
 /// The numbers that a writer said were acknowledged, by session.
-fn acknowledged(out: impl std::io::Read) -> HashMap<String, usize> {
+fn acknowledged(out: impl BufRead) -> HashMap<String, usize> {
     let mut last = HashMap::new();
-    for line in BufReader::new(out).lines() {
+    for line in out.lines() {
         let line = line.unwrap();
         // The last line may be cut off by the kill.
         if let Some((id, number)) = line.split_once(' ').and_then(|(id, n)| Some((id, n.parse::<usize>().ok()?))) {
@@ -33,13 +33,18 @@ pub(crate) fn every_acknowledged_append_survives_a_thousand_kills() {
         // Every hundred kills two new sessions, so that what is checked each time stays small.
         let ids = [format!("a{}", kill / 100), format!("b{}", kill / 100)];
         let mut child = command(&format!("append {file} {} {}", ids[0], ids[1])).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        // One in four may be killed while it starts, the others while they write, however long the start takes here.
+        if kill % 4 > 0 {
+            out.read_line(&mut first).unwrap();
+        }
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_micros(random >> 50));
         child.kill().unwrap();
-        let out = child.stdout.take().unwrap();
         child.wait().unwrap();
         let log = Log::open(&file).unwrap();
-        let said = acknowledged(out);
+        let said = acknowledged(std::io::Cursor::new(first).chain(out));
         hit += usize::from(!said.is_empty());
         for (id, number) in said {
             let said = texts(&log, &id).unwrap();
