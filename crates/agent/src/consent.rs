@@ -25,11 +25,11 @@ impl Agent {
     ) -> Result<Option<Next>, AgentError> {
         loop {
             let next = match self.ask_about(hook, run, view).await? {
-                Verdict::Interrupt(request) => match self.hear_word(&request, view, run).await? {
+                Verdict::Interrupt(request) => match self.consent(&request, run, view).await? {
                     Some(next) => Some(next),
                     // Before tools a no is a result of the call; elsewhere there is nothing else that could be left out.
                     None if hook != Hook::BeforeTools && view.instead.contains_key(&request.call_id) => {
-                        Some(Next::End(Ending::Halted(format!("the user refused: {}", request.reason))))
+                        Some(Next::End(Ending::Halted(format!("nobody agreed to it: {}", request.reason))))
                     }
                     None => continue,
                 },
@@ -41,6 +41,25 @@ impl Agent {
             };
             return Ok(next);
         }
+    }
+
+    /// Has the consent that a middleware wants. It counts for the middleware only: what is a risk is asked about all the same.
+    async fn consent(
+        &mut self,
+        request: &Request,
+        run: &mut Run,
+        view: &mut View<'_>,
+    ) -> Result<Option<Next>, AgentError> {
+        let word = match run.consents.get(&request.call_id) {
+            Some(word) => word.clone(),
+            None => self.approve(request).await?,
+        };
+        let next = Self::obey(request, &word, view);
+        if next.is_none() {
+            run.consents.insert(request.call_id.clone(), word.clone());
+            view.words.insert(request.call_id.clone(), word);
+        }
+        Ok(next)
     }
 
     /// Asks a person about the calls that somebody must agree to. No list of middlewares can leave this out.
@@ -61,10 +80,15 @@ impl Agent {
                 Decision::Ask { reason, may_always } => {
                     let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
                     let request = Request { call_id, tool, arguments, reason, may_always, context_id: None };
-                    if let Some(next) = self.hear_word(&request, view, run).await? {
+                    let word = match run.words.get(&call.id) {
+                        Some(word) => word.clone(),
+                        None => self.approve(&request).await?,
+                    };
+                    if let Some(next) = Self::obey(&request, &word, view) {
                         return Ok(Some(next));
                     }
-                    if view.words.get(&call.id) == Some(&Word::Always) {
+                    run.words.insert(call.id.clone(), word.clone());
+                    if word == Word::Always {
                         self.live.change(|session| Approval::note_always(asked, &mut session.state)).await?;
                     }
                 }
@@ -73,32 +97,17 @@ impl Agent {
         Ok(None)
     }
 
-    /// Has a person's word on a call, and does what it says.
-    pub(crate) async fn hear_word(
-        &mut self,
-        request: &Request,
-        view: &mut View<'_>,
-        run: &mut Run,
-    ) -> Result<Option<Next>, AgentError> {
-        let word = match run.words.get(&request.call_id) {
-            Some(word) => word.clone(),
-            None => self.approve(request).await?,
+    /// Does what a person's word on a call says.
+    fn obey(request: &Request, word: &Word, view: &mut View<'_>) -> Option<Next> {
+        let refusal = match word {
+            Word::Yes | Word::Always => return None,
+            Word::Later => return Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone())))),
+            Word::No(None) => "the user refused this call".to_owned(),
+            Word::No(Some(why)) => format!("the user refused this call: {why}"),
+            Word::Unanswered(why) => format!("not run: {why}"),
         };
-        match &word {
-            Word::Later => return Ok(Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone()))))),
-            Word::No(why) => {
-                let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-                view.instead
-                    .insert(request.call_id.clone(), Instead::refusal(format!("the user refused this call{why}")));
-            }
-            Word::Nobody(why) => {
-                drop(view.instead.insert(request.call_id.clone(), Instead::refusal(format!("not run: {why}"))))
-            }
-            Word::Yes | Word::Always => {}
-        }
-        run.words.insert(request.call_id.clone(), word.clone());
-        view.words.insert(request.call_id.clone(), word);
-        Ok(None)
+        view.instead.insert(request.call_id.clone(), Instead::refusal(refusal));
+        None
     }
 
     /// Has somebody agree to a call, or not. What waits is stored before anybody is asked; what nobody answers in time is not run.
@@ -115,7 +124,7 @@ impl Agent {
             // Who cannot agree once and for all has not agreed at all.
             Ok(Word::Always) if !request.may_always => Word::No(Some("it can only be agreed to each time".to_owned())),
             Ok(word) => word,
-            Err(_) => Word::Nobody(format!("nobody agreed to it within {} s", time.as_secs())),
+            Err(_) => Word::Unanswered(format!("nobody agreed to it within {} s", time.as_secs())),
         };
         if word != Word::Later {
             self.set_waiting(None).await?;

@@ -147,8 +147,8 @@ impl Person for Below {
             let context_id = request.context_id.clone().or_else(|| Some(self.context_id.clone()));
             let request = Request { context_id, ..request.clone() };
             match self.above.approve(&request).await {
-                // A sub-agent is not taken up again: what nobody agrees to now is refused.
-                Word::Later => Word::No(Some("nobody is there to agree to it".to_owned())),
+                // A sub-agent is not taken up again: what nobody agrees to now is not run.
+                Word::Later => Word::Unanswered("nobody is there to agree to it".to_owned()),
                 word => word,
             }
         })

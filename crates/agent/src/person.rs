@@ -15,7 +15,7 @@ pub enum Word {
     /// Do not, perhaps with a reason.
     No(Option<String>),
     /// Nobody said anything, with why: it is not run, and the turn goes on.
-    Nobody(String),
+    Unanswered(String),
     /// Nobody is there now; the turn waits.
     Later,
 }
@@ -87,7 +87,7 @@ impl Person for Nobody {
     fn hear(&self, _: &Event) {}
 
     fn approve<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Word> {
-        Box::pin(async { Word::Nobody("nobody is there to agree to it".to_owned()) })
+        Box::pin(async { Word::Unanswered("nobody is there to agree to it".to_owned()) })
     }
 
     fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {

@@ -44,8 +44,10 @@ pub(crate) struct Run {
     pub(crate) nudged: bool,
     /// An answer was asked for again because it did not have its form.
     pub(crate) repaired: bool,
-    /// What people said to calls.
+    /// What people said to calls that are a risk.
     pub(crate) words: BTreeMap<String, Word>,
+    /// What people said where a middleware wanted them to.
+    pub(crate) consents: BTreeMap<String, Word>,
 }
 
 impl Run {
@@ -64,6 +66,7 @@ impl Run {
             nudged: false,
             repaired: false,
             words: BTreeMap::new(),
+            consents: BTreeMap::new(),
         }
     }
 

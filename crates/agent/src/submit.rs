@@ -37,6 +37,8 @@ pub struct Said {
     pub skill: Option<String>,
     /// Files that were put into the workspace with it.
     pub files: Vec<Value>,
+    /// The form that the answer must have, if it must have one.
+    pub form: Value,
     /// Another role says it, and no person.
     pub handed: bool,
 }
@@ -52,8 +54,7 @@ impl Agent {
     /// Takes in what is said. A question that waits is answered by it; a call that waits for something else is given up.
     pub(crate) async fn submit(&mut self, mut said: Said) -> Result<Next, AgentError> {
         self.live.settle().await?;
-        // A form that no answer can have is told before anything is stored or paid for.
-        self.form()?;
+        self.set_form(&said).await?;
         let attached = said.parts.iter().filter_map(|part| match &part.body {
             Body::Text(text) => Some(text.clone()),
             _ => None,
@@ -84,6 +85,17 @@ impl Agent {
         }
         self.live.say(vec![Message::new(Role::User, parts)]).await?;
         Ok(Next::Model)
+    }
+
+    /// A form holds for its turn: an answer to a question goes on with the one that the turn began with, and so does another role. One
+    /// that no answer can have is told before anything is stored or paid for.
+    async fn set_form(&mut self, said: &Said) -> Result<(), AgentError> {
+        let goes_on = said.handed || matches!(Waiting::of(self.state()), Some(Waiting::Question(_)));
+        if !goes_on && said.form != self.state().response_format {
+            crate::format::read(&said.form)?;
+            self.live.change(|session| session.state.response_format = said.form.clone()).await?;
+        }
+        self.form().map(drop)
     }
 
     /// Ends a turn that a person stopped: what came of the answer stays in the conversation, and calls are given up.

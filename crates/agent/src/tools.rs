@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt as _;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use waterline::message::{Body, Call, Message, Part, Role, ToolResult};
+use waterline_session::SessionError;
 
 use crate::agent::{Agent, View};
 use crate::callback;
@@ -90,7 +91,7 @@ impl Agent {
         {
             return self.wait_for_answer(question).await;
         }
-        let mut view = View { calls: open, words: run.words.clone(), ..View::default() };
+        let mut view = View { calls: open, words: run.consents.clone(), ..View::default() };
         self.refuse(&mut view, run);
         if let Some(next) = self.decided(Hook::BeforeTools, run, &mut view).await? {
             return Ok(next);
@@ -171,14 +172,23 @@ impl Agent {
         if !group.iter().all(|call| instead.contains_key(&call.id)) {
             self.note_started(group).await?;
         }
-        let works: Vec<_> = group.iter().map(|call| self.start(call, instead.get(&call.id))).collect();
-        let mut works = futures_util::stream::iter(works).buffered(SIDE_BY_SIDE);
-        let mut next = None;
+        // They go on while a result is stored, and end with the turn.
+        let mut works = JoinSet::new();
+        for (at, call) in group.iter().enumerate() {
+            let work = self.start(call, instead.get(&call.id));
+            works.spawn(async move { (at, work.await) });
+        }
+        let (mut ready, mut due, mut next) = (BTreeMap::new(), 0, None);
         // Each is stored as soon as it and those before it are there, also when the turn will not go on.
-        while let Some(ran) = works.next().await {
-            run.tool_calls += 1;
-            let after = self.take(ran, run).await?;
-            next = next.or(after);
+        while let Some(joined) = works.join_next().await {
+            let (at, ran) = joined.map_err(|_| SessionError::Ending)?;
+            ready.insert(at, ran);
+            while let Some(ran) = ready.remove(&due) {
+                due += 1;
+                run.tool_calls += 1;
+                let after = self.take(ran, run).await?;
+                next = next.or(after);
+            }
         }
         Ok(next)
     }

@@ -210,6 +210,39 @@ async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
     }
 }
 
+/// Wants a person's consent to each call, for a reason of its own.
+struct AsksAboutCalls;
+
+impl Middleware for AsksAboutCalls {
+    fn name(&self) -> &'static str {
+        "asks_about_calls"
+    }
+
+    fn before_tools(&self, moment: &mut Moment<'_>) -> Hooked {
+        let Some(call) = moment.calls.iter().find(|call| !moment.words.contains_key(&call.id)) else {
+            return Ok(Verdict::Ok);
+        };
+        let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+        let reason = "it is counted".to_owned();
+        Ok(Verdict::Interrupt(Request { call_id, tool, arguments, reason, may_always: true, context_id: None }))
+    }
+}
+
+/// A yes to a middleware is no yes to a risk.
+#[tokio::test]
+async fn what_is_a_risk_is_asked_about_whatever_a_middleware_was_told() {
+    let place = Place::new();
+    let server = model(vec![bash("rm -rf /"), says("not done")]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.middleware = vec![Arc::new(AsksAboutCalls)];
+    place.watcher.words.lock().unwrap().extend([Word::Always, Word::No(None)]);
+    place.open(equipment).await.turn(Said::new("clean up")).await.unwrap();
+    let reasons: Vec<String> =
+        place.watcher.requests.lock().unwrap().iter().map(|request| request.reason.clone()).collect();
+    assert!(reasons.len() == 2 && reasons[1].contains("critical risk"), "{reasons:?}");
+    assert!(place.story("s")[2].contains("the user refused this call"), "{:?}", place.story("s"));
+}
+
 #[tokio::test]
 async fn call_limit_halts_the_turn() {
     let place = Place::new();

@@ -99,8 +99,7 @@ async fn s4_9_an_answer_must_have_its_form_and_is_repaired_once() {
     let server = model(vec![says("about four"), says("{\"metres\": 4.2}"), says("four"), says("still four")]).await;
     let mut agent = place.agent(&server).await;
     let schema = metres();
-    ask_for(&mut agent, schema.clone()).await;
-    let outcome = agent.turn(Said::new("how high?")).await.unwrap();
+    let outcome = agent.turn(in_form("how high?", schema.clone())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.contains("4.2")), (Ending::Done, true));
     let first = sent(&server.received()[0]).last().unwrap()["content"].to_string();
     assert!(first.contains("fits this schema") && first.contains("this message only"), "{first}");
@@ -109,8 +108,7 @@ async fn s4_9_an_answer_must_have_its_form_and_is_repaired_once() {
         server.received().iter().map(|received| serde_json::from_str(&received.body).unwrap()).collect();
     assert_eq!(bodies[0]["response_format"], Value::Null);
     assert_eq!(bodies[1]["response_format"]["json_schema"]["schema"], schema);
-    ask_for(&mut agent, schema).await;
-    let wrong = agent.turn(Said::new("and now?")).await.unwrap();
+    let wrong = agent.turn(in_form("and now?", schema)).await.unwrap();
     assert!(matches!(&wrong.ending, Ending::Halted(why) if why.contains("form")), "{wrong:?}");
 }
 
@@ -118,9 +116,9 @@ fn metres() -> Value {
     json!({"type": "object", "required": ["metres"], "properties": {"metres": {"type": "number"}}})
 }
 
-/// The answer of the next turn must have a form.
-async fn ask_for(agent: &mut Agent, format: Value) {
-    agent.live_mut().change(|session| session.state.response_format = format).await.unwrap();
+/// Words whose answer must have a form.
+fn in_form(text: &str, form: Value) -> Said {
+    Said { form, ..Said::new(text) }
 }
 
 #[tokio::test]
@@ -128,8 +126,7 @@ async fn an_answer_with_a_form_is_bare_json_and_the_form_ends_with_its_turn() {
     let place = Place::new();
     let server = model(vec![says("```json\n{\"metres\": 4.2}\n```"), says("as you like")]).await;
     let mut agent = place.agent(&server).await;
-    ask_for(&mut agent, metres()).await;
-    let outcome = agent.turn(Said::new("how high?")).await.unwrap();
+    let outcome = agent.turn(in_form("how high?", metres())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4.2}"));
     assert_eq!(place.log().session("s").unwrap().state.response_format, Value::Null);
     let free = agent.turn(Said::new("and in words?")).await.unwrap();
@@ -142,8 +139,7 @@ async fn a_form_that_no_answer_can_have_is_refused_before_anything_is_asked() {
     let server = model(vec![]).await;
     let mut agent = place.agent(&server).await;
     for format in [json!({"type": 12}), json!("x")] {
-        ask_for(&mut agent, format).await;
-        let error = agent.turn(Said::new("how high?")).await.unwrap_err();
+        let error = agent.turn(in_form("how high?", format)).await.unwrap_err();
         assert!(matches!(&error, AgentError::Setting(why) if why.contains("held to this form")), "{error}");
     }
     assert!(server.received().is_empty() && place.story("s").is_empty(), "{:?}", place.story("s"));
@@ -155,8 +151,7 @@ async fn a_form_waits_with_a_question_and_goes_with_a_hand_off() {
     let asks = calls("ask_human", json!({"question": "Which harbour?"}));
     let server = model(vec![asks, says("north"), says("{\"metres\": 4}")]).await;
     let mut agent = place.agent(&server).await;
-    ask_for(&mut agent, metres()).await;
-    let outcome = agent.turn(Said::new("how high?")).await.unwrap();
+    let outcome = agent.turn(in_form("how high?", metres())).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(_)), "{outcome:?}");
     // Another process: what is said is the answer to the question, and the answer to the turn has its form.
     let outcome = place.agent(&server).await.turn(Said::new("the northern one")).await.unwrap();
@@ -327,7 +322,11 @@ async fn a_stale_state_wipes_nothing() {
     let server = model(vec![todo, says("noted")]).await;
     let (mut one, mut stale) = (place.agent(&server).await, place.agent(&server).await);
     one.turn(Said::new("plan it")).await.unwrap();
-    stale.live_mut().change(|session| session.title = "other".to_owned()).await.unwrap();
+    let change = |session: &mut Session| session.title = "other".to_owned();
+    let unawares = stale.live_mut().change(change).await;
+    assert!(unawares.is_err(), "it would be about what is no longer the newest");
+    assert!(stale.live_mut().catch_up().await.unwrap());
+    stale.live_mut().change(change).await.unwrap();
     let stored = place.log().session("s").unwrap();
     assert_eq!((stored.title.as_str(), stored.state.todos.len()), ("other", 1));
 }

@@ -142,6 +142,8 @@ pub fn keep(
     role: Option<&String>,
     model: &str,
 ) -> Result<()> {
+    // Read anew: another process may have gone on with it while this one was made ready.
+    *session = log.session(&session.id)?;
     let before = session.clone();
     if policy.is_some() {
         session.policy = policy.cloned();

@@ -10,7 +10,7 @@ use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
-use waterline_log::{Incoming, Log, Resumed, Session};
+use waterline_log::{Incoming, Log, LogError, Resumed, Session};
 use waterline_provider::wire;
 
 use crate::cache::LastCall;
@@ -271,7 +271,7 @@ impl Live {
     pub async fn change(&mut self, change: impl FnOnce(&mut Session)) -> Result<(), SessionError> {
         self.settle().await?;
         // What another process stored meanwhile stays.
-        self.catch_up().await?;
+        self.take_up_state().await?;
         let mut changed = self.session.clone();
         change(&mut changed);
         let stored = changed.clone();
@@ -364,16 +364,27 @@ impl Live {
     /// # Errors
     /// When the log cannot be read.
     pub async fn catch_up(&mut self) -> Result<bool, SessionError> {
+        match self.take_up_state().await {
+            Err(SessionError::Log(LogError::Conflict { .. })) => {
+                self.busy = true;
+                self.settle().await?;
+                Ok(true)
+            }
+            taken => taken.map(|()| false),
+        }
+    }
+
+    /// Takes up what another process changed of what the session carries. One that went on with the conversation is not followed
+    /// unawares: what is done here may be about what is no longer there.
+    async fn take_up_state(&mut self) -> Result<(), SessionError> {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.session(&id)).await?;
-        let moved = stored.tip != self.session.tip;
-        if moved {
-            self.busy = true;
-            self.settle().await?;
-        } else {
-            self.session = stored;
+        if stored.tip != self.session.tip {
+            let (session, position) = (stored.id, stored.tip.position());
+            return Err(LogError::Conflict { session, position }.into());
         }
-        Ok(moved)
+        self.session = stored;
+        Ok(())
     }
 
     /// Stores messages behind the session, then takes them into the history.

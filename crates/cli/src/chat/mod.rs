@@ -160,9 +160,27 @@ impl Chat {
         After::Next
     }
 
+    /// Another window, or a command, may have gone on with the session: what is done next is done on top of that.
+    fn take_up(&mut self, runtime: &Runtime) {
+        let live = self.relay.agent.live_mut();
+        let taken = runtime.block_on(async {
+            live.settle().await?;
+            live.catch_up().await
+        });
+        match taken {
+            Ok(false) => {}
+            Ok(true) => self.screen.note(say(
+                "another process went on with this session; what is new is taken up",
+                "另一个进程继续了此会话；已读入新的内容",
+            )),
+            Err(error) => self.screen.complain(&error.to_string()),
+        }
+    }
+
     /// Carries out one line.
     fn carry_out(&mut self, runtime: &Runtime, text: &str) -> After {
         let text = command_of(text);
+        self.take_up(runtime);
         let done = runtime.block_on(async {
             tokio::select! {
                 done = commands::run(self, text) => Some(done),

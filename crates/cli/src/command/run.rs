@@ -75,7 +75,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     // A form holds for its turn: one that goes on keeps the form it began with.
     let goes_on = known.as_ref().filter(|session| arguments.again || waits_for_answer(session));
     let is_late = goes_on.is_some() && schema.is_some();
-    let form = goes_on.map_or_else(|| schema.unwrap_or_default(), |session| session.state.response_format.clone());
+    let schema = schema.unwrap_or_default();
+    let form = goes_on.map_or(&schema, |session| &session.state.response_format);
     let printer = Arc::new(Printer::new(arguments.json, arguments.yes, form.is_null()));
     if is_late {
         printer.note("--schema is for a new turn; this one goes on with the form it began with");
@@ -87,10 +88,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(session) => session,
         None => begin::create(&log, arguments.session.as_deref(), &agent.first_policy(&config))?,
     };
-    if session.state.response_format != form {
-        session.state.response_format = form;
-        log.save(&session)?;
-    }
     let model = equipment.setup.model.name.clone();
     if let Some(text) = begin::other_model(&session, &model) {
         printer.note(&text);
@@ -99,7 +96,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let outcome = runtime.block_on(async {
         let mut relay = Relay::open(log, &session.id, equipment, printer.clone()).await?;
         printer.begin(relay.agent.live(), is_new);
-        let said = prompt.map(|prompt| prompt.said(&relay.agent));
+        let said = prompt.map(|prompt| {
+            let (said, notices) = prompt.said(&relay.agent);
+            (Said { form: schema, ..said }, notices)
+        });
         turn(&mut relay, said, &printer).await
     });
     outcome.inspect_err(|error| printer.failed(&session.id, error))

@@ -184,7 +184,7 @@ impl Person for Printer {
             loop {
                 let Some(line) = self.ask(&text).await else {
                     let why = "nobody is there to agree to it; --yes agrees to all but critical calls";
-                    return Word::Nobody(why.to_owned());
+                    return Word::Unanswered(why.to_owned());
                 };
                 match asking::word(line) {
                     Some(word) => return word,

@@ -32,7 +32,7 @@ impl Person for Screen {
             let about = format!("{who}{}: {} [y/n]", request.tool, request.reason);
             loop {
                 let Some(line) = self.ask(&text, &about).await else {
-                    return Word::Nobody(say("nobody is there to agree to it", "没有人可以批准").to_owned());
+                    return Word::Unanswered(say("nobody is there to agree to it", "没有人可以批准").to_owned());
                 };
                 match asking::word(line) {
                     Some(word) => return word,
