@@ -30,10 +30,10 @@ pub enum AgentError {
         /// Why not.
         why: String,
     },
-    /// Another process works in the session.
-    #[error("another process works in session {session} at the moment; wait for it or end it, or fork the session")]
+    /// Another process works in the folder of the session: in the session itself, or in that of another role.
+    #[error("another process works in the workspace of session {session}; wait for it or end it, or fork the session")]
     InUse {
-        /// Which.
+        /// The session that was refused.
         session: String,
     },
     /// A setting is wrong.
