@@ -7,7 +7,7 @@ use serde_json::Value;
 const SAME: usize = 5;
 /// Failures of one call with the same arguments.
 const SAME_FAILURES: usize = 3;
-/// Failures of one tool, after which it is not run any more.
+/// Failures of one tool, after which it is not run before another tool was called.
 const TOOL_FAILURES: usize = 6;
 /// Failures of one tool, and calls of it that were not run for them, after which the turn ends.
 const LAST_FAILURES: usize = 8;
@@ -63,7 +63,7 @@ impl Repeats {
         }
         if failures >= TOOL_FAILURES {
             return Some(Halt::Call(format!(
-                "not run: {tool} failed {failures} times in a row and is not run any more; find another way"
+                "not run: {tool} failed {failures} times in a row and is not run before another tool is called; find another way"
             )));
         }
         (same_failures >= SAME_FAILURES).then(|| {
