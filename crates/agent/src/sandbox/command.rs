@@ -10,7 +10,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
 
-use super::{Rules, Shell};
+use super::{Order, Rules, Shell};
 
 /// How much of an output is kept: its beginning and its end.
 const HEAD_BYTES: usize = 512 * 1024;
@@ -81,7 +81,7 @@ pub async fn run(
     time: Option<Duration>,
 ) -> std::io::Result<Ended> {
     let (reader, writer) = std::io::pipe()?;
-    let mut command = command(shell, rules, text);
+    let mut command = command(shell, rules, text)?;
     command.current_dir(folder).env_clear().envs(shell.environment.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
@@ -111,13 +111,13 @@ pub async fn run(
 }
 
 /// The shell, through the launcher where there is one; else in a process group of its own.
-fn command(shell: &Shell, rules: &Rules, text: &str) -> Command {
+fn command(shell: &Shell, rules: &Rules, text: &str) -> std::io::Result<Command> {
     let shell_program = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
     let mut command = match shell.launcher.as_deref().and_then(<[_]>::split_first) {
         Some((program, arguments)) => {
-            let order = serde_json::json!({ "rules": rules, "confined": shell.confined, "kept": false }).to_string();
+            let order = Order { rules: rules.clone(), confined: shell.confined, kept: false };
             let mut command = Command::new(program);
-            command.args(arguments).arg(order).arg("--").arg(shell_program);
+            command.args(arguments).arg(serde_json::to_string(&order)?).arg("--").arg(shell_program);
             command
         }
         None => {
@@ -127,7 +127,7 @@ fn command(shell: &Shell, rules: &Rules, text: &str) -> Command {
         }
     };
     command.arg("-c").arg(text);
-    command
+    Ok(command)
 }
 
 /// The beginning and the end of an output of any length.

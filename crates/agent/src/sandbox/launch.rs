@@ -5,22 +5,12 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit, setsid};
-use serde::{Deserialize, Serialize};
 
-use super::{Rules, family, linux};
-
-/// What the launcher is told.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Order {
-    pub(super) rules: Rules,
-    /// Whether the kernel keeps the command from files; where it cannot, the rest still holds.
-    pub(super) confined: bool,
-    /// Whether a keeper is there already.
-    pub(super) kept: bool,
-}
+use super::{Order, family, linux};
 
 /// Does what the launcher does, and gives the exit status of the command.
 ///
@@ -64,7 +54,7 @@ fn begin(order: &Order, command: &[OsString]) -> String {
     let Some((program, arguments)) = command.split_first() else { return "no command is given".to_owned() };
     // Where memory runs out the command goes, not the program or another one of the user.
     drop(std::fs::write("/proc/self/oom_score_adj", "1000"));
-    let closing = handed_on();
+    let closing = handed_on(program);
     match linux::confine(&order.rules, order.confined) {
         Err(why) if order.confined => return why,
         _ => {}
@@ -78,12 +68,14 @@ fn begin(order: &Order, command: &[OsString]) -> String {
     Command::new(program).args(arguments).exec().to_string()
 }
 
-/// Whoever started the program may have left files open in it: the shell closes them before it reads the command.
-fn handed_on() -> String {
+/// Whoever started the program may have left files open in it: the shell closes them before it reads the command. Only bash can
+/// name those above 9; another shell would take the number for a command, and end.
+fn handed_on(shell: &OsStr) -> String {
+    let last = if Path::new(shell).ends_with("bash") { u32::MAX } else { 9 };
     let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(|number| *number > 2);
+    let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     // The one that this list is read from is closed already; closing it again does no harm.
-    numbers.map(|number| format!("exec {number}>&-;")).collect()
+    numbers.filter(|number| (3..=last).contains(number)).map(|number| format!("exec {number}>&-;")).collect()
 }
 
 /// Keeps other programs of the user from reading the keys in the memory and the environment of this one.

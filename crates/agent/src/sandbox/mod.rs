@@ -1,8 +1,9 @@
 //! Commands of a model, in a process that the kernel confines: files only where the user allows, no network unless allowed, no
 //! way out of its session, no keys in its environment, an end after its time.
 //!
-//! A command is started through a launcher, which is this program once more: it confines itself and then becomes the shell.
-//! So nothing of the program's own process is ever confined, and nothing unsafe is needed. Without Linux there is no launcher.
+//! A command is started through a launcher, which is this program twice more: a keeper, which ends whatever is left when the
+//! command ends or this program does, and beside it a process that confines itself and then becomes the shell. So nothing of the
+//! program's own process is ever confined, and nothing unsafe is needed. Without Linux there is no launcher.
 
 mod command;
 #[cfg(target_os = "linux")]
@@ -43,6 +44,16 @@ impl Rules {
         self.read.retain(|path| !roots.iter().any(|root| path.starts_with(root)));
         self
     }
+}
+
+/// What the launcher is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Order {
+    rules: Rules,
+    /// Whether the kernel keeps the command from files; where it cannot, the rest still holds.
+    confined: bool,
+    /// Whether a keeper is there already.
+    kept: bool,
 }
 
 /// How commands are run.
