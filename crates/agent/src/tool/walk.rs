@@ -94,15 +94,26 @@ impl<V: FnMut(&Visited<'_>) -> bool> Walk<'_, V> {
             Ok(entries) => entries,
             Err(error) => return self.pass(&error),
         };
-        let mut entries: Vec<DirEntry> = entries.filter_map(Result::ok).collect();
-        entries.sort_by_key(DirEntry::file_name);
-        entries.iter().all(|entry| self.step(dir, entry, at))
+        let mut found = Vec::new();
+        for entry in entries {
+            match entry {
+                Ok(entry) => found.push(entry),
+                Err(error) => {
+                    self.pass(&error);
+                }
+            }
+        }
+        found.sort_by_key(DirEntry::file_name);
+        found.iter().all(|entry| self.step(dir, entry, at))
     }
 
     fn step(&mut self, dir: &Dir, entry: &DirEntry, at: &Path) -> bool {
         let name = PathBuf::from(entry.file_name());
         let inside = at.join(&name);
-        let Ok(kind) = entry.file_type() else { return true };
+        let kind = match entry.file_type() {
+            Ok(kind) => kind,
+            Err(error) => return self.pass(&error),
+        };
         if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == Path::new(skipped)) {
             return match entry.open_dir() {
                 // Each folder on the way is held open, and a command can nest them without end.
@@ -128,7 +139,7 @@ impl<V: FnMut(&Visited<'_>) -> bool> Walk<'_, V> {
         goes_on
     }
 
-    /// Goes on behind a folder that cannot be read; one that was removed meanwhile is none.
+    /// Goes on behind what cannot be read, and counts it; what was removed meanwhile is not there to be read.
     fn pass(&mut self, error: &std::io::Error) -> bool {
         self.missed.unread += usize::from(error.kind() != ErrorKind::NotFound);
         true
