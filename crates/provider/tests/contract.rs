@@ -189,7 +189,10 @@ async fn a_shape_that_is_refused_is_told_from_other_errors() {
     assert!(refuses(400, "Function calling with a response mime type: 'application/json' is unsupported").await);
     assert!(refuses(400, "Unknown name \"responseJsonSchema\" at 'generation_config': Cannot find field.").await);
     assert!(refuses(500, "Cannot use custom grammar constraints with tools.").await);
+    assert!(refuses(400, "Structured answers are not supported here").await);
     assert!(!refuses(400, "no such parameter").await);
+    assert!(!refuses(400, "this model is not supported").await);
+    assert!(!refuses(400, "unsupported value: 'temperature'").await);
     assert!(!refuses(401, "json_schema").await, "a key that is wrong is wrong without it too");
     assert!(!refuses(400, "prompt is too long: 9 tokens > 8 maximum (json_schema)").await);
 }

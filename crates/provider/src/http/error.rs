@@ -5,8 +5,7 @@ use std::time::Duration;
 use crate::answer::Answer;
 use crate::overflow::{Overflow, overflow, sentence};
 
-/// Words in which servers say that they do not take the shape of an answer, in small letters: the names of its fields, and what
-/// they do about it.
+/// Words that servers use of the shape of an answer and of nothing else, in small letters: the names of its fields above all.
 const SHAPE_WORDS: &[&str] = &[
     // OpenAI, and everything that imitates it
     "response_format",
@@ -24,11 +23,18 @@ const SHAPE_WORDS: &[&str] = &[
     "responsemimetype",
     "response_mime_type",
     "response mime type",
-    // llama.cpp
-    "grammar",
-    "unsupported",
-    "not supported",
+    "responseschema",
+    // llama.cpp, vLLM
+    "grammar constraint",
+    "grammar error",
+    "parse grammar",
 ];
+
+/// Words that may mean the shape of an answer, or that of a tool's arguments: they count beside one that says no.
+const SHAPE_HINTS: &[&str] = &["schema", "structured", "grammar", "json mode"];
+
+/// How servers say that they cannot do something, whatever it is.
+const NOES: &[&str] = &["unsupported", "not supported", "does not support", "unavailable", "cannot"];
 
 /// A provider's no.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +134,8 @@ impl CallError {
             return false;
         }
         let text = refused.body.to_lowercase();
-        SHAPE_WORDS.iter().any(|words| text.contains(words))
+        let says = |list: &[&str]| list.iter().any(|words| text.contains(words));
+        says(SHAPE_WORDS) || says(SHAPE_HINTS) && says(NOES)
     }
 
     /// What came before it, of an answer that broke off.
