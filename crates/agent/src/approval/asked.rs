@@ -16,7 +16,7 @@ pub struct Asked<'a> {
     pub nature: Nature,
     /// Its arguments as JSON.
     pub arguments: &'a str,
-    /// What tells the tool from another one of its name ([`identity`]): what is agreed to once and for all holds for just this one.
+    /// What tells the tool from another one of its name: what is agreed to once and for all holds for just this one.
     pub identity: Option<&'a str>,
 }
 
@@ -101,7 +101,7 @@ fn put_together(path: &str) -> String {
 /// itself and of what it takes. A server may change its tools from one day to the next; what was agreed to is not agreed to any more
 /// then. None for other tools, which are part of this program.
 #[must_use]
-pub fn identity(tool: &dyn Callable) -> Option<String> {
+pub(crate) fn identity(tool: &dyn Callable) -> Option<String> {
     if tool.nature() != Nature::Reaches {
         return None;
     }

@@ -14,7 +14,8 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use waterline_log::{State, kept};
 
-pub use asked::{Asked, identity};
+pub use asked::Asked;
+pub(crate) use asked::identity;
 pub use hidden::is_hidden;
 pub use risk::{Pattern, Risk};
 

@@ -42,7 +42,7 @@ impl Hook {
 
 /// What the hooks want together.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Heard {
     /// The first verdict that changes the way; those behind it were not asked.
     pub(crate) verdict: Verdict,
     /// Whether the state is to be stored.
@@ -62,23 +62,23 @@ impl Chain {
         Self(middlewares)
     }
 
-    pub(crate) fn ask(&self, hook: Hook, moment: &mut Moment<'_>) -> Asked {
-        let mut asked = Asked { verdict: Verdict::Ok, changed: false, failed: Vec::new() };
+    pub(crate) fn ask(&self, hook: Hook, moment: &mut Moment<'_>) -> Heard {
+        let mut heard = Heard { verdict: Verdict::Ok, changed: false, failed: Vec::new() };
         for middleware in &self.0 {
             match hook.ask(&**middleware, moment) {
                 Ok(Verdict::Ok) => {}
-                Ok(Verdict::Update) => asked.changed = true,
+                Ok(Verdict::Update) => heard.changed = true,
                 // It has the word that it wanted; those behind it are asked too.
                 Ok(Verdict::Interrupt(request)) if moment.words.contains_key(&request.call_id) => {}
                 Ok(verdict) => {
-                    asked.verdict = verdict;
+                    heard.verdict = verdict;
                     break;
                 }
                 Err(why) => {
-                    asked.failed.push(Event::HookFailed { middleware: middleware.name(), hook: hook.name(), why });
+                    heard.failed.push(Event::HookFailed { middleware: middleware.name(), hook: hook.name(), why });
                 }
             }
         }
-        asked
+        heard
     }
 }
