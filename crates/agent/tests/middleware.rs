@@ -65,8 +65,10 @@ impl Middleware for Spy {
 struct Asks(&'static str);
 
 impl Asks {
-    fn ask(&self, hook: &str) -> Hooked {
-        let (call_id, tool) = (hook.to_owned(), "now".to_owned());
+    /// About a call where there is one, else about the hook itself.
+    fn ask(&self, hook: &str, moment: &Moment<'_>) -> Hooked {
+        let call_id = moment.calls.first().map_or_else(|| hook.to_owned(), |call| call.id.clone());
+        let tool = "now".to_owned();
         let (arguments, reason) = ("{}".to_owned(), "it is told to ask".to_owned());
         let request = Request { call_id, tool, arguments, reason, may_always: true, context_id: None };
         Ok(if hook == self.0 { Verdict::Interrupt(request) } else { Verdict::Ok })
@@ -82,28 +84,28 @@ impl Middleware for Asks {
         1
     }
 
-    fn before_agent(&self, _: &mut Moment<'_>) -> Hooked {
-        self.ask("before_agent")
+    fn before_agent(&self, moment: &mut Moment<'_>) -> Hooked {
+        self.ask("before_agent", moment)
     }
 
-    fn after_agent(&self, _: &mut Moment<'_>) -> Hooked {
-        self.ask("after_agent")
+    fn after_agent(&self, moment: &mut Moment<'_>) -> Hooked {
+        self.ask("after_agent", moment)
     }
 
-    fn before_model(&self, _: &mut Moment<'_>) -> Hooked {
-        self.ask("before_model")
+    fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
+        self.ask("before_model", moment)
     }
 
-    fn after_model(&self, _: &mut Moment<'_>) -> Hooked {
-        self.ask("after_model")
+    fn after_model(&self, moment: &mut Moment<'_>) -> Hooked {
+        self.ask("after_model", moment)
     }
 
-    fn before_tools(&self, _: &mut Moment<'_>) -> Hooked {
-        self.ask("before_tools")
+    fn before_tools(&self, moment: &mut Moment<'_>) -> Hooked {
+        self.ask("before_tools", moment)
     }
 
-    fn after_tools(&self, _: &mut Moment<'_>) -> Hooked {
-        self.ask("after_tools")
+    fn after_tools(&self, moment: &mut Moment<'_>) -> Hooked {
+        self.ask("after_tools", moment)
     }
 }
 
@@ -202,7 +204,12 @@ async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
             // Before tools a no is a result of the call, and the turn goes on.
             let ends = if hook == "before_tools" { Ending::Done } else { ends };
             assert_eq!(std::mem::discriminant(&outcome.ending), std::mem::discriminant(&ends), "{hook}: {outcome:?}");
-            assert!(!place.watcher.requests.lock().unwrap().is_empty(), "{hook}");
+            // Also where the hook is met again: before and after the second model call.
+            assert_eq!(place.watcher.requests.lock().unwrap().len(), 1, "{hook}");
+            if hook == "before_tools" {
+                let refused = place.story("s")[2].contains("failed: the user refused this call");
+                assert_eq!(refused, word != Word::Yes, "{:?}", place.story("s"));
+            }
             if word == Word::Yes {
                 assert!(behind.lock().unwrap().contains(&format!("behind {hook}")), "{hook}");
             }
