@@ -55,8 +55,8 @@ fn main() {
         // Whoever runs the tests on a kernel without Landlock says so; nobody else misses half of them unawares.
         Support::None(why) => {
             let known = std::env::var_os("WATERLINE_NO_LANDLOCK").is_some();
-            let outcome =
-                move || if known { Ok(()) } else { Err(format!("WATERLINE_NO_LANDLOCK is not set: {why}").into()) };
+            let how = "set WATERLINE_NO_LANDLOCK=1 if this kernel is meant to have none";
+            let outcome = move || if known { Ok(()) } else { Err(format!("{why}; {how}").into()) };
             trials.push(Trial::test("commands::the_kernel_here_confines_none", outcome));
         }
     }
