@@ -79,9 +79,10 @@ impl Typing {
             }
             0x15 => self.text.clear(),
             0x17 => {
-                let line = self.line();
-                let kept = line.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
-                self.text.truncate(kept);
+                let mut line = self.line();
+                let blank = line.trim_end().char_indices().rev().find(|(_, c)| c.is_whitespace());
+                line.truncate(blank.map_or(0, |(at, blank)| at + blank.len_utf8()));
+                self.text = line.into_bytes();
             }
             b'\t' => self.text.push(b' '),
             0..0x20 => {}
@@ -121,6 +122,8 @@ mod tests {
     fn what_is_typed_can_be_taken_back() {
         assert_eq!(typed("nö\x7f\x7fyes"), [begun("yes")]);
         assert_eq!(typed("one two \x17x"), [begun("one x")]);
+        assert_eq!(typed("潮\u{3000}水\x17"), [begun("潮\u{3000}")], "a blank may be more than one byte");
+        assert_eq!(typed("one\u{a0}two\x17"), [begun("one\u{a0}")]);
         assert_eq!(typed("one\x15two"), [begun("two")]);
     }
 
