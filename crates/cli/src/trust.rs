@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use waterline_agent::{Word, small_file};
@@ -71,23 +71,35 @@ fn sends(addresses: &str) -> String {
     )
 }
 
-/// Makes sure that somebody agreed to each address that comes with the folder, before anything is sent. One of this machine needs
-/// no word. `is_trusted` agrees for this run; where nobody can be asked, it is refused.
-pub fn check(config: &Config, is_trusted: bool, may_ask: bool) -> Result<()> {
+/// The addresses that come with the folder and that nobody agreed to yet. One of this machine needs no word.
+pub fn not_agreed(config: &Config) -> Result<Vec<&str>> {
     let foreign: Vec<&str> = addresses(config).into_iter().filter(|address| !is_local(address)).collect();
-    if is_trusted || foreign.is_empty() {
-        return Ok(());
+    if foreign.is_empty() {
+        return Ok(foreign);
     }
-    let folder = std::fs::canonicalize(".").context("where this folder is cannot be told")?;
-    let file = db::data_folder().ok().map(|folder| folder.join(FILE));
-    let mut agreed = file.as_deref().map(read).unwrap_or_default();
+    let folder = here()?;
+    let agreed = file().as_deref().map(read).unwrap_or_default();
     // A folder whose name is no text is asked about each time: it could be taken for another.
     let known = folder.to_str().and_then(|folder| agreed.get(folder)).cloned().unwrap_or_default();
-    let new: Vec<&str> = foreign.into_iter().filter(|address| !known.contains(*address)).collect();
+    Ok(foreign.into_iter().filter(|address| !known.contains(*address)).collect())
+}
+
+/// Addresses for a person, one behind the other.
+pub fn listed(addresses: &[&str]) -> String {
+    addresses.iter().map(|address| plain(address)).collect::<Vec<_>>().join(", ")
+}
+
+/// Makes sure that somebody agreed to each address that comes with the folder, before anything is sent. `is_trusted` agrees for
+/// this run; where nobody can be asked, it is refused.
+pub fn check(config: &Config, is_trusted: bool, may_ask: bool) -> Result<()> {
+    if is_trusted {
+        return Ok(());
+    }
+    let new = not_agreed(config)?;
     if new.is_empty() {
         return Ok(());
     }
-    let shown = new.iter().map(|address| plain(address)).collect::<Vec<_>>().join(", ");
+    let shown = listed(&new);
     if !(may_ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         let how = say(
             "nobody agreed to that; start it in a terminal to be asked, or agree for this run with --trust-project",
@@ -101,14 +113,30 @@ pub fn check(config: &Config, is_trusted: bool, may_ask: bool) -> Result<()> {
             "未同意；请从 waterline.toml 中删除该地址，或在其他目录启动",
         ));
     }
-    if let (Some(file), Some(folder)) = (file, folder.to_str()) {
-        agreed.entry(folder.to_owned()).or_default().extend(new.into_iter().map(str::to_owned));
-        // The word was given for now in any case.
-        if let Err(error) = write(&file, &agreed) {
-            anstream::eprintln!("waterline: {}", crate::show::lines(&format!("{error:#}; you will be asked again")));
-        }
+    // The word was given for now in any case.
+    if let Err(error) = remember(&new) {
+        anstream::eprintln!("waterline: {}", crate::show::lines(&format!("{error:#}; you will be asked again")));
     }
     Ok(())
+}
+
+/// Where the program runs: what is agreed to holds for this folder.
+fn here() -> Result<PathBuf> {
+    std::fs::canonicalize(".").context("where this folder is cannot be told")
+}
+
+/// The file that remembers; without a data folder there is none.
+fn file() -> Option<PathBuf> {
+    db::data_folder().ok().map(|folder| folder.join(FILE))
+}
+
+/// Remembers addresses as agreed to for this folder, as far as there is a place for that.
+fn remember(addresses: &[&str]) -> Result<()> {
+    let folder = here()?;
+    let (Some(file), Some(folder)) = (file(), folder.to_str()) else { return Ok(()) };
+    let mut agreed = read(&file);
+    agreed.entry(folder.to_owned()).or_default().extend(addresses.iter().map(|address| (*address).to_owned()));
+    write(&file, &agreed)
 }
 
 /// Asks on the terminal.

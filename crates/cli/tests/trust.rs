@@ -35,6 +35,17 @@ fn what_is_said_goes_to_no_address_of_a_folder_that_nobody_agreed_to() {
     assert!(!world.path(".local/share/waterline/trusted.json").exists());
 }
 
+/// Nor is a server asked what models it has.
+#[test]
+fn the_doctor_asks_no_address_that_nobody_agreed_to() {
+    let world = World::new(Vec::new());
+    world.write("waterline.toml", &format!("base_url = \"{STRANGER}\""));
+    for more in [&["doctor"][..], &["doctor", "--ask"]] {
+        let (_, out, err) = world.plain(more);
+        assert!(out.contains(&format!("model: not asked: nobody agreed to {STRANGER}")), "{out}{err}");
+    }
+}
+
 /// A server on this machine is the user's own: it is named, and nobody is asked.
 #[test]
 fn a_server_of_this_machine_is_only_named() {

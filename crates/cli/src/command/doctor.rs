@@ -23,6 +23,7 @@ use crate::input::output;
 use crate::lang::{self, say};
 use crate::models::ModelArguments;
 use crate::show::lines;
+use crate::trust;
 
 /// How long a model may take to say anything.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -111,20 +112,11 @@ async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mu
     };
     report.tell(say("local server", "本机服务"), found)?;
     let agent = AgentArguments { model: arguments.model.or_variables(), ..AgentArguments::default() };
-    let (setup, model, notices) = match agent.setup(config, None).await {
-        Ok((setup, notices)) if arguments.ask => {
-            let answer = ask(&setup.model).await;
-            (setup, answer, notices)
-        }
-        Ok((setup, notices)) => {
-            let name = setup.model.name.clone();
-            (setup, Finding::Good(name), notices)
-        }
-        Err(error) => {
-            // What else the agent is made with can be tried without a model.
-            let setup = Setup::new(Candidate::offline(), Policy::preset("auto")?);
-            (setup, Finding::Bad(format!("{error:#}")), Vec::new())
-        }
+    let strangers = trust::not_agreed(config)?;
+    let (setup, model, notices) = if strangers.is_empty() {
+        answering(&agent, config, arguments.ask).await?
+    } else {
+        (without_model()?, Finding::Odd(not_asked(&strangers)), Vec::new())
     };
     report.tell(say("model", "模型"), model)?;
     for text in notices {
@@ -138,6 +130,35 @@ async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mu
         report.tell(&format!("mcp {}", server.name), finding)?;
     }
     report.tell(say("agent", "代理"), made(&agent, config, setup).await)
+}
+
+/// The model that an agent is made with, what was found of it, and what of the config cannot be used beside it.
+async fn answering(agent: &AgentArguments, config: &Config, ask_it: bool) -> Result<(Setup, Finding, Vec<String>)> {
+    match agent.setup(config, None).await {
+        Ok((setup, notices)) if ask_it => {
+            let answer = ask(&setup.model).await;
+            Ok((setup, answer, notices))
+        }
+        Ok((setup, notices)) => {
+            let name = setup.model.name.clone();
+            Ok((setup, Finding::Good(name), notices))
+        }
+        Err(error) => Ok((without_model()?, Finding::Bad(format!("{error:#}")), Vec::new())),
+    }
+}
+
+/// What else the agent is made with can be tried without a model.
+fn without_model() -> Result<Setup> {
+    Ok(Setup::new(Candidate::offline(), Policy::preset("auto")?))
+}
+
+/// Looking for a model would already tell a stranger's server that somebody is here.
+fn not_asked(addresses: &[&str]) -> String {
+    let shown = trust::listed(addresses);
+    say(
+        format!("not asked: nobody agreed to {shown} of waterline.toml; `waterline chat` in this folder asks you"),
+        format!("未询问：尚未有人同意 waterline.toml 中的 {shown}；在此目录运行 `waterline chat` 可确认"),
+    )
 }
 
 /// Whether an agent can be made with the middlewares and the rules of the config.
