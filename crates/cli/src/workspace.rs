@@ -1,15 +1,14 @@
-//! Folders that belong to sessions, and when they are old. One is known by a file in it that names its session; a folder
-//! without a readable one is never touched.
+//! Folders that belong to sessions, and when they are old. One is known by its name among the workspaces, or by a file in it that
+//! names its session; any other folder is never touched, and said to stay.
 
-use std::collections::HashSet;
-use std::io::Write;
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use waterline_agent::small_file;
-use waterline_agent::workspace::FILE;
-use waterline_log::{Filter, Log, Session};
+use waterline_agent::workspace::Workspace as Opened;
+use waterline_log::{Filter, Log, Session, kept};
 
 use crate::show::plain;
 
@@ -33,64 +32,110 @@ pub fn before(log: &Log, days: u64) -> i64 {
 pub struct Workspace {
     /// Where it is.
     pub path: String,
+    /// Whose it is.
     session: String,
 }
 
+/// The folders of sessions that are old, or that go.
+#[derive(Debug)]
+pub struct Workspaces {
+    /// Those that go with them.
+    pub going: Vec<Workspace>,
+    /// Those that stay though nothing else works in them, each with a reason.
+    kept: Vec<String>,
+    /// Where workspaces are.
+    place: PathBuf,
+}
+
 /// The workspaces of sessions that go, as far as they are there. One that a session works in which stays is none of them.
-pub fn of(log: &Log, sessions: &[String]) -> Result<Vec<Workspace>> {
-    let going: HashSet<&str> = sessions.iter().map(String::as_str).collect();
-    let (gone, kept): (Vec<Session>, Vec<Session>) =
-        log.sessions(&Filter::default())?.into_iter().partition(|session| going.contains(session.id.as_str()));
-    Ok(only_of(gone, &kept))
+pub fn of(log: &Log, sessions: &[String], place: PathBuf) -> Result<Workspaces> {
+    old(log, None, i64::MIN, sessions, place)
 }
 
-/// The workspaces of sessions that nobody used since a time. One that another session works in, which was used, is none of them, and
-/// neither is that of `own`.
-pub fn idle(log: &Log, own: Option<&str>, since: i64) -> Result<Vec<Workspace>> {
-    let is_idle = |session: &Session| session.active < since && own != Some(session.id.as_str());
-    let (idle, used): (Vec<Session>, Vec<Session>) = log.sessions(&Filter::default())?.into_iter().partition(is_idle);
-    Ok(only_of(idle, &used))
+/// The workspaces of sessions that nobody used since a time, and of those that are erased. One that a session works in which is
+/// neither is none of them, and neither is that of `own`.
+pub fn old(log: &Log, own: Option<&str>, since: i64, erased: &[String], place: PathBuf) -> Result<Workspaces> {
+    let erased: HashSet<&str> = erased.iter().map(String::as_str).collect();
+    let is_old = |session: &Session| {
+        own != Some(session.id.as_str()) && (session.active < since || erased.contains(session.id.as_str()))
+    };
+    let (old, others): (Vec<Session>, Vec<Session>) = log.sessions(&Filter::default())?.into_iter().partition(is_old);
+    Ok(Workspaces::only_of(&old, &others, place))
 }
 
-/// The workspaces that only some sessions have: roles and sub-agents share a folder with the session they work for.
-fn only_of(sessions: Vec<Session>, others: &[Session]) -> Vec<Workspace> {
-    let shared: HashSet<&str> = others.iter().filter_map(|other| other.state.workspace_path.as_deref()).collect();
-    let own = |session: Session| Some(Workspace { path: session.state.workspace_path?, session: session.id });
-    let is_own = |workspace: &Workspace| !shared.contains(workspace.path.as_str()) && workspace.is_there();
-    sessions.into_iter().filter_map(own).filter(is_own).collect()
+/// Whose workspace a session works in: roles and sub-agents share a folder with the session they work for.
+fn owner(session: &Session) -> &str {
+    session.state.other.get(kept::WORKSPACE_OF).and_then(Value::as_str).unwrap_or(&session.id)
 }
 
-/// Removes workspaces with everything in them; gives those that stayed, each with a reason.
-pub fn remove_all(folders: &[Workspace]) -> Vec<String> {
-    let remove = |folder: &Workspace| folder.remove().err().map(|error| format!("{}: {error:#}", folder.path));
-    folders.iter().filter_map(remove).collect()
-}
-
-/// Says which workspaces went, or would go.
-pub fn write(out: &mut impl Write, folders: &[Workspace], kept: &[String], done: bool) -> Result<()> {
-    for folder in folders {
-        writeln!(out, "{} {}", if done { "workspace" } else { "would remove workspace" }, plain(&folder.path))?;
+impl Workspaces {
+    /// The workspaces that only some sessions have. A shared one goes with the last session that works in it, also where its owner
+    /// went before.
+    fn only_of(sessions: &[Session], others: &[Session], place: PathBuf) -> Self {
+        let shared: HashSet<&str> = others.iter().filter_map(|other| other.state.workspace_path.as_deref()).collect();
+        let mut owners: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for session in sessions {
+            if let Some(path) = session.state.workspace_path.as_deref().filter(|path| !shared.contains(path)) {
+                owners.entry(path).or_default().push(owner(session));
+            }
+        }
+        let mut found = Self { going: Vec::new(), kept: Vec::new(), place };
+        for (path, owners) in owners {
+            found.sort(path, &owners);
+        }
+        found
     }
-    for reason in kept {
-        writeln!(out, "kept {}", plain(reason))?;
+
+    /// Puts a folder with those that go or with those that stay; nothing need be said of one that is not there.
+    fn sort(&mut self, path: &str, owners: &[&str]) {
+        if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            return;
+        }
+        match owners.iter().find(|owner| is_of(path, owner, &self.place)) {
+            Some(owner) => self.going.push(Workspace { path: path.to_owned(), session: (*owner).to_owned() }),
+            None => self.kept.push(format!("{path}: {}", not_of(owners.first().copied().unwrap_or_default()))),
+        }
     }
-    Ok(())
+
+    /// Removes those that go with everything in them; gives all that stayed, each with a reason.
+    pub fn remove(&self) -> Vec<String> {
+        let remove =
+            |folder: &Workspace| folder.remove(&self.place).err().map(|error| format!("{}: {error:#}", folder.path));
+        self.kept.iter().cloned().chain(self.going.iter().filter_map(remove)).collect()
+    }
+
+    /// Removes them where it is `done`, else only looks; gives what stayed, or would stay.
+    pub fn remove_if(&self, done: bool) -> Vec<String> {
+        if done { self.remove() } else { self.kept.clone() }
+    }
+
+    /// Says which workspaces went, or would go.
+    pub fn write(&self, out: &mut impl Write, kept: &[String], done: bool) -> Result<()> {
+        for folder in &self.going {
+            writeln!(out, "{} {}", if done { "workspace" } else { "would remove workspace" }, plain(&folder.path))?;
+        }
+        for reason in kept {
+            writeln!(out, "{} {}", if done { "kept" } else { "would keep" }, plain(reason))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a folder is a session's. A link is not followed: what it leads to may be anybody's.
+fn is_of(path: &str, session: &str, place: &Path) -> bool {
+    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    is_folder && Opened::is_of(Path::new(path), session, place)
+}
+
+/// Why a folder stays.
+fn not_of(session: &str) -> String {
+    format!("it is not the workspace of session {session}")
 }
 
 impl Workspace {
-    /// Whether the folder is the session's.
-    fn is_there(&self) -> bool {
-        let folder = Path::new(&self.path);
-        // A link is not followed: what it leads to may be anybody's.
-        let is_folder = std::fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
-        let text = if is_folder { small_file::read_inside(folder, Path::new(FILE)).ok() } else { None };
-        let named: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
-        named.is_some_and(|value| value.get("session").and_then(Value::as_str) == Some(&self.session))
-    }
-
-    fn remove(&self) -> Result<()> {
-        if !self.is_there() {
-            bail!("it is not the workspace of session {}", self.session);
+    fn remove(&self, place: &Path) -> Result<()> {
+        if !is_of(&self.path, &self.session, place) {
+            bail!(not_of(&self.session));
         }
         std::fs::remove_dir_all(&self.path).with_context(|| format!("cannot remove {}", self.path))
     }

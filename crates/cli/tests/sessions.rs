@@ -336,7 +336,8 @@ fn only_workspaces_that_name_their_session_are_removed() {
     let file = place.file("a.json", &conversation("talk", &["one"]));
     place.sessions(&["import", &file]);
     let lines = place.sessions(&["export"]).out;
-    for (name, marker) in [("mine", r#"{"session":"talk"}"#), ("other", r#"{"session":"else"}"#), ("odd", "not json")] {
+    let (mine, other) = (r#"{"session":"talk","created_at":""}"#, r#"{"session":"else","created_at":""}"#);
+    for (name, marker) in [("mine", mine), ("other", other), ("odd", "not json")] {
         let folder = place.path(name);
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(format!("{folder}/workspace.json"), marker).unwrap();
@@ -353,6 +354,7 @@ fn only_workspaces_that_name_their_session_are_removed() {
         let cleaned = run(&["sessions", "clean", "--workspaces", "0", "--yes", "--db", &db], "");
         assert_eq!(cleaned.code, 0, "{}", cleaned.err);
         assert_eq!(std::path::Path::new(&folder).exists(), name != "mine", "{name}");
+        assert_eq!(cleaned.out.contains("it is not the workspace of session talk"), name != "mine", "{}", cleaned.out);
     }
 }
 
@@ -371,7 +373,7 @@ fn a_workspace_that_another_session_works_in_stays() {
     let place = Place::new();
     let (db, folder) = (place.path("log.db"), place.path("shared"));
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(format!("{folder}/workspace.json"), r#"{"session":"owner"}"#).unwrap();
+    std::fs::write(format!("{folder}/workspace.json"), r#"{"session":"owner","created_at":""}"#).unwrap();
     let works_there = |log: &Log, id: &str| {
         let mut session = log.create(Session::new(id)).unwrap();
         session.state.workspace_path = Some(folder.clone());
@@ -384,6 +386,42 @@ fn a_workspace_that_another_session_works_in_stays() {
     assert!(cleaned.code == 0 && is_there(), "{}{}", cleaned.out, cleaned.err);
     let erased = place.sessions(&["erase", "owner", "--yes"]);
     assert!(erased.code == 0 && is_there(), "{}{}", erased.out, erased.err);
+}
+
+/// A command may write what it likes into a workspace, and an owner may go before the roles that work in its folder.
+#[test]
+fn folders_go_with_the_last_session_that_works_in_them() {
+    let place = Place::new();
+    let (db, folders) = (place.path("log.db"), place.path("ws"));
+    std::fs::create_dir(place.path("waterline")).unwrap();
+    place.file("waterline/config.toml", &format!("[agent]\nworkspaces = \"{folders}\"\n"));
+    let sessions = |arguments: &[&str]| {
+        let mut command = waterline();
+        command.env("XDG_CONFIG_HOME", place.0.path()).arg("sessions").args(arguments).args(["--db", &db]);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let works_in = |id: &str, folder: &str, owner: Option<&str>| {
+        let log = ten_days_ago(&db);
+        let mut session = log.create(Session::new(id)).unwrap();
+        let path = format!("{folders}/{folder}");
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(format!("{path}/workspace.json"), "a command wrote this").unwrap();
+        session.state.workspace_path = Some(path);
+        if let Some(owner) = owner {
+            session.state.other.insert("workspace_of".to_owned(), Value::from(owner));
+        }
+        log.save(&session).unwrap();
+    };
+    let is_there = |folder: &str| std::path::Path::new(&format!("{folders}/{folder}")).exists();
+    works_in("owner", "owner", None);
+    works_in("role", "owner", Some("owner"));
+    works_in("odd", "elsewhere", None);
+    let erased = sessions(&["erase", "owner", "--yes"]);
+    assert!(erased.contains("erased owner") && is_there("owner"), "a role works in it: {erased}");
+    let cleaned = sessions(&["clean", "--idle", "5", "--workspaces", "30", "--yes"]);
+    assert!(cleaned.contains("erased role") && !is_there("owner"), "{cleaned}");
+    let told = cleaned.contains("elsewhere: it is not the workspace of session odd");
+    assert!(told && is_there("elsewhere"), "{cleaned}");
 }
 
 #[test]

@@ -133,6 +133,16 @@ impl Workspace {
         serde_json::from_str::<Metadata>(&text).ok().map(|metadata| metadata.session)
     }
 
+    /// Whether a folder is the workspace of a session: it lies where workspaces are and has the session's name, whatever a command
+    /// wrote into it, or its file names the session.
+    #[must_use]
+    pub fn is_of(path: &Path, session: &str, workspaces: &Path) -> bool {
+        let is_there =
+            path.is_absolute() && path.parent().is_some_and(|parent| of_session::is_same(parent, workspaces));
+        let is_named = path.file_name().is_some_and(|name| name == of_session::folder_name(session).as_str());
+        (is_there && is_named) || Self::owner(path).is_some_and(|owner| owner == session)
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {

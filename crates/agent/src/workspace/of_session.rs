@@ -28,7 +28,8 @@ pub(crate) fn of_session(session: &Session, equipment: &Equipment) -> Result<Wor
     }
 }
 
-fn is_same(left: &Path, right: &Path) -> bool {
+/// Whether two paths lead to the same folder.
+pub(super) fn is_same(left: &Path, right: &Path) -> bool {
     left == right || left.canonicalize().is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
 }
 

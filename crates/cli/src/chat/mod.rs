@@ -31,6 +31,7 @@ use crate::signals::{end_when_told, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
 use commands::Then;
 use gauge::Gauge;
+use tidy::Tidy;
 
 /// The file of what was written at the prompt.
 const HISTORY: &str = "history.txt";
@@ -105,8 +106,7 @@ impl Chat {
 
     /// Reads and carries out lines until somebody ends.
     pub fn talk(&mut self, runtime: &Runtime, resumes: bool) -> Result<()> {
-        let (own, agent) = (self.session().id.clone(), &self.config.agent);
-        tidy::in_background(self.log.clone(), own, agent.workspace_days, agent.session_days);
+        self.tidy();
         runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
         if resumes && self.relay.agent.is_open() {
@@ -116,6 +116,18 @@ impl Chat {
         self.converse(runtime)?;
         self.farewell();
         Ok(())
+    }
+
+    /// Has what is old go.
+    fn tidy(&self) {
+        let tidy = Tidy {
+            log: self.log.clone(),
+            own: self.session().id.clone(),
+            place: self.relay.agent.equipment().workspaces.clone(),
+            workspace_days: self.config.agent.workspace_days,
+            session_days: self.config.agent.session_days,
+        };
+        tidy.in_background();
     }
 
     fn converse(&mut self, runtime: &Runtime) -> Result<()> {

@@ -23,27 +23,27 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let agent = &chat.config.agent;
     let days = agent.workspace_days.unwrap_or(WORKSPACE_DAYS);
     let session_days = agent.session_days.unwrap_or(SESSION_DAYS);
-    let looked = chat.on_log(move |log, _| {
-        let whom = Whom::IdleSince(before(log, session_days));
-        let gone = log.would_erase(&whom)?;
-        Ok((whom, gone.sessions.len()))
-    });
-    let (whom, sessions) = looked.await?;
     let (log, own) = (chat.log.clone(), chat.session().id.clone());
-    let look = move || workspace::idle(&log, Some(&own), before(&log, days));
-    let folders = tokio::task::spawn_blocking(look).await??;
-    if folders.is_empty() && sessions == 0 {
+    let place = chat.relay.agent.equipment().workspaces.clone();
+    let look = move || -> Result<_> {
+        let whom = Whom::IdleSince(before(&log, session_days));
+        let sessions = log.would_erase(&whom)?.sessions;
+        let folders = workspace::old(&log, Some(&own), before(&log, days), &sessions, place)?;
+        Ok((whom, sessions.len(), folders))
+    };
+    let (whom, sessions, folders) = tokio::task::spawn_blocking(look).await??;
+    if folders.going.is_empty() && sessions == 0 {
         chat.screen.say(say("there is nothing to clean", "没有可清理的内容"));
         return Ok(Then::Stay);
     }
-    let count = folders.len();
+    let count = folders.going.len();
     let en = format!(
         "{count} workspaces unused for {days} days and {sessions} sessions unused for {session_days} would go. Delete them?"
     );
     let zh = format!("将删除 {days} 天未用的 {count} 个工作区和 {session_days} 天未用的 {sessions} 个会话。确定？");
     if chat.agrees(&say(en, zh)) {
         chat.on_log(move |log, _| log.erase(&whom)).await?;
-        let kept = tokio::task::spawn_blocking(move || workspace::remove_all(&folders)).await?;
+        let kept = tokio::task::spawn_blocking(move || folders.remove()).await?;
         kept.iter().for_each(|reason| chat.screen.note(reason));
         chat.screen.say(say("done", "完成"));
     }

@@ -8,6 +8,7 @@ use waterline_log::Whom;
 use super::erase::carry_out;
 use crate::config::Config;
 use crate::db::Database;
+use crate::equip;
 use crate::workspace::{self, SESSION_DAYS, WORKSPACE_DAYS, before};
 
 /// Delete sessions that nobody has used for long, and old workspaces. Without `--yes` it only says what would go
@@ -31,7 +32,10 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let config = Config::load()?.agent;
     let idle = arguments.idle.map(u64::from).or(config.session_days).unwrap_or(SESSION_DAYS);
     let workspaces = arguments.workspaces.map(u64::from).or(config.workspace_days).unwrap_or(WORKSPACE_DAYS);
+    let place = equip::workspaces(&config).unwrap_or_default();
     let log = database.open_existing()?;
-    let folders = workspace::idle(&log, None, before(&log, workspaces))?;
-    carry_out(&log, &Whom::IdleSince(before(&log, idle)), &folders, arguments.yes, arguments.json)
+    let whom = Whom::IdleSince(before(&log, idle));
+    let erased = log.would_erase(&whom)?.sessions;
+    let folders = workspace::old(&log, None, before(&log, workspaces), &erased, place)?;
+    carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
 }

@@ -7,10 +7,12 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use waterline_log::{Erased, Log, Whom};
 
+use crate::config::Config;
 use crate::db::Database;
+use crate::equip;
 use crate::input::{output, raw_output};
 use crate::show::{count, count_of, plain};
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, Workspace, Workspaces};
 
 /// Delete a session with its sub-agents and workspaces, or everything of a user, for good. Without `--yes` it only says what
 /// would go. Whoever imports the same file again has the session again
@@ -42,21 +44,23 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         (Some(id), _) => Whom::Session(log.find(id)?.id),
         (None, user) => Whom::User(user.clone().unwrap_or_default()),
     };
-    let folders = workspace::of(&log, &log.would_erase(&whom)?.sessions)?;
+    // Without a home there is no such place; a folder that names its session is known all the same.
+    let place = equip::workspaces(&Config::load()?.agent).unwrap_or_default();
+    let folders = workspace::of(&log, &log.would_erase(&whom)?.sessions, place)?;
     carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
 }
 
 /// Deletes, or with no yes only looks, and says what went or would go.
-pub fn carry_out(log: &Log, whom: &Whom, folders: &[Workspace], yes: bool, json: bool) -> Result<ExitCode> {
+pub fn carry_out(log: &Log, whom: &Whom, folders: &Workspaces, yes: bool, json: bool) -> Result<ExitCode> {
     let erased = if yes { log.erase(whom)? } else { log.would_erase(whom)? };
-    let kept = if yes { workspace::remove_all(folders) } else { Vec::new() };
+    let kept = folders.remove_if(yes);
     if json {
         let mut out = raw_output();
-        writeln!(out, "{}", as_json(&erased, yes, folders, &kept))?;
+        writeln!(out, "{}", as_json(&erased, yes, &folders.going, &kept))?;
         out.flush()?;
     } else {
         let mut out = output();
-        workspace::write(&mut out, folders, &kept, yes)?;
+        folders.write(&mut out, &kept, yes)?;
         write_report(&mut out, &erased, yes)?;
         out.flush()?;
     }
