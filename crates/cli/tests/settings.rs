@@ -3,7 +3,7 @@
 
 mod world;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use serde_json::json;
@@ -272,4 +272,17 @@ fn the_exit_status_tells_and_yes_is_no_yes_to_everything() {
         "{results:?}"
     );
     assert_eq!(events.last().unwrap()["steps"], 3);
+}
+
+/// Whoever starts it from a program may have left a pipe open that nothing comes through.
+#[test]
+fn somebody_is_told_that_standard_input_is_waited_for() {
+    let world = World::new(vec![says("hello")]);
+    let mut command = world.command("run", &["hi"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
+    assert!(told.contains("reading standard input; < /dev/null leaves it out"), "{told}");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "hello\n", "it goes on when the pipe is closed");
 }

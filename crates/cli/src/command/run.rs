@@ -7,6 +7,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -15,6 +17,7 @@ use waterline_agent::{Agent, Ending, Outcome, Said, Waiting, format};
 use waterline_log::Session;
 
 use crate::begin::{self, Flags};
+use crate::lang::say;
 use crate::relay::Relay;
 use crate::said;
 use crate::show::events::Printer;
@@ -24,6 +27,9 @@ use crate::trust;
 /// The exit status of a turn that has no full answer, and of one that waits for somebody.
 const UNFINISHED: u8 = 1;
 const WAITS: u8 = 3;
+
+/// How long standard input may say nothing before somebody is told that it is waited for.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// Say something to the agent and print its answer
 ///
@@ -163,6 +169,8 @@ fn prompt(arguments: &Arguments) -> Result<Prompt> {
         }
         _ => true,
     };
+    // Whoever wrote a prompt may not know that something else is waited for.
+    let _waiting = (reads && written.is_some()).then(tell_of_waiting);
     let piped = if reads { Some(read_input()?).filter(|text| !text.trim().is_empty()) } else { None };
     if written.as_deref().unwrap_or_default().trim().is_empty() && piped.is_none() {
         bail!("there is nothing to say; --again goes on where the session was broken off");
@@ -177,6 +185,20 @@ fn is_given() -> bool {
     let found = input.and_then(|input| File::from(input).metadata());
     // Who closed it gives nothing.
     found.is_ok_and(|found| found.is_file() || found.file_type().is_fifo())
+}
+
+/// Says after a while, once, that standard input is read, unless what is given is dropped before: a pipe that nobody closes would
+/// be waited for in silence.
+fn tell_of_waiting() -> Sender<()> {
+    let (reading, ended) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if matches!(ended.recv_timeout(SILENCE), Err(RecvTimeoutError::Timeout)) {
+            let told =
+                say("reading standard input; < /dev/null leaves it out", "正在读取标准输入；用 < /dev/null 可略过");
+            anstream::eprintln!("waterline: {told}");
+        }
+    });
+    reading
 }
 
 fn read_input() -> Result<String> {
