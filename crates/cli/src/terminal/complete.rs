@@ -6,12 +6,16 @@ use std::time::{Duration, Instant};
 
 use crate::show::plain;
 use reedline::{Completer, CompletionResult, Span, Suggestion};
+use waterline_agent::mention;
 
 /// How many files are offered.
 const FILES: usize = 50;
 
 /// The command that takes sessions.
 const LOAD: &str = "load";
+
+/// How the mention of a file begins that stands between quotes.
+const QUOTED: &str = "#\"";
 
 /// How long sessions that were looked up are taken for all there are: as long as somebody writes one.
 const FRESH: Duration = Duration::from_secs(5);
@@ -46,7 +50,7 @@ impl Completer for Complete {
     fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
         let typed = line.get(..position).unwrap_or(line);
         let blank = typed.char_indices().rev().find(|(_, c)| c.is_whitespace());
-        let start = blank.map_or(0, |(at, c)| at + c.len_utf8());
+        let start = open_quote(typed).unwrap_or_else(|| blank.map_or(0, |(at, c)| at + c.len_utf8()));
         let (before, word) = typed.split_at_checked(start).unwrap_or((typed, ""));
         let span = Span::new(start, position);
         let known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -65,10 +69,11 @@ impl Completer for Complete {
             Some('/') if start == 0 => named(&known.commands, "/", word.trim_start_matches('/')),
             Some('@') => named(&known.names, "@", word.trim_start_matches('@')),
             Some('#') => {
-                let paths = files(word.trim_start_matches('#'));
-                // A name that would steer the terminal, or that ends at its blank, is not offered.
-                let paths = paths.into_iter().filter(|path| plain(path) == *path && !path.contains(' '));
-                paths.map(|path| offer(format!("#{path}"), None, path.ends_with('/'))).collect()
+                let paths = files(word.trim_start_matches('#').trim_start_matches('"'));
+                // A name that would steer the terminal, or that ends at its quote, is not offered.
+                let paths = paths.into_iter().filter(|path| plain(path) == *path && !path.contains('"'));
+                let is_quoted = word.starts_with(QUOTED);
+                paths.map(|path| offer(mention_of(&path, is_quoted), None, path.ends_with('/'))).collect()
             }
             _ => match command(before).as_deref() {
                 Some(LOAD) => named(self.sessions.seen(), "", word),
@@ -82,6 +87,24 @@ impl Completer for Complete {
         };
         CompletionResult::fresh(found)
     }
+}
+
+/// Where the mention of a file begins whose quotes are still open, because its name may hold blanks.
+fn open_quote(typed: &str) -> Option<usize> {
+    let (before, begun) = typed.rsplit_once(QUOTED)?;
+    let begins = before.is_empty() || before.ends_with(char::is_whitespace);
+    (begins && !begun.contains('"')).then_some(before.len())
+}
+
+/// A file as it is mentioned: between quotes where its name would not be read to its end without. Those of a folder stay open,
+/// because something may follow.
+fn mention_of(path: &str, is_quoted: bool) -> String {
+    let bare = format!("#{path}");
+    if !is_quoted && mention::files(&bare) == [path] {
+        return bare;
+    }
+    let end = if path.ends_with('/') { "" } else { "\"" };
+    format!("{QUOTED}{path}{end}")
 }
 
 /// The words of a command that a line begins with.
@@ -170,6 +193,22 @@ mod tests {
         check("see @read", &["see @read_file"]);
         check("/steer @read", &["/steer @read_file"]);
         check("", &[]);
+    }
+
+    #[test]
+    fn a_name_with_blanks_is_completed_between_quotes() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("low tide.md"), "").unwrap();
+        std::fs::write(place.path().join("lowest.md"), "").unwrap();
+        std::fs::create_dir(place.path().join("the mill")).unwrap();
+        let at = place.path().to_str().unwrap();
+        let mut complete = Complete::new(Arc::default(), Box::new(none));
+        let mut check =
+            |line: String, expected: &[String]| assert_eq!(offered(&mut complete, &line), expected, "{line}");
+        check(format!("see #{at}/low"), &[format!("see #\"{at}/low tide.md\""), format!("see #{at}/lowest.md")]);
+        check(format!("see #\"{at}/low ti"), &[format!("see #\"{at}/low tide.md\"")]);
+        check(format!("#{at}/the"), &[format!("#\"{at}/the mill/")]);
+        check(format!("#\"{at}/low tide.md\" and"), &[]);
     }
 
     #[test]
