@@ -7,12 +7,9 @@ use waterline_log::{Filter, Log, LogError, Relation, Session};
 use crate::config::Config;
 use crate::db::Database;
 use crate::equip::AgentArguments;
+use crate::ids;
 use crate::lang::{self, say};
 use crate::logging::LogArguments;
-
-/// How long ids are that were made for somebody, and how much of one is enough.
-const MADE: usize = 32;
-const ENOUGH: usize = 8;
 
 /// The flags of every command with an agent, behind its own.
 #[derive(Debug, clap::Args)]
@@ -43,13 +40,10 @@ impl Flags {
 /// The session of an id, if it is there. The beginning of an id is enough only for ids that were made for somebody: a name
 /// that somebody chose may be the beginning of another.
 pub fn known(log: &Log, id: &str) -> Result<Option<Session>> {
-    let is_made = |id: &str| id.len() == MADE && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     match log.find(id) {
         Ok(session) if session.id == *id => Ok(Some(session)),
-        Ok(session) if is_made(&session.id) && id.len() >= ENOUGH => Ok(Some(session)),
-        Err(error @ LogError::Ambiguous { .. }) if id.len() >= ENOUGH && id.bytes().all(|b| b.is_ascii_hexdigit()) => {
-            Err(error.into())
-        }
+        Ok(session) if ids::is_made(&session.id) && ids::is_enough(id) => Ok(Some(session)),
+        Err(error @ LogError::Ambiguous { .. }) if ids::is_enough(id) => Err(error.into()),
         Ok(_) | Err(LogError::NoSession { .. } | LogError::Ambiguous { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -63,12 +57,19 @@ pub fn must_know(log: &Log, id: &str) -> Result<Session> {
     }
 }
 
+/// Whether anything was said in a session: its first message is its prompt.
+pub fn has_begun(session: &Session) -> bool {
+    session.tip.position() > 1
+}
+
+/// Whether somebody may look for a session: one in which nothing was said yet, or that works for another, is not meant.
+pub fn is_worth_it(session: &Session) -> bool {
+    session.relation != Relation::SubAgent && has_begun(session)
+}
+
 /// The session that was used last and in which something was said; sub-agents are not taken up by themselves.
 pub fn latest(log: &Log) -> Result<Session> {
-    let sessions = log.sessions(&Filter::default())?;
-    // The first message is the system's.
-    let is_used = |session: &Session| session.relation != Relation::SubAgent && session.tip.position() > 1;
-    match sessions.into_iter().find(is_used) {
+    match log.sessions(&Filter::default())?.into_iter().find(is_worth_it) {
         Some(session) => Ok(session),
         None => bail!("there is no session to go on with yet"),
     }

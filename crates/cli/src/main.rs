@@ -8,6 +8,7 @@ mod db;
 mod environment;
 mod equip;
 mod files;
+mod ids;
 mod input;
 mod lang;
 mod logging;

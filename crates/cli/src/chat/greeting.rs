@@ -5,8 +5,10 @@ use waterline::message::Role;
 use waterline_agent::workspace::Workspace;
 use waterline_provider::wire;
 
-use super::{Chat, ids};
+use super::Chat;
+use crate::begin::has_begun;
 use crate::command::sessions::gist;
+use crate::ids;
 use crate::lang::say;
 use crate::show::cut;
 
@@ -23,7 +25,7 @@ impl Chat {
         self.screen.note(&say(en, zh));
         self.screen.note(&reach(self.relay.agent.workspace()));
         if self.input.is_terminal()
-            && self.has_begun()
+            && has_begun(self.session())
             && let Err(error) = self.show_newest().await
         {
             self.screen.complain(&format!("{error:#}"));
@@ -43,18 +45,13 @@ impl Chat {
 
     /// How to come back, where there is something to come back to.
     pub(super) fn farewell(&self) {
-        if !self.input.is_terminal() || !self.has_begun() {
+        if !self.input.is_terminal() || !has_begun(self.session()) {
             return;
         }
         let is_named = std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--db"));
         let log = if is_named { format!(" --db {}", self.log.url()) } else { String::new() };
         let command = format!("waterline chat --resume {}{log}", ids::short(&self.session().id));
         self.screen.note(&say(format!("resume with: {command}"), format!("继续此会话：{command}")));
-    }
-
-    /// Whether anything was said: a session begins with its prompt.
-    fn has_begun(&self) -> bool {
-        self.session().tip.position() > 1
     }
 }
 

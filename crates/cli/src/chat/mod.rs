@@ -4,7 +4,6 @@ pub mod commands;
 mod ending;
 mod gauge;
 mod greeting;
-mod ids;
 mod tidy;
 mod words;
 

@@ -1,9 +1,11 @@
 //! What can be completed behind a command.
 
 use waterline::policy::{PRESETS, Policy};
-use waterline_log::{Filter, Log, Relation};
+use waterline_log::{Filter, Log};
 
-use super::{Chat, commands, ids};
+use super::{Chat, commands};
+use crate::begin::is_worth_it;
+use crate::ids;
 use crate::settings::SEEDS;
 
 /// Settings of `/config` that are not keys of the policy.
@@ -62,7 +64,7 @@ fn models(chat: &Chat) -> Vec<String> {
 /// The sessions used last, each with its title.
 pub(super) fn sessions(log: &Log) -> Vec<(String, String)> {
     let all = log.sessions(&Filter::default()).unwrap_or_default();
-    let own = all.into_iter().filter(|session| session.relation != Relation::SubAgent);
+    let own = all.into_iter().filter(is_worth_it);
     // A name with a blank would be two words.
     let own = own.filter(|session| !session.id.contains(char::is_whitespace));
     own.take(SESSIONS).map(|session| (ids::long(&session.id), session.title)).collect()

@@ -1,10 +1,12 @@
 //! `/sessions`.
 
+use crate::begin::is_worth_it;
+use crate::ids;
 use crate::lang::say;
 use crate::show::{cut, number, pad, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_log::{Filter, Relation, Session};
+use waterline_log::{Filter, Session};
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -33,11 +35,6 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
 /// How many are shown.
 const SHOWN: usize = 30;
 
-/// Whether somebody may look for a session: one in which nothing was said yet, or that works for another, is not meant.
-fn is_worth_it(session: &Session) -> bool {
-    session.relation != Relation::SubAgent && session.tip.position() > 1
-}
-
 fn head() -> String {
     let [id, count, used, model, title] = [
         say("session", "会话"),
@@ -50,7 +47,7 @@ fn head() -> String {
 }
 
 fn line(session: &Session, is_own: bool) -> String {
-    let id: String = session.id.chars().take(12).collect();
+    let id = ids::long(&session.id);
     let count = number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX));
     let used = time(session.active);
     let model = session.model.as_deref().unwrap_or("–");
