@@ -11,8 +11,22 @@ use waterline_agent::small_file;
 /// The file.
 pub const FILE: &str = ".env";
 
-/// What is taken from the file: the seeds' names, models and policies, and keys for their own providers.
-const TAKEN: [&str; 10] = [
+/// Keys that tell which provider somebody uses.
+pub const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+pub const OPENAI_KEY: &str = "OPENAI_API_KEY";
+pub const GEMINI_KEY: &str = "GEMINI_API_KEY";
+
+/// The same, in the order in which they are looked for.
+pub const PROVIDER_KEYS: [&str; 3] = [ANTHROPIC_KEY, OPENAI_KEY, GEMINI_KEY];
+
+/// The key for an address of one's own.
+pub const OWN_KEY: &str = "WATERLINE_API_KEY";
+
+/// Variables that tell the language.
+pub const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
+
+/// What is taken from the file beside the providers' keys: the seeds' names, models and policies.
+const TAKEN: [&str; 7] = [
     "MAX_MESSAGE_HISTORY",
     "AGENT_MAX_CONTEXT_TOKENS",
     "AGENT_MAX_CONTEXT_TURNS",
@@ -20,9 +34,6 @@ const TAKEN: [&str; 10] = [
     "WATERLINE_MODEL",
     "WATERLINE_POLICY",
     "WATERLINE_LANG",
-    "ANTHROPIC_API_KEY",
-    "OPENAI_API_KEY",
-    "GEMINI_API_KEY",
 ];
 
 static OF_FILE: OnceLock<Result<BTreeMap<String, String>, String>> = OnceLock::new();
@@ -34,6 +45,11 @@ pub enum Origin {
     Process,
     /// The file has it.
     File,
+}
+
+/// Every variable that holds a key.
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    PROVIDER_KEYS.into_iter().chain([OWN_KEY])
 }
 
 /// A variable that says something.
@@ -81,7 +97,7 @@ fn read(text: &str) -> BTreeMap<String, String> {
         // Behind a value that is not quoted, a comment may follow.
         let value = quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or_default().trim());
         let name = name.trim();
-        TAKEN.contains(&name).then(|| (name.to_owned(), value.to_owned()))
+        (TAKEN.contains(&name) || PROVIDER_KEYS.contains(&name)).then(|| (name.to_owned(), value.to_owned()))
     };
     text.lines().filter_map(line).collect()
 }

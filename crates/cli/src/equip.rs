@@ -248,7 +248,7 @@ pub fn roles() -> Result<(Vec<Role>, Vec<String>)> {
 /// What somebody should know about variables: a key that came with the folder, a setting that has no effect.
 fn environment_notices(config: &Config) -> Vec<String> {
     let mut notices = Vec::new();
-    for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {
+    for name in environment::PROVIDER_KEYS {
         if matches!(environment::find(name), Some((_, environment::Origin::File))) {
             notices.push(say(
                 format!("{name} comes from {}", environment::FILE),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use crate::environment::variable;
+use crate::environment::{LOCALE, variable};
 
 static CHOSEN: OnceLock<Lang> = OnceLock::new();
 
@@ -52,7 +52,7 @@ pub fn choose(flag: Option<Lang>, config: Option<Lang>) {
 }
 
 fn of_locale() -> Lang {
-    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| variable(name));
+    let locale = LOCALE.iter().find_map(|name| variable(name));
     if locale.is_some_and(|locale| locale.to_lowercase().starts_with("zh")) { Lang::Zh } else { Lang::En }
 }
 

@@ -9,19 +9,16 @@ use waterline_provider::local;
 use waterline_session::{Candidate, OFFLINE};
 
 use crate::config::{Config, ModelConfig};
-use crate::environment::{self, Origin, variable};
+use crate::environment::{self, ANTHROPIC_KEY, GEMINI_KEY, OPENAI_KEY, OWN_KEY, Origin, variable};
 use crate::lang::say;
 use crate::settings;
 
 /// The variables that tell which provider somebody uses, and the model that is asked there if none is named.
 const PROVIDERS: [(&str, Wire, &str); 3] = [
-    ("ANTHROPIC_API_KEY", Wire::Anthropic, "claude-sonnet-5"),
-    ("OPENAI_API_KEY", Wire::OpenaiChat, "gpt-5.6"),
-    ("GEMINI_API_KEY", Wire::Gemini, "gemini-2.5-pro"),
+    (ANTHROPIC_KEY, Wire::Anthropic, "claude-sonnet-5"),
+    (OPENAI_KEY, Wire::OpenaiChat, "gpt-5.6"),
+    (GEMINI_KEY, Wire::Gemini, "gemini-2.5-pro"),
 ];
-
-/// The key for an address of one's own.
-const OWN_KEY: &str = "WATERLINE_API_KEY";
 
 /// Which model, as flags say it.
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -11,17 +11,11 @@ use waterline_session::{Candidate, Place};
 use crate::config::origin::Value;
 use crate::config::{Config, files, origin};
 use crate::db;
-use crate::environment::{self, variable};
+use crate::environment::{self, LOCALE, PROVIDER_KEYS, variable};
 use crate::input::{output, raw_output};
 use crate::lang::{lang, say};
 use crate::models::{Chosen, ModelArguments};
 use crate::show::{lines, pad, plain};
-
-/// Keys that tell which provider somebody uses, in the order in which they are looked for.
-const KEYS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"];
-
-/// Variables that tell the language.
-const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
 /// Where a value comes from that nobody set.
 const BUILT_IN: &str = "built in";
@@ -127,7 +121,7 @@ fn model(config: &Config) -> Result<Vec<Value>> {
         Err(_) => return Ok(vec![value("model", "none", "it cannot be had: `waterline doctor` says why")]),
     };
     let has_address = arguments.base_url.is_some() || config.base_url.is_some();
-    let key = KEYS.iter().find(|name| variable(name).is_some()).filter(|_| !has_address);
+    let key = PROVIDER_KEYS.iter().find(|name| variable(name).is_some()).filter(|_| !has_address);
     let origin = match (key, &candidate.place) {
         (Some(name), _) => found(&format!("${name}")),
         (None, Place::Endpoint(endpoint)) => found(endpoint.base()),

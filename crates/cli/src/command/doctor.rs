@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn machine<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report<W>) -> Result<()> {
     report.tell(say("database", "数据库"), database(&arguments.database))?;
     report.tell(say("sandbox", "沙箱"), confinement(&config.agent))?;
-    for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "WATERLINE_API_KEY"] {
+    for name in environment::keys() {
         let finding = match environment::variable(name) {
             Some(_) => Finding::Good(say("set", "已设置").to_owned()),
             None => Finding::Odd(say("not set", "未设置").to_owned()),

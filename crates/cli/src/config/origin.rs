@@ -21,9 +21,6 @@ pub const VARIABLES: [(&str, &str); 8] = [
     ("MAX_MESSAGE_HISTORY", "max_message_history"),
 ];
 
-/// Variables that hold keys; what they hold is never shown.
-const KEYS: [&str; 4] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "WATERLINE_API_KEY"];
-
 /// What is built in, as far as it is a value and no rule.
 const BUILT_IN: [(&str, &str); 7] = [
     ("policy", "\"auto\""),
@@ -73,7 +70,8 @@ pub fn values() -> Result<Vec<Value>> {
     if environment::is_of_file("AGENT_MAX_STEPS") {
         narrow(&of_files, &mut found);
     }
-    for name in KEYS {
+    // What a key is, is never shown.
+    for name in environment::keys() {
         if let Some((_, origin)) = environment::find(name) {
             found.insert(format!("key {name}"), ("(set)".to_owned(), said(name, origin)));
         }
