@@ -83,6 +83,9 @@ fn from_environment(preset: &str) -> Result<Vec<(String, String)>> {
     Ok(all)
 }
 
+/// When somebody can be asked before a call, the usual first.
+pub const MODES: [Mode; 4] = [Mode::Selective, Mode::All, Mode::Custom, Mode::None];
+
 /// The word for a mode of approval, as flags and the config write it.
 pub const fn approval(mode: Mode) -> &'static str {
     match mode {
@@ -113,8 +116,8 @@ mod tests {
 
     #[test]
     fn the_word_for_a_mode_is_the_one_that_is_read() {
-        for word in ["all", "selective", "custom", "none"] {
-            assert_eq!(word.parse::<Mode>().map(approval), Ok(word));
+        for mode in MODES {
+            assert_eq!(approval(mode).parse::<Mode>(), Ok(mode));
         }
     }
 

@@ -3,18 +3,17 @@
 use anyhow::Result;
 use waterline::message::Role;
 use waterline_agent::workspace::Workspace;
-use waterline_provider::wire;
 
 use super::Chat;
 use crate::begin::has_begun;
 use crate::command::sessions::gist;
 use crate::ids;
 use crate::lang::say;
-use crate::show::cut;
+use crate::show::{cut, room};
+use crate::stored;
 
-/// How many of the newest messages are shown to somebody who comes back, and how much of each.
+/// How many of the newest messages are shown to somebody who comes back.
 const NEWEST: u64 = 3;
-const COLUMNS: usize = 110;
 
 impl Chat {
     pub(super) async fn welcome(&self) {
@@ -37,8 +36,8 @@ impl Chat {
         let (tip, until) = (self.session().tip, self.session().tip.position());
         let entries = self.on_log(move |log, _| log.entries_in(tip, until.saturating_sub(NEWEST)..until)).await?;
         for entry in entries.iter().filter(|entry| entry.role != Role::System) {
-            let message = entry.message(|text, wire, role| wire::kept(&text, wire, role));
-            self.screen.note(&cut(&format!("{}: {}", message.role.name(), gist(&message)), COLUMNS));
+            let message = entry.message(stored::parse);
+            self.screen.note(&cut(&format!("{}: {}", message.role.name(), gist(&message)), room(1)));
         }
         Ok(())
     }

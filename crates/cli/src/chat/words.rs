@@ -6,30 +6,22 @@ use waterline_log::{Filter, Log};
 use super::{Chat, commands};
 use crate::begin::is_worth_it;
 use crate::ids;
-use crate::settings::SEEDS;
-
-/// Settings of `/config` that are not keys of the policy.
-const SETTINGS: [&str; 4] = ["policy", "model", "approval", "agent_max_steps"];
-
-/// When somebody is asked before a call.
-const MODES: [&str; 4] = ["selective", "all", "custom", "none"];
+use crate::settings::{MODES, SEEDS, approval};
 
 /// How many sessions are offered, the newest.
 const SESSIONS: usize = 20;
 
 /// What may stand behind the words of commands, as far as that is known without work.
 pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
-    let presets = || PRESETS.iter().map(|preset| preset.name.to_owned()).collect::<Vec<_>>();
     let mut skills: Vec<String> = chat.relay.agent.equipment().skills.iter().map(|skill| skill.id.clone()).collect();
     skills.push("off".to_owned());
     let all = [
         ("help", commands::list().into_iter().map(|(name, _)| name).collect::<Vec<_>>()),
         ("context", owned(&["summary", "why", "pin", "clear", "undo"])),
         ("config", settings(chat.relay.agent.live().policy())),
-        ("config policy", presets()),
-        ("config approval", owned(&MODES)),
+        ("config policy", PRESETS.iter().map(|preset| preset.name.to_owned()).collect()),
+        ("config approval", MODES.iter().map(|mode| approval(*mode).to_owned()).collect()),
         ("config model", models(chat)),
-        ("policy", presets()),
         ("model", models(chat)),
         ("skill", skills.clone()),
         ("skills", skills),
@@ -47,7 +39,7 @@ fn settings(policy: &Policy) -> Vec<String> {
     let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
     let keys = sections.flat_map(|(section, keys)| keys.keys().map(move |key| format!("{section}.{key}")));
     let seeds = SEEDS.iter().map(|seed| seed.variable.to_lowercase());
-    owned(&SETTINGS).into_iter().chain(seeds).chain(keys).collect()
+    owned(&commands::OWN).into_iter().chain(seeds).chain(keys).collect()
 }
 
 /// The models that somebody named: in the config, when the program began, or since.

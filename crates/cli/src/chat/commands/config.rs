@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 /// Settings that are not keys of the policy.
-const OWN: [&str; 4] = ["policy", "model", "approval", "agent_max_steps"];
+pub(in crate::chat) const OWN: [&str; 4] = ["policy", "model", "approval", "agent_max_steps"];
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     let (key, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

@@ -1,12 +1,9 @@
 //! `/load`: another session, by the beginning of its id.
 
-use crate::command::sessions::gist;
 use crate::lang::say;
-use crate::show::{cut, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::LogError;
-use waterline_provider::wire;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -42,11 +39,6 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     chat.screen.say(&format!("{}: {}", say("loaded session", "已加载 Session"), session.id));
     chat.screen.say(&format!("{}: {}", say("messages", "消息数"), session.tip.position()));
     chat.screen.say(&format!("Workspace: {}", chat.relay.agent.workspace().path().display()));
-    let (tip, until) = (session.tip, session.tip.position());
-    let entries = chat.on_log(move |log, _| log.entries_in(tip, until.saturating_sub(3)..until)).await?;
-    for entry in entries {
-        let message = entry.message(|text, wire, role| wire::kept(&text, wire, role));
-        chat.screen.note(&cut(&format!("{}: {}", message.role.name(), gist(&message)), room(1)));
-    }
+    chat.show_newest().await?;
     Ok(Then::Stay)
 }

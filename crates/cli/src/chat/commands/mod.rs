@@ -34,6 +34,7 @@ mod undo;
 mod unfold;
 mod window;
 
+pub(super) use config::OWN;
 pub use cost::all_calls;
 
 use anyhow::Result;
@@ -164,9 +165,8 @@ fn unknown(word: &str) -> String {
 
 /// Whether a line is a command that is known.
 pub fn is_command(line: &str) -> bool {
-    let word =
-        line.strip_prefix('/').and_then(|rest| rest.split_whitespace().next()).unwrap_or_default().to_lowercase();
-    ALL.iter().any(|spec| spec.names.contains(&word.as_str()))
+    let word = line.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
+    word.is_some_and(|word| find(word).is_some())
 }
 
 /// Whether a word could have been meant as a command.

@@ -3,9 +3,9 @@
 use crate::command::sessions::gist;
 use crate::lang::say;
 use crate::show::{cut, room};
+use crate::stored;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_provider::wire;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -28,7 +28,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
         chat.screen.say(say("nothing has these words", "没有找到"));
     }
     for hit in hits {
-        let message = hit.entry.message(|text, wire, role| wire::kept(&text, wire, role));
+        let message = hit.entry.message(stored::parse);
         let line = format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), gist(&message));
         chat.screen.say(&cut(&line, room(1)));
     }
