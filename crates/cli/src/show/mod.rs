@@ -15,6 +15,11 @@ pub use text::{bar, cut, pad, room, width, wrap};
 pub use transcript::transcript;
 pub use why::why;
 
+use anstyle::Style;
+
+/// How words look that stand beside the matter.
+pub const DIM: Style = Style::new().dimmed();
+
 /// A number with its thousands apart.
 pub fn number(n: usize) -> String {
     let digits = n.to_string();

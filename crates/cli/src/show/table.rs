@@ -10,12 +10,11 @@ use waterline::plan::{Action, Slot, Treatment};
 use waterline::warning::Oddity;
 
 use super::text::{columns, cut};
-use super::{number, plain};
+use super::{DIM, number, plain};
 use crate::command::plan::Report;
 
 const BAR: usize = 12;
 const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
 
 /// Slots of one turn that were treated alike.
 struct Row {

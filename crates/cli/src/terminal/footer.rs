@@ -7,9 +7,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::markdown::{AROUND, NARROWEST, Size};
 use crate::lang::say;
-use crate::show::{cut, width};
+use crate::show::{DIM, cut, width};
 
-const DIM: Style = Style::new().dimmed();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];

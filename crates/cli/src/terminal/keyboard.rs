@@ -1,12 +1,13 @@
 //! What is typed while the agent works: steering, a word on a call, an answer. Nothing is read when nobody listens, so what is
 //! typed ahead is there for the next prompt.
 
-use std::io::{IsTerminal, PipeReader, PipeWriter, Write};
+use std::io::{IsTerminal, PipeReader, PipeWriter};
 use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
+use super::screen::print;
 use super::typing::{Typed, Typing};
 
 /// Forgets what was typed before a question stood there: it was no answer to that, perhaps one to a question that a model made up.
@@ -83,20 +84,14 @@ impl Mode {
         quiet.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
         tcsetattr(std::io::stdin(), OptionalActions::Now, &quiet).ok()?;
         // What is pasted comes marked as such.
-        write("\x1b[?2004h");
+        print("\x1b[?2004h");
         Some(Self(before))
     }
 }
 
 impl Drop for Mode {
     fn drop(&mut self) {
-        write("\x1b[?2004l");
+        print("\x1b[?2004l");
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
     }
-}
-
-fn write(codes: &str) {
-    let mut out = std::io::stdout();
-    drop(out.write_all(codes.as_bytes()));
-    drop(out.flush());
 }

@@ -10,10 +10,10 @@ use waterline_session::Event as CallEvent;
 
 use super::arguments::{brief, outcome, row};
 use super::calls::Folded;
-use super::screen::{Asked, DIM, GREEN, Inner, RED, Screen, dim};
+use super::screen::{GREEN, Inner, OpenQuestion, RED, Screen, dim};
 use crate::lang::say;
 use crate::show::events::call_note;
-use crate::show::{asking, cut, lines, width};
+use crate::show::{DIM, asking, cut, lines, width};
 
 /// How many lines of a failure are shown at once.
 const FAILURE_LINES: usize = 4;
@@ -162,7 +162,7 @@ impl Screen {
         {
             let mut inner = self.lock();
             let can_answer = self.listens && !inner.gone;
-            inner.asked = can_answer.then(|| Asked { answer, about: about.to_owned() });
+            inner.asked = can_answer.then(|| OpenQuestion { answer, about: about.to_owned() });
             self.line(&mut inner, text);
             inner.asked.as_ref()?;
         }

@@ -15,9 +15,8 @@ use super::footer::Footer;
 use super::markdown::{Markdown, Size, wrapped};
 use super::queue::Queue;
 use crate::lang::say;
-use crate::show::lines;
+use crate::show::{DIM, lines};
 
-pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const RED: Style = AnsiColor::Red.on_default();
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();
 
@@ -49,7 +48,7 @@ pub(super) struct Inner {
     /// What is being typed.
     typed: String,
     pub(super) calls: Calls,
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<OpenQuestion>,
     /// What was typed while the agent works.
     pub(super) queue: Queue,
     /// Nobody types any more.
@@ -57,7 +56,7 @@ pub(super) struct Inner {
 }
 
 /// Somebody is asked.
-pub(super) struct Asked {
+pub(super) struct OpenQuestion {
     /// Who waits for the answer; closed when nobody does any more.
     pub(super) answer: oneshot::Sender<String>,
     /// What it is about, on one row: what is printed meanwhile may have pushed the question itself away.
@@ -66,7 +65,7 @@ pub(super) struct Asked {
 
 impl Inner {
     /// What somebody is asked, as long as the answer is waited for.
-    fn question(&self) -> Option<&Asked> {
+    fn question(&self) -> Option<&OpenQuestion> {
         self.asked.as_ref().filter(|asked| !asked.answer.is_closed())
     }
 }

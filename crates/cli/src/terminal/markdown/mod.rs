@@ -13,7 +13,7 @@ mod tests;
 
 use anstyle::{AnsiColor, Effects, Style};
 
-use crate::show::plain;
+use crate::show::{DIM, plain};
 use inline::inline;
 use rows::{Break, Row, Span, rows};
 
@@ -26,7 +26,6 @@ pub fn wrapped(text: &str, style: Style, size: Size) -> String {
 }
 
 const CODE: Style = AnsiColor::Cyan.on_default();
-const DIM: Style = Style::new().dimmed();
 
 /// The columns of a horizontal rule.
 const RULE: usize = 40;
