@@ -83,6 +83,8 @@ pub struct Wanted {
     pub id: Option<String>,
     /// The prompt of a new one.
     pub system: Option<String>,
+    /// Whether a flag names the log it is in: whoever comes back must name it again.
+    pub is_log_named: bool,
 }
 
 /// Makes a session, which keeps the policy it is begun with.

@@ -63,6 +63,11 @@ impl Database {
         Ok(Log::open(&url)?)
     }
 
+    /// Whether a flag names it.
+    pub const fn is_named(&self) -> bool {
+        self.url.is_some()
+    }
+
     fn url(&self) -> Result<Option<String>> {
         match &self.url {
             // Most likely a variable that is not set: the user's own log is not meant.

@@ -47,10 +47,18 @@ impl Chat {
         if !self.input.is_terminal() || !has_begun(self.session()) {
             return;
         }
-        let is_named = std::env::args_os().any(|argument| argument.to_string_lossy().starts_with("--db"));
-        let log = if is_named { format!(" --db {}", self.log.url()) } else { String::new() };
-        let command = format!("waterline chat --resume {}{log}", ids::short(&self.session().id));
+        let log = if self.is_log_named { format!(" --db {}", quoted(self.log.url())) } else { String::new() };
+        let command = format!("waterline chat --resume {}{log}", quoted(&ids::short(&self.session().id)));
         self.screen.note(&say(format!("resume with: {command}"), format!("继续此会话：{command}")));
+    }
+}
+
+/// A word as a shell takes it: between quotes where it has a blank or a quote in it.
+fn quoted(word: &str) -> String {
+    if word.contains(|c: char| c.is_whitespace() || c == '\'') {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    } else {
+        word.to_owned()
     }
 }
 
@@ -75,6 +83,12 @@ fn reach(workspace: &Workspace) -> String {
 mod tests {
     use super::*;
     use waterline_agent::workspace::Grant;
+
+    #[test]
+    fn a_word_with_blanks_is_quoted() {
+        assert_eq!(quoted("sessions.db"), "sessions.db");
+        assert_eq!(quoted("my files/it's.db"), r"'my files/it'\''s.db'");
+    }
 
     #[test]
     fn granted_folders_are_named() {

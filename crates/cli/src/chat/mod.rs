@@ -53,6 +53,8 @@ enum After {
 pub struct Chat {
     pub(crate) relay: Relay,
     pub(crate) log: Log,
+    /// Whether a flag named the log.
+    is_log_named: bool,
     pub(crate) arguments: AgentArguments,
     pub(crate) config: Config,
     pub(crate) screen: Arc<Screen>,
@@ -69,7 +71,7 @@ impl Chat {
     /// Begins a conversation, in a session or in a new one.
     pub async fn begin(log: Log, arguments: AgentArguments, config: Config, wanted: Wanted) -> Result<Self> {
         let screen = Arc::new(Screen::new());
-        let Wanted { known: session, id, system } = wanted;
+        let Wanted { known: session, id, system, is_log_named } = wanted;
         let (setup, notices) = arguments.setup(&config, session.as_ref()).await?;
         let mut base = arguments.gather(&config, setup).await?;
         base.notices.extend(notices);
@@ -97,8 +99,9 @@ impl Chat {
         tokio::task::block_in_place(|| begin::keep(&keeper, &mut session, policy.as_ref(), role.as_ref(), &model))?;
         let relay = Relay::open(log.clone(), &id, equipment, screen.clone()).await?;
         let first_model = arguments.model.clone();
+        let gauge = Gauge::default();
         let mut chat =
-            Self { relay, log, arguments, config, screen, input, base, known, gauge: Gauge::default(), first_model };
+            Self { relay, log, is_log_named, arguments, config, screen, input, base, known, gauge, first_model };
         chat.refresh().await?;
         Ok(chat)
     }

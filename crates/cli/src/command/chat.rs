@@ -37,7 +37,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         (None, Some(id)) => begin::known(&log, id)?,
         (None, None) => None,
     };
-    let wanted = Wanted { known, id: arguments.session.clone(), system: arguments.system.clone() };
+    let (id, system) = (arguments.session.clone(), arguments.system.clone());
+    let wanted = Wanted { known, id, system, is_log_named: arguments.flags.database.is_named() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
     let mut chat = runtime.block_on(Chat::begin(log, agent, config, wanted))?;

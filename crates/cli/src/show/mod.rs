@@ -11,7 +11,7 @@ mod why;
 
 pub use json::json;
 pub use table::{line, table};
-pub use text::{bar, cut, pad, room, width, wrap};
+pub use text::{bar, cut, pad, room, size, width, wrap};
 pub use transcript::transcript;
 pub use why::why;
 

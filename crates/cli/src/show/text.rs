@@ -1,12 +1,25 @@
 //! Texts that must fit into the columns of a terminal.
 
+use std::ops::RangeInclusive;
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::plain;
 
+/// The columns of lines that go to no terminal: nobody's screen breaks them.
+const ELSEWHERE: usize = 120;
+
+/// Lines that are narrower say nothing, and wider ones cannot be read.
+const READABLE: RangeInclusive<usize> = 60..=160;
+
+/// The columns and rows of the terminal, where there is one and it says.
+pub fn size() -> Option<(usize, usize)> {
+    terminal_size::terminal_size().map(|(width, height)| (usize::from(width.0), usize::from(height.0)))
+}
+
 /// The columns of the terminal, within what can be read.
 pub fn columns() -> usize {
-    terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0)).clamp(60, 160)
+    size().map_or(ELSEWHERE, |(columns, _)| columns).clamp(*READABLE.start(), *READABLE.end())
 }
 
 /// The columns that are left beside what a line has already.

@@ -15,7 +15,7 @@ use super::footer::Footer;
 use super::markdown::{Markdown, Size, wrapped};
 use super::queue::Queue;
 use crate::lang::say;
-use crate::show::{DIM, lines};
+use crate::show::{self, DIM, lines};
 
 pub(super) const RED: Style = AnsiColor::Red.on_default();
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();
@@ -303,9 +303,10 @@ pub(super) fn wants_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// The size of the screen; where the cursor moves, one that says nothing is taken for the smallest usual one.
 fn size() -> Size {
-    let (columns, rows) = terminal_size::terminal_size().map_or((80, 24), |(width, height)| (width.0, height.0));
-    Size { columns: columns.into(), rows: rows.into() }
+    let (columns, rows) = show::size().unwrap_or((80, 24));
+    Size { columns, rows }
 }
 
 /// Takes out the codes for styles; what moves the cursor stays.
