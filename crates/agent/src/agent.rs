@@ -111,13 +111,22 @@ impl Agent {
             }
         };
         agent.live.change(change).await?;
-        // Also a session that was cleared begins with its prompt.
-        if agent.live.history().is_empty() {
-            skill::unpack(&agent.equipment.skills, &agent.workspace);
-            let prompt = prompt::system(&agent.equipment, &agent.workspace);
-            agent.live.say(vec![Message::text_of(Role::System, prompt)]).await?;
+        if agent.live.session().tip.position() == 0 {
+            agent.begin().await?;
         }
         Ok(agent)
+    }
+
+    /// The conversation begins with the system prompt: a new one, and one that was cleared when something is said in it again.
+    pub(crate) async fn begin(&mut self) -> Result<(), AgentError> {
+        if !self.live.history().is_empty() {
+            return Ok(());
+        }
+        let (skills, workspace) = (self.equipment.skills.clone(), Arc::clone(&self.workspace));
+        // Files are copied.
+        drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
+        let prompt = prompt::system(&self.equipment, &self.workspace);
+        Ok(self.live.say(vec![Message::text_of(Role::System, prompt)]).await?)
     }
 
     /// The session it works in.

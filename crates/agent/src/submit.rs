@@ -70,6 +70,7 @@ impl Agent {
         });
         texts.zip(view.attached).for_each(|(text, changed)| *text = changed);
         self.note(&said).await?;
+        self.begin().await?;
         if let Some(Waiting::Question(question)) = Waiting::of(self.state())
             && self.open_calls().iter().any(|call| call.id == question.call_id)
         {

@@ -79,7 +79,7 @@ fn what_is_piped_beside_a_prompt_is_said_with_it() {
     let output = command.write_stdin("one @fetch_url\ntwo\n").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let body = world.server.received()[0].body.clone();
-    assert!(body.contains("sum this up") && body.contains(r"<stdin>\none @fetch_url\ntwo\n</stdin>"), "{body}");
+    assert!(body.contains("sum this up") && body.contains(r">\none @fetch_url\ntwo\n</stdin-"), "{body}");
     assert!(!body.contains("allows the tool"), "{body}");
 }
 

@@ -103,10 +103,10 @@ async fn quote(live: &Live, question: &str) -> String {
     let mut passages: BTreeMap<u64, (usize, String)> = BTreeMap::new();
     for hit in found.await.unwrap_or_default().into_iter().flatten().filter(|hit| hit.entry.position < own) {
         let message = hit.entry.message(|text, wire, role| waterline_provider::wire::kept(&text, wire, role));
-        // What this model said before is only what it quoted.
+        // What this model said before is only what it quoted, and what the system says nobody asked for.
         let is_own =
             message.role == Role::Assistant && [ABOUT, BRIEF].iter().any(|about| message.text().contains(about));
-        if is_own || !message.has_text() {
+        if is_own || message.role == Role::System || !message.has_text() {
             continue;
         }
         let line =

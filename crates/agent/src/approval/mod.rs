@@ -141,6 +141,9 @@ impl Default for Approval {
     }
 }
 
+/// A longer command cannot be started, and nobody could look at it.
+const LONGEST: usize = 120_000;
+
 impl Approval {
     /// Decides on a call.
     #[must_use]
@@ -150,6 +153,9 @@ impl Approval {
             let why =
                 "call_tool must be given the name of another tool as \"name\", and its arguments as \"arguments\"";
             return Decision::Refuse(why.to_owned());
+        }
+        if asked.nature == Nature::Runs && asked.arguments.len() > LONGEST {
+            return Decision::Refuse(format!("a command may have {LONGEST} bytes; write it to a file and run that"));
         }
         let custom = self.custom(asked);
         if custom == Some(Ruling::Deny) {
@@ -187,6 +193,7 @@ impl Approval {
         let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(&texts));
         let worst = matching.max_by_key(|pattern| pattern.risk).map(|pattern| (pattern.risk, pattern.about.clone()));
         let built_in = match asked.nature {
+            _ if texts.is_unread() => (Risk::Medium, "it holds more scripts than can be looked at"),
             Nature::Reads | Nature::Writes => (Risk::Low, "it stays in the workspace"),
             Nature::Runs if self.confined => (Risk::Low, "the kernel confines it"),
             Nature::Runs => (Risk::High, "the kernel does not confine commands here"),

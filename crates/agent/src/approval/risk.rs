@@ -74,6 +74,11 @@ impl Texts {
         let commands = asked.leaves().iter().filter(|_| runs).map(|text| script::commands(text)).collect();
         Self { words: asked.texts(), commands, path: asked.path() }
     }
+
+    /// Whether there is more in the call than was looked at.
+    pub(super) fn is_unread(&self) -> bool {
+        self.commands.iter().any(|commands| commands.ends_with(script::UNREAD))
+    }
 }
 
 impl Pattern {

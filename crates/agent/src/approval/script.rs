@@ -10,6 +10,9 @@ pub(super) const MARK: char = '\u{1}';
 /// So many texts are looked into: a script may hold others.
 const SCRIPTS: usize = 50;
 
+/// What stands for scripts that were not looked at.
+pub(super) const UNREAD: &str = "\u{1}[unread]";
+
 /// Words that are run and have the next word run too, with the letters of their flags that take a value.
 const RUNNERS: &[(&str, &str)] = &[
     ("sudo", "ugpChTDR"),
@@ -57,6 +60,8 @@ const FILE_RUNNERS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "eval", "so
 
 /// The commands of a text: those that are piped into each other on a line, one space between words, [`MARK`] before each word that
 /// is run, which stands without its folder. What is run first stands first.
+///
+/// A text with more scripts in it than are looked at ends with [`UNREAD`].
 pub(super) fn commands(text: &str) -> String {
     let (mut lines, mut scripts) = (Vec::new(), vec![text.to_owned()]);
     for _ in 0..SCRIPTS {
@@ -68,6 +73,9 @@ pub(super) fn commands(text: &str) -> String {
             // It was no quote, but an apostrophe perhaps: it hides nothing.
             scripts.push(script.replace(['"', '\''], ""));
         }
+    }
+    if !scripts.is_empty() {
+        lines.push(UNREAD.to_owned());
     }
     lines.join("\n")
 }
@@ -327,7 +335,9 @@ impl<'a> Reader<'a> {
             self.end_word();
             self.await_body(rest);
         } else {
-            let number = |word: &String| word.chars().all(|c| c.is_ascii_digit() || "<>&".contains(c));
+            // It is short, so that a long word is not looked through for each sign.
+            let number =
+                |word: &String| word.len() < 12 && word.chars().all(|c| c.is_ascii_digit() || "<>&".contains(c));
             if !self.level.word.as_ref().is_some_and(number) {
                 self.end_word();
             }

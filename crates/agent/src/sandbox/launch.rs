@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit, setsid};
+use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, set_child_subreaper, setrlimit, setsid};
 
 use super::{Order, family, linux};
 
@@ -24,6 +24,8 @@ pub fn enter(order: &str, command: &[OsString]) -> Result<u8, String> {
 fn keep(order: Order, text: &OsStr) -> Result<u8, String> {
     // The first of a session of its own, which nobody in it can leave: so all of it can be ended.
     let session = setsid().map_err(|error| format!("it cannot have a session of its own: {error}"))?;
+    // What loses its parent becomes the keeper's child, so that nothing is overlooked.
+    let _ = set_child_subreaper(Some(session));
     // What a program leaves when it crashes may hold what nobody should find.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let kept = serde_json::to_string(&Order { kept: true, ..order }).map_err(|error| error.to_string())?;
@@ -39,6 +41,7 @@ fn keep(order: Order, text: &OsStr) -> Result<u8, String> {
     });
     let status = begun.wait().map_err(|error| error.to_string())?;
     family::end(session);
+    family::end_children();
     if let Some(signal) = status.signal().and_then(Signal::from_named_raw) {
         // Whoever waits sees how the command ended.
         let _ = kill_process(getpid(), signal);

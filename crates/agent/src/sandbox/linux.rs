@@ -204,6 +204,7 @@ const REFUSED: &[i64] = &[
     SETXATTRAT,
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
+    FILE_SETATTR,
     REMOVEXATTRAT,
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
@@ -233,6 +234,7 @@ const REFUSED: &[i64] = &[
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
 
 /// Calls that may be made about the own process only: by the number of an argument, and what it must be.
 const OWN_ONLY: [(i64, &[(u8, u64)]); 7] = [
@@ -260,6 +262,10 @@ const WORLDS: [i32; 7] = [
 /// The bits of a socket's type that say what kind it is.
 const KIND: u64 = 0xf;
 
+/// What may be ordered of a file that is open to be read, and changes it: its flags, twice, and a lease on it.
+const FILE_ORDERS: [u64; 2] = [0x4008_6602, 0x401c_5820];
+const F_SETLEASE: u64 = 1024;
+
 /// Refuses calls; without the network every socket, also those of other programs on this machine.
 fn calls(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     let is = |argument, op, value| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value);
@@ -278,8 +284,14 @@ fn calls(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     let local = is(0, SeccompCmpOp::Eq, u64::from(libc::AF_UNIX.cast_unsigned()))?;
     let sockets = if network { vec![SeccompRule::new(vec![local])?] } else { Vec::new() };
     refused.insert(libc::SYS_socket, sockets);
-    let datagrams = is(1, SeccompCmpOp::MaskedEq(KIND), u64::from(libc::SOCK_DGRAM.cast_unsigned()))?;
-    refused.insert(libc::SYS_socketpair, vec![SeccompRule::new(vec![datagrams])?]);
+    let streams = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| u64::from(kind.cast_unsigned()));
+    let others = (0..=KIND).filter(|kind| !streams.contains(kind));
+    let others = others.map(|kind| SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(KIND), kind)?]));
+    refused.insert(libc::SYS_socketpair, others.collect::<Result<_, _>>()?);
+    for (call, orders) in [(libc::SYS_ioctl, FILE_ORDERS.as_slice()), (libc::SYS_fcntl, &[F_SETLEASE])] {
+        let orders = orders.iter().map(|order| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, *order)?]));
+        refused.insert(call, orders.collect::<Result<_, _>>()?);
+    }
     filter(refused, libc::EPERM)
 }
 

@@ -1,6 +1,6 @@
 //! Files that a person names with `#`: copied into the workspace, small texts said with the message, pictures as pictures.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use globset::GlobBuilder;
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use waterline::message::{Body, Image, Part};
 
 use super::Workspace;
+use super::place::leaves;
 use crate::tool::picture;
 
 /// More files, or larger ones, are not taken at once.
@@ -53,7 +54,7 @@ pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) 
 
 /// Whether a name says itself that it leads elsewhere: then it is meant so. Two dots in the name of a file do not say it.
 fn says_it_leaves(name: &Path) -> bool {
-    name.is_absolute() || name.components().any(|part| part == Component::ParentDir)
+    name.is_absolute() || leaves(name)
 }
 
 /// The files that a name means.

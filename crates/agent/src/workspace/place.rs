@@ -97,7 +97,7 @@ impl Workspace {
 }
 
 /// Whether a path climbs out by its words alone.
-fn leaves(path: &Path) -> bool {
+pub(super) fn leaves(path: &Path) -> bool {
     let mut depth = 0_i32;
     path.components().any(|part| {
         match part {

@@ -32,6 +32,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         what_runs_in_the_background_ends_with_the_command,
         what_asks_for_a_session_of_its_own_ends_with_the_command,
         what_job_control_starts_ends_with_the_command,
+        what_has_an_odd_name_ends_with_the_command,
         what_is_started_twice_removed_ends_with_the_command,
         a_command_that_ignores_signals_ends_after_its_time,
         a_command_that_nobody_waits_for_is_ended,
@@ -143,7 +144,9 @@ fn a_pair_of_sockets_is_not_turned_to_another_program(yard: &Yard) {
     let script = r#"use Socket; socketpair($a, $b, AF_UNIX, $ARGV[1], 0) or die "no pair";
         send($a, "hello", 0, pack_sockaddr_un($ARGV[0])); print "made";"#;
     let with = |kind: u8| format!("perl -e '{script}' {} {kind}", path.display());
-    assert!(fails(yard, &with(2)).contains("no pair"));
+    for kind in [2, 3, 4] {
+        assert!(fails(yard, &with(kind)).contains("no pair"), "{kind}");
+    }
     assert_eq!(works(yard, &with(1)), "made", "a pair of streams is allowed");
     assert!(server.recv(&mut [0; 16]).is_err(), "something came");
 }
@@ -308,6 +311,14 @@ fn what_asks_for_a_session_of_its_own_ends_with_the_command(yard: &Yard) {
 fn what_job_control_starts_ends_with_the_command(yard: &Yard) {
     let mark = mark();
     leaves_nothing(yard, &format!("set -m; (echo yes > temp/alive; exec sleep {mark}) & set +m"), &mark);
+}
+
+/// The name of a process may hold bytes that are no text.
+fn what_has_an_odd_name_ends_with_the_command(yard: &Yard) {
+    let mark = mark();
+    let text =
+        format!(r"cp /bin/sleep $'temp/x\xff) S 1'; (echo yes > temp/alive; exec $'temp/x\xff) S 1' {mark}) & disown");
+    leaves_nothing(yard, &text, &mark);
 }
 
 fn what_is_started_twice_removed_ends_with_the_command(yard: &Yard) {

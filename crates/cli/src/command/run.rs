@@ -1,6 +1,7 @@
 //! `waterline run`: say something to the agent and print its answer, in a session that is kept.
 
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{IsTerminal, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
@@ -152,7 +153,10 @@ impl Prompt {
         match (self.written, self.piped) {
             (Some(written), piped) => {
                 let (mut said, notices) = said::read(agent, &written);
-                said.parts.extend(piped.map(|data| Part::text(format!("<stdin>\n{}\n</stdin>", data.trim_end()))));
+                // A number that nobody knows beforehand: what comes through the pipe cannot end its block.
+                let mark = RandomState::new().build_hasher().finish();
+                let block = |data: String| format!("<stdin-{mark:x}>\n{}\n</stdin-{mark:x}>", data.trim_end());
+                said.parts.extend(piped.map(|data| Part::text(block(data))));
                 (said, notices)
             }
             (None, piped) => (Said::new(piped.unwrap_or_default()), Vec::new()),

@@ -12,14 +12,14 @@ const CONTENT_LINES: usize = 20;
 /// A request in words, with codes for styles: the whole of it, and its last line, which is asked once more where nothing is
 /// answered.
 pub fn request(request: &Request) -> (String, String) {
-    let always = if request.may_always {
-        say(" / [a]lways for this session (a command: just this one)", " / 本会话总是 [a]（命令：仅此命令）")
-    } else {
-        ""
+    let always = match (request.may_always, request.tool.as_str()) {
+        (false, _) => "",
+        (true, "run_bash_command") => say(" / [a]lways this command", " / 总是此命令 [a]"),
+        (true, _) => say(" / [a]lways this tool", " / 总是此工具 [a]"),
     };
     let asked = say(
-        format!("[y]es / [n]o{always}; anything else is a no with that reason:"),
-        format!("是 [y] / 否 [n]{always}；其他内容视为拒绝的理由："),
+        format!("[y]es / [n]o{always}; else: a no with that reason"),
+        format!("是 [y] / 否 [n]{always}；其他内容：拒绝的理由"),
     );
     let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
     let call = whole(&format!("{who}{}", request.tool), &request.arguments, CONTENT_LINES);

@@ -15,6 +15,9 @@ use crate::lang::say;
 use crate::show::events::call_note;
 use crate::show::{DIM, asking, cut, lines, width};
 
+/// How much of a call is shown beside the question about it.
+const CALL: usize = 48;
+
 /// How many lines of a failure are shown at once.
 const FAILURE_LINES: usize = 4;
 
@@ -29,7 +32,8 @@ impl Person for Screen {
             self.lock().calls.known(request.context_id.as_deref(), &request.call_id, &request.tool, &request.arguments);
             let (mut text, asked) = asking::request(request);
             let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
-            let about = format!("{who}{}: {} [y/n]", request.tool, request.reason);
+            let call = cut(&format!("{who}{} {}", request.tool, brief(&request.tool, &request.arguments)), CALL);
+            let about = format!("{call} [y/n] {}", request.reason);
             loop {
                 let Some(line) = self.ask(&text, &about).await else {
                     return Word::Unanswered(say("nobody is there to agree to it", "没有人可以批准").to_owned());

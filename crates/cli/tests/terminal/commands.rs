@@ -53,7 +53,7 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
          > /context why 2
          < it was cleared away
          > /context
-         < 1 messages: user 0
+         < 0 messages: user 0
          > /context undo
          < the clearing is taken back
          > /context

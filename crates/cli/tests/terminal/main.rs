@@ -55,7 +55,7 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
     terminal.play(
         "> first
          < medium risk: it removes folders
-         < ? run_bash_command: medium risk: it removes folders with everything in them [y/n]
+         < ? run_bash_command rm -r build [y/n] medium risk: it removes folders
          ! 否
          < ✗ run_bash_command rm -r build → the user refused this call
          < one
@@ -65,7 +65,7 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
          < ✗ run_bash_command rm -r build
          < two
          > third
-         < [a]lways for this session (a command: just this one)
+         < [y]es / [n]o / [a]lways this command; else: a no with that reason
          ! a
          < three
          > fourth
@@ -200,8 +200,12 @@ fn ctrl_o_shows_the_last_call_below_the_line_that_is_being_written() {
 
 #[test]
 fn what_a_command_takes_is_completed_and_where_nothing_fits_nothing_is_said() {
-    let world = World::new(Vec::new());
+    let world = World::new(vec![says("noted")]);
     let mut terminal = Terminal::start(&world, &["--session", "mill"]);
+    terminal.play(
+        "> remember the tide
+         < noted",
+    );
     terminal.is_ready();
     terminal.keys("/context p\t");
     terminal.sees("/context pin");

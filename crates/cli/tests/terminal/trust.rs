@@ -59,7 +59,7 @@ fn what_was_typed_before_a_call_is_asked_about_is_no_word_on_it() {
     terminal.keys("y\r");
     until("what was typed", || terminal.screen().lines().any(|line| line.trim() == "y"));
     std::fs::write(world.path(".local/share/waterline/workspaces/s/go"), "").unwrap();
-    terminal.sees("[a]lways for this session");
+    terminal.sees("[a]lways this command");
     terminal.keys("n\r");
     terminal.sees("not removed");
     let last = world.last_request();
