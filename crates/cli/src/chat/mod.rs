@@ -368,8 +368,8 @@ async fn listen(screen: &Arc<Screen>, is_terminal: bool) {
     }
     let cancel = Arc::new(Notify::new());
     let (screen, cancelled) = (Arc::clone(screen), Arc::clone(&cancel));
-    let _keyboard = Keyboard::listen(screen.has_footer(), move |typed| match typed {
-        Typed::Begun(text) => screen.typing(text),
+    let _keyboard = Keyboard::listen(screen.has_footer(), screen.line_typed(), move |typed| match typed {
+        Typed::Begun(_) => screen.typing(),
         Typed::Line(line) if line == "/cancel" => cancelled.notify_one(),
         Typed::Line(line) => hear_line(&screen, &line),
         // Nobody answers any more, and the turn goes on.

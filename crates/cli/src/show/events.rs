@@ -1,6 +1,7 @@
 //! What happens in a turn, printed as it happens: the answer to standard output, everything else beside it, or all of it as JSON.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -121,7 +122,7 @@ impl Printer {
         forget_typed();
         anstream::eprint!("{text} ");
         let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
-        let _keyboard = Keyboard::listen(false, move |typed| match typed {
+        let _keyboard = Keyboard::listen(false, Arc::default(), move |typed| match typed {
             Typed::Begun(_) => {}
             Typed::Line(line) => drop(sender.send(Some(line))),
             Typed::End => drop(sender.send(None)),

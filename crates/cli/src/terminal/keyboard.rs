@@ -2,6 +2,7 @@
 //! typed ahead is there for the next prompt.
 
 use std::io::{IsTerminal, PipeReader, PipeWriter};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -28,14 +29,15 @@ pub struct Keyboard {
 impl Keyboard {
     /// Begins to listen, if standard input is a terminal. Where `quiet`, the terminal shows nothing of what is typed, and every
     /// key is heard at once; otherwise the terminal edits the line itself and a line is heard when it is whole.
-    pub fn listen(quiet: bool, mut hear: impl FnMut(Typed) + Send + 'static) -> Self {
+    /// `typing` is the line: whoever has it can set aside what was begun.
+    pub fn listen(quiet: bool, typing: Arc<Mutex<Typing>>, mut hear: impl FnMut(Typed) + Send + 'static) -> Self {
         if !std::io::stdin().is_terminal() {
             return Self { alive: None, thread: None, _mode: None };
         }
         let mode = if quiet { Mode::quiet() } else { None };
         let pipe = std::io::pipe().ok();
         let (thread, alive) =
-            pipe.map(|(end, alive)| (std::thread::spawn(move || read(&end, &mut hear)), alive)).unzip();
+            pipe.map(|(end, alive)| (std::thread::spawn(move || read(&end, &typing, &mut hear)), alive)).unzip();
         Self { alive, thread, _mode: mode }
     }
 }
@@ -48,9 +50,8 @@ impl Drop for Keyboard {
     }
 }
 
-fn read(end: &PipeReader, hear: &mut impl FnMut(Typed)) {
+fn read(end: &PipeReader, typing: &Mutex<Typing>, hear: &mut impl FnMut(Typed)) {
     let stdin = std::io::stdin();
-    let mut typing = Typing::default();
     loop {
         let mut ready = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(end, PollFlags::IN)];
         let waited = poll(&mut ready, None);
@@ -63,13 +64,10 @@ fn read(end: &PipeReader, hear: &mut impl FnMut(Typed)) {
         }
         let mut buffer = [0; 4_096];
         let Ok(count @ 1..) = rustix::io::read(&stdin, &mut buffer) else { return hear(Typed::End) };
-        for typed in typing.take(buffer.get(..count).unwrap_or_default()) {
-            let is_end = typed == Typed::End;
-            hear(typed);
-            if is_end {
-                return;
-            }
-        }
+        let keys = buffer.get(..count).unwrap_or_default();
+        // Whoever hears it may want the line: it is free by then.
+        let typed = typing.lock().unwrap_or_else(PoisonError::into_inner).take(keys);
+        typed.into_iter().for_each(&mut *hear);
     }
 }
 

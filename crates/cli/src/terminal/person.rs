@@ -166,6 +166,7 @@ impl Screen {
         {
             let mut inner = self.lock();
             let can_answer = self.listens && !inner.gone;
+            self.make_way(&mut inner);
             inner.asked = can_answer.then(|| OpenQuestion { answer, about: about.to_owned() });
             self.line(&mut inner, text);
             inner.asked.as_ref()?;

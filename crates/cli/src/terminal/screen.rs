@@ -2,7 +2,7 @@
 //! Without a terminal the same words, plain.
 
 use std::io::{IsTerminal, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -14,6 +14,7 @@ use super::doing::Doings;
 use super::footer::Footer;
 use super::markdown::{Markdown, Size, wrapped};
 use super::queue::Queue;
+use super::typing::Typing;
 use crate::lang::say;
 use crate::show::{self, DIM, lines};
 
@@ -30,6 +31,8 @@ const END: &str = "\x1b[?2026l";
 /// What is on the screen.
 pub struct Screen {
     inner: Mutex<Inner>,
+    /// The line that is being typed. Whoever holds both locks took the other one first.
+    typing: Arc<Mutex<Typing>>,
     /// Whether the cursor can be moved.
     moves: bool,
     /// Whether colours are wanted.
@@ -47,6 +50,8 @@ pub(super) struct Inner {
     footed: bool,
     /// What is being typed.
     typed: String,
+    /// What had been begun when a question came up: it is no answer to it.
+    set_aside: String,
     pub(super) calls: Calls,
     pub(super) asked: Option<OpenQuestion>,
     /// What was typed while the agent works.
@@ -77,7 +82,7 @@ impl Screen {
         let moves = shows && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         let coloured = moves && wants_colours();
         let listens = shows && std::io::stdin().is_terminal();
-        Self { inner: Mutex::default(), moves, coloured, listens }
+        Self { inner: Mutex::default(), typing: Arc::default(), moves, coloured, listens }
     }
 
     /// Whether what is typed can be shown where it disturbs nothing.
@@ -125,9 +130,38 @@ impl Screen {
         self.lock().question().is_some()
     }
 
-    /// What is being typed while the agent works.
-    pub fn typing(&self, text: String) {
+    /// The line that is being typed, for whoever reads the keys.
+    pub fn line_typed(&self) -> Arc<Mutex<Typing>> {
+        Arc::clone(&self.typing)
+    }
+
+    /// A question comes up: what was begun before is set aside, and what was begun for the question before it is gone.
+    pub(super) fn make_way(&self, inner: &mut Inner) {
+        let begun = self.swap_line(String::new());
+        if inner.asked.is_none() {
+            inner.set_aside.push_str(&begun);
+        }
+        inner.typed.clear();
+    }
+
+    /// A question is answered, or nobody waits for it any more: what was set aside is gone on with.
+    fn take_up(&self, inner: &mut Inner) {
+        inner.typed = std::mem::take(&mut inner.set_aside);
+        self.swap_line(inner.typed.clone());
+    }
+
+    fn swap_line(&self, line: String) -> String {
+        self.typing.lock().unwrap_or_else(PoisonError::into_inner).swap(line)
+    }
+
+    /// More was typed while the agent works.
+    pub fn typing(&self) {
         let mut inner = self.lock();
+        let text = self.typing.lock().unwrap_or_else(PoisonError::into_inner).line();
+        if inner.asked.is_some() && inner.question().is_none() && !text.is_empty() && Word::read(&text).is_none() {
+            // The time for an answer is over, and this is none.
+            inner.asked = None;
+        }
         if inner.typed != text {
             inner.typed = text;
             self.put(&mut inner, "");
@@ -143,10 +177,13 @@ impl Screen {
                 if self.moves {
                     self.line(&mut inner, &format!("» {}", lines(line)));
                 }
+                self.take_up(&mut inner);
+                self.put(&mut inner, "");
                 drop(asked.answer.send(line.to_owned()));
             }
             // The model would not know what a bare "y" is about.
             Some(_) if Word::read(line).is_some() => {
+                self.take_up(&mut inner);
                 self.line(&mut inner, &dim(say("too late: it was answered as no", "太迟了：已按拒绝处理")));
             }
             _ => {
@@ -194,8 +231,12 @@ impl Screen {
     /// Ends whatever is unfinished on the screen. Gives the line that was begun.
     pub fn settle(&self) -> String {
         let mut inner = self.lock();
-        let begun = std::mem::take(&mut inner.typed);
-        inner.asked = None;
+        // What was begun for a question is not meant for the prompt.
+        if inner.asked.take().is_some() {
+            self.take_up(&mut inner);
+        }
+        let begun = std::mem::take(&mut inner.set_aside) + &std::mem::take(&mut inner.typed);
+        self.swap_line(String::new());
         inner.gone = false;
         inner.calls.close();
         inner.doings.forget();

@@ -1,5 +1,7 @@
 //! From keys to lines, as far as it takes to say something in passing: text, backspace, Ctrl-U, Ctrl-W, pasting, Enter, Alt-Enter.
 
+use std::time::{Duration, Instant};
+
 /// What was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Typed {
@@ -7,15 +9,20 @@ pub enum Typed {
     Begun(String),
     /// A line.
     Line(String),
-    /// Ctrl-D: nothing more comes.
+    /// The keyboard is gone.
     End,
 }
+
+/// A lone Esc is no part of the key that comes later than this.
+const ESCAPE: Duration = Duration::from_millis(50);
 
 /// The line that is being typed.
 #[derive(Debug, Default)]
 pub struct Typing {
     text: Vec<u8>,
     code: Code,
+    /// When the last keys came.
+    last: Option<Instant>,
     /// Line breaks are part of what is pasted.
     pastes: bool,
 }
@@ -33,6 +40,10 @@ enum Code {
 impl Typing {
     /// What more keys come to.
     pub fn take(&mut self, keys: &[u8]) -> Vec<Typed> {
+        let before = self.last.replace(Instant::now());
+        if matches!(self.code, Code::Escape) && before.is_some_and(|before| before.elapsed() > ESCAPE) {
+            self.code = Code::None;
+        }
         let mut typed = Vec::new();
         for &key in keys {
             match std::mem::take(&mut self.code) {
@@ -56,10 +67,15 @@ impl Typing {
                 Code::None => typed.extend(self.press(key)),
             }
         }
-        if !matches!(typed.last(), Some(Typed::End)) {
-            typed.push(Typed::Begun(self.line()));
-        }
+        typed.push(Typed::Begun(self.line()));
         typed
+    }
+
+    /// Goes on with another line; gives the one that was begun.
+    pub fn swap(&mut self, line: String) -> String {
+        let begun = self.line();
+        self.text = line.into_bytes();
+        begun
     }
 
     fn press(&mut self, key: u8) -> Option<Typed> {
@@ -71,7 +87,6 @@ impl Typing {
                 return Some(Typed::Line(line));
             }
             0x1b => self.code = Code::Escape,
-            0x04 if self.text.is_empty() => return Some(Typed::End),
             0x7f | 0x08 => {
                 let mut line = self.line();
                 line.pop();
@@ -91,7 +106,8 @@ impl Typing {
         None
     }
 
-    fn line(&self) -> String {
+    /// The line as far as it has come.
+    pub fn line(&self) -> String {
         String::from_utf8_lossy(&self.text).into_owned()
     }
 }
@@ -151,8 +167,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_behind_the_end() {
-        assert_eq!(typed("\x04"), [Typed::End]);
-        assert_eq!(typed("a\x04"), [begun("a")], "only on an empty line");
+    fn a_line_is_set_aside_and_taken_up_again() {
+        let mut typing = Typing::default();
+        typing.take(b"and th");
+        assert_eq!(typing.swap(String::new()), "and th");
+        assert_eq!(typing.take(b"y\r"), [line("y"), begun("")]);
+        typing.swap("and th".to_owned());
+        assert_eq!(typing.take(b"en"), [begun("and then")]);
+    }
+
+    #[test]
+    fn an_escape_is_no_part_of_a_key_that_comes_later() {
+        let mut typing = Typing { last: Some(Instant::now()), ..Typing::default() };
+        typing.take(b"\x1b");
+        std::thread::sleep(ESCAPE * 2);
+        assert_eq!(typing.take(b"yes"), [begun("yes")]);
     }
 }

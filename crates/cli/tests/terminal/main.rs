@@ -75,6 +75,26 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
     assert!(terminal.ends());
 }
 
+/// What somebody began before they could see a question is no answer to it, and is not lost.
+#[test]
+fn what_was_begun_before_a_question_is_no_word_on_it() {
+    let wait = calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"}));
+    let world = World::new(vec![wait, risky(), says("not removed")]);
+    let mut terminal = Terminal::start(&world, &["--session", "s"]);
+    terminal.play("> tidy up");
+    terminal.sees("run_bash_command while");
+    terminal.keys("a");
+    terminal.sees("» a");
+    std::fs::write(world.path(".local/share/waterline/workspaces/s/go"), "").unwrap();
+    terminal.sees("? run_bash_command rm -r build");
+    assert!(!terminal.screen().contains("» a"), "{}", terminal.screen());
+    terminal.keys("\r");
+    terminal.keys("n\r");
+    terminal.sees("the user refused this call");
+    terminal.sees("not removed");
+    terminal.sees("› a");
+}
+
 #[test]
 fn a_question_is_answered_by_its_number() {
     let ask = calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]}));
