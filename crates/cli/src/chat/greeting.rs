@@ -48,7 +48,11 @@ impl Chat {
             return;
         }
         let log = if self.is_log_named { format!(" --db {}", quoted(self.log.url())) } else { String::new() };
-        let command = format!("waterline chat --resume {}{log}", quoted(&ids::short(&self.session().id)));
+        // An address is not stored with the session.
+        let model = self.first_model.base_url.as_ref().map(|url| format!(" --base-url {}", quoted(url)));
+        let name = self.first_model.model.as_ref().map(|name| format!(" --model {}", quoted(name)));
+        let model = format!("{}{}", model.unwrap_or_default(), name.unwrap_or_default());
+        let command = format!("waterline chat --resume {}{log}{model}", quoted(&ids::short(&self.session().id)));
         self.screen.note(&say(format!("resume with: {command}"), format!("继续此会话：{command}")));
     }
 }

@@ -264,8 +264,9 @@ impl Chat {
                 return true;
             }
             None => {
-                // What was typed meanwhile was meant for the turn that is stopped.
-                self.screen.left_over();
+                // What was typed meanwhile was meant for the turn that is stopped: words go back to the prompt, commands are left.
+                let words = self.screen.left_over().into_iter().filter(|text| !text.starts_with('/'));
+                self.input.go_on_with(&words.collect::<Vec<_>>().join("\n"));
                 self.screen.note(say("stopped; what was said and done is kept", "已停止；已说的和已做的都保留"));
                 if let Err(error) = runtime.block_on(self.relay.agent.stop()) {
                     self.screen.complain(&error.to_string());

@@ -30,26 +30,19 @@ impl Person for Screen {
         Box::pin(async move {
             // A call that is refused never begins.
             self.lock().calls.known(request.context_id.as_deref(), &request.call_id, &request.tool, &request.arguments);
-            let (mut text, asked) = asking::request(request);
+            let (text, _) = asking::request(request);
             let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
             let call = cut(&format!("{who}{} {}", request.tool, brief(&request.tool, &request.arguments)), CALL);
             let about = format!("{call} [y/n] {}", request.reason);
-            loop {
-                let Some(line) = self.ask(&text, &about).await else {
-                    return Word::Unanswered(say("nobody is there to agree to it", "没有人可以批准").to_owned());
-                };
-                match asking::word(line) {
-                    Some(word) => return word,
-                    None => text.clone_from(&asked),
-                }
-            }
+            let said = self.ask(&text, &about, true).await.and_then(asking::word);
+            said.unwrap_or_else(|| Word::Unanswered(say("nobody is there to agree to it", "没有人可以批准").to_owned()))
         })
     }
 
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let text = asking::question(question);
-            let line = self.ask(&text, &question.question).await?;
+            let line = self.ask(&text, &question.question, false).await?;
             asking::answer(question, line)
         })
     }
@@ -161,13 +154,13 @@ impl Screen {
 
     /// Asks for a line, with a text that may hold codes of ours; none where nobody can answer, or the turn is given up. As long
     /// as it is open, what it is about stands in the footer.
-    async fn ask(&self, text: &str, about: &str) -> Option<String> {
+    async fn ask(&self, text: &str, about: &str, insists: bool) -> Option<String> {
         let (answer, receiver) = oneshot::channel();
         {
             let mut inner = self.lock();
             let can_answer = self.listens && !inner.gone;
             self.make_way(&mut inner);
-            inner.asked = can_answer.then(|| OpenQuestion { answer, about: about.to_owned() });
+            inner.asked = can_answer.then(|| OpenQuestion { answer, about: about.to_owned(), insists });
             self.line(&mut inner, text);
             inner.asked.as_ref()?;
         }

@@ -66,6 +66,8 @@ pub(super) struct OpenQuestion {
     pub(super) answer: oneshot::Sender<String>,
     /// What it is about, on one row: what is printed meanwhile may have pushed the question itself away.
     pub(super) about: String,
+    /// Nothing is no answer to it.
+    pub(super) insists: bool,
 }
 
 impl Inner {
@@ -173,6 +175,10 @@ impl Screen {
         let mut inner = self.lock();
         inner.typed.clear();
         match inner.asked.take() {
+            Some(asked) if line.is_empty() && asked.insists => {
+                inner.asked = Some(asked);
+                self.put(&mut inner, "");
+            }
             Some(asked) if !asked.answer.is_closed() => {
                 if self.moves {
                     self.line(&mut inner, &format!("» {}", lines(line)));
