@@ -530,6 +530,8 @@ async fn a_command_cannot_lock_a_session_out_of_its_folder() {
         "rm workspace.json; mkdir -p workspace.json/x",
         "rm workspace.json; mkfifo workspace.json",
         "echo nonsense > workspace.json",
+        "chmod 0 workspace.json .",
+        "rmdir uploads; echo mine > uploads",
     ] {
         let place = Place::new();
         let server = model(vec![bash(text), says("done"), says("still here")]).await;

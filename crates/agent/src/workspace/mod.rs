@@ -8,6 +8,7 @@ mod of_session;
 mod place;
 
 use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -109,7 +110,11 @@ impl Workspace {
             Err(_) => return sign(&own.dir, session),
             Ok(metadata) if !metadata.is_file() => format!("its {FILE} is no plain file"),
             Ok(_) => {
-                let text = self.read_text(FILE).map_err(|failure| failure.text)?.text;
+                let text = match self.read_text(FILE) {
+                    Ok(read) => read.text,
+                    Err(_) if is_own => String::new(),
+                    Err(failure) => return Err(failure.text),
+                };
                 match serde_json::from_str::<Metadata>(&text) {
                     Ok(metadata) if metadata.session != session => {
                         format!("it belongs to session {}", metadata.session)
@@ -164,13 +169,19 @@ fn sign(dir: &Dir, session: &str) -> Result<(), String> {
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())
 }
 
+/// Makes a workspace, or makes one usable again that a command closed or put a file into the place of a folder of.
 fn make(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).mode(0o700);
     builder.create(path)?;
-    FOLDERS.iter().try_for_each(|folder| builder.create(path.join(folder)))
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
+    FOLDERS.iter().try_for_each(|folder| {
+        let place = path.join(folder);
+        if std::fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
+            std::fs::rename(&place, path.join(format!("{folder}.moved")))?;
+        }
+        builder.create(place)
+    })
 }
 
 fn root(path: &Path, writable: bool) -> std::io::Result<Root> {
