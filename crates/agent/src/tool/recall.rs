@@ -46,7 +46,7 @@ impl Tool for Recall {
             })
             .collect();
         if passages.is_empty() {
-            return Ok(Output::text(format!("[nothing in this session has the words {:?}]", arguments.query)));
+            return Ok(Output::text(format!("[nothing before this turn has the words {:?}]", arguments.query)));
         }
         Ok(Output::text(passages.join("\n\n")))
     }
