@@ -429,7 +429,7 @@ async fn what_was_folded_can_be_recalled() {
         place.story("s")
     );
     agent.turn(Said::new("and the zebra?")).await.unwrap();
-    assert!(place.story("s")[8].contains("nothing in this session"), "{:?}", place.story("s"));
+    assert!(place.story("s")[8].contains("nothing before this turn"), "{:?}", place.story("s"));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `waterline sandbox-exec`: confines itself and becomes a command. Only this program starts it.
+//! `waterline sandbox-exec`: the launcher, which keeps a command, and confines itself and becomes it. Only this program starts it.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -70,12 +70,8 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
     assert!(terminal.ends());
 }
 
-#[test]
-fn a_fold_is_shown_asked_about_made_and_taken_back() {
-    let long = "high tide\n".repeat(4) + &"tide ".repeat(700);
-    let long = long.as_str();
-    let world = World::new(vec![says(long), says(long), says(long), says("short")]);
-    let mut terminal = Terminal::start(&world, &["--window", "100k"]);
+/// Three turns with long answers, and one with a short one.
+fn four_turns(terminal: &mut Terminal) {
     terminal.play(
         "> one
          < tide
@@ -84,8 +80,19 @@ fn a_fold_is_shown_asked_about_made_and_taken_back() {
          > three
          < tide
          > four
-         < short
-         > /compact
+         < short",
+    );
+}
+
+#[test]
+fn a_fold_is_shown_asked_about_made_and_taken_back() {
+    let long = "high tide\n".repeat(4) + &"tide ".repeat(700);
+    let long = long.as_str();
+    let world = World::new(vec![says(long), says(long), says(long), says("short")]);
+    let mut terminal = Terminal::start(&world, &["--window", "100k"]);
+    four_turns(&mut terminal);
+    terminal.play(
+        "> /compact
          < are summed up; nothing is deleted
          < fold?
          > n
@@ -111,16 +118,9 @@ fn what_stands_for_folded_messages_is_shown_before_and_after() {
     let long = long.as_str();
     let world = World::new(vec![says(long), says(long), says(long), says("short")]);
     let mut terminal = Terminal::start(&world, &["--window", "100k", "--set", "window.tokens=100"]);
+    four_turns(&mut terminal);
     terminal.play(
-        "> one
-         < tide
-         > two
-         < tide
-         > three
-         < tide
-         > four
-         < short
-         > /compact
+        "> /compact
          < in their place the model reads:
          < that are no longer shown
          < fold?
