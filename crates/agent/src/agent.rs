@@ -9,11 +9,12 @@ use waterline::message::{Call, Message, Role};
 use waterline_log::{Log, Session, State};
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
+use waterline_sandbox::Workspace;
 use waterline_session::Live;
 
 use crate::callback;
+use crate::config::AgentConfig;
 use crate::crew::Crew;
-use crate::equipment::Equipment;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::{Chain, Finished, Hook, Instead, Moment, Verdict, of_buffer};
@@ -21,14 +22,14 @@ use crate::outcome::Waiting;
 use crate::person::{Person, Word};
 use crate::prompt;
 use crate::run::Run;
+use crate::session_workspace;
 use crate::skill;
 use crate::tool::{CALL_TOOL, Scene};
-use crate::workspace::{Workspace, of_session};
 
 /// An agent.
 pub struct Agent {
     pub(crate) live: Live,
-    pub(crate) equipment: Arc<Equipment>,
+    pub(crate) config: Arc<AgentConfig>,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) crew: Arc<Crew>,
     pub(crate) person: Arc<dyn Person>,
@@ -59,17 +60,17 @@ impl Agent {
     pub async fn open(
         log: Log,
         session: &str,
-        equipment: Equipment,
+        config: AgentConfig,
         person: Arc<dyn Person>,
     ) -> Result<Self, AgentError> {
-        let crew = Arc::new(Crew::new(equipment.clone()));
-        Self::of_crew(log, session, equipment, person, crew, 0).await
+        let crew = Arc::new(Crew::new(config.clone()));
+        Self::of_crew(log, session, config, person, crew, 0).await
     }
 
     pub(crate) async fn of_crew(
         log: Log,
         session: &str,
-        equipment: Equipment,
+        config: AgentConfig,
         person: Arc<dyn Person>,
         crew: Arc<Crew>,
         depth: usize,
@@ -77,14 +78,14 @@ impl Agent {
         let (id, reader) = (session.to_owned(), log.clone());
         let read = tokio::task::spawn_blocking(move || reader.session(&id)).await;
         let known = read.map_err(|_| waterline_session::SessionError::Ending)??;
-        let (session_of, gear) = (known.clone(), equipment.clone());
+        let (session_of, gear) = (known.clone(), config.clone());
         // A fork copies the files of the session it came from.
-        let opened = tokio::task::spawn_blocking(move || of_session(&session_of, &gear)).await;
+        let opened = tokio::task::spawn_blocking(move || session_workspace::open(&session_of, &gear)).await;
         let workspace = Arc::new(opened.map_err(|_| waterline_session::SessionError::Ending)??);
-        let mut setup = equipment.setup.clone();
+        let mut setup = config.setup.clone();
         let buffer = &known.state.buffer_config;
         if !buffer.is_null() {
-            if equipment.middleware.iter().any(|middleware| middleware.name() == "summarization") {
+            if config.middleware.iter().any(|middleware| middleware.name() == "summarization") {
                 person.hear(&Event::Notice(
                     "the session has a buffer_config; the middleware summarization holds".to_owned(),
                 ));
@@ -92,13 +93,12 @@ impl Agent {
                 setup.policy = of_buffer(buffer)?;
             }
         }
-        setup.tools =
-            if known.state.tools.is_empty() { equipment.toolbox.definitions() } else { tools_of(&known.state) };
+        setup.tools = if known.state.tools.is_empty() { config.toolbox.definitions() } else { tools_of(&known.state) };
         let definitions: Vec<Value> = setup.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect();
         let live = Live::open(log, session, setup).await?;
-        let chain = Chain::new(equipment.middleware.clone());
-        let equipment = Arc::new(equipment);
-        let mut agent = Self { live, equipment, workspace, crew, person, chain, depth, hook_failures: 0 };
+        let chain = Chain::new(config.middleware.clone());
+        let config = Arc::new(config);
+        let mut agent = Self { live, config, workspace, crew, person, chain, depth, hook_failures: 0 };
         let path = agent.workspace.path().display().to_string();
         let waits = Waiting::of(agent.state());
         let is_stale = waits.is_some_and(|waiting| !agent.open_calls().iter().any(|call| call.id == waiting.call_id()));
@@ -122,10 +122,10 @@ impl Agent {
         if !self.live.history().is_empty() {
             return Ok(());
         }
-        let (skills, workspace) = (self.equipment.skills.clone(), Arc::clone(&self.workspace));
+        let (skills, workspace) = (self.config.skills.clone(), Arc::clone(&self.workspace));
         // Files are copied.
         drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
-        let prompt = prompt::system(&self.equipment, &self.workspace);
+        let prompt = prompt::system(&self.config, &self.workspace);
         Ok(self.live.say(vec![Message::text_of(Role::System, prompt)]).await?)
     }
 
@@ -142,8 +142,8 @@ impl Agent {
 
     /// What it was made with.
     #[must_use]
-    pub fn equipment(&self) -> &Equipment {
-        &self.equipment
+    pub fn config(&self) -> &AgentConfig {
+        &self.config
     }
 
     /// Its folder.
@@ -176,7 +176,7 @@ impl Agent {
 
     pub(crate) fn hear(&self, event: &Event) {
         self.person.hear(event);
-        self.equipment.callbacks.iter().for_each(|callback| callback::tell(&**callback, event));
+        self.config.callbacks.iter().for_each(|callback| callback::tell(&**callback, event));
     }
 
     pub(crate) fn scene(&self, call_id: &str) -> Scene {
@@ -247,7 +247,7 @@ impl Agent {
             instead: &mut view.instead,
             words: &view.words,
             finished: &mut view.finished,
-            toolbox: &self.equipment.toolbox,
+            toolbox: &self.config.toolbox,
         };
         let asked = self.chain.ask(hook, &mut moment);
         self.hook_failures += asked.failed.len();

@@ -68,11 +68,11 @@ impl Agent {
             if view.instead.contains_key(&call.id) {
                 continue;
             }
-            let tool = self.equipment.toolbox.find(&call.name);
+            let tool = self.config.toolbox.find(&call.name);
             let nature = tool.map_or(Nature::Reaches, |tool| tool.nature());
             let identity = tool.and_then(|tool| approval::identity(&**tool));
             let asked = Asked { tool: &call.name, nature, arguments: &call.arguments, identity: identity.as_deref() };
-            match self.equipment.approval.decide(asked, self.state()) {
+            match self.config.approval.decide(asked, self.state()) {
                 Decision::Run => {}
                 Decision::Refuse(why) => {
                     drop(view.instead.insert(call.id.clone(), Instead::refusal(format!("not run: {why}"))))
@@ -114,7 +114,7 @@ impl Agent {
     /// The time begins when the question is seen: who asks waits for whoever asked before.
     pub(crate) async fn approve(&mut self, request: &Request) -> Result<Word, AgentError> {
         self.set_waiting(Some(&Waiting::Approval(request.clone()))).await?;
-        let time = self.equipment.approval.time;
+        let time = self.config.approval.time;
         let (person, crew) = (Arc::clone(&self.person), Arc::clone(&self.crew));
         let word = {
             let _one = crew.asking.lock().await;

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use waterline_log::{Session, kept};
 
 use crate::agent::Agent;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::event::Event;
 use crate::outcome::{Ending, Outcome};
 use crate::person::{Person, Question, Request, Word};
@@ -28,7 +28,7 @@ const TRANSFERS: u64 = 5;
 
 /// Who can be started.
 pub struct Crew {
-    equipment: Equipment,
+    config: AgentConfig,
     places: Semaphore,
     /// People are asked one thing at a time.
     pub(crate) asking: tokio::sync::Mutex<()>,
@@ -37,9 +37,9 @@ pub struct Crew {
 }
 
 impl Crew {
-    pub(crate) fn new(equipment: Equipment) -> Self {
+    pub(crate) fn new(config: AgentConfig) -> Self {
         let (asking, iterations) = (tokio::sync::Mutex::default(), AtomicUsize::new(0));
-        Self { equipment, places: Semaphore::new(AT_ONCE), asking, iterations }
+        Self { config, places: Semaphore::new(AT_ONCE), asking, iterations }
     }
 
     /// Has a task done by an agent with a context of its own. Only what this gives enters the history of who asked.
@@ -89,13 +89,12 @@ impl Crew {
 
     /// What came of a task, and in how many model calls.
     async fn work(self: &Arc<Self>, scene: &Scene, session: &Session, task: &str) -> (Result<Outcome, String>, u64) {
-        let mut equipment = self.equipment.clone();
+        let mut config = self.config.clone();
         // Its limit is its number of loops.
-        equipment.limits.steps = usize::MAX;
-        equipment.prompt = None;
+        config.limits.steps = usize::MAX;
+        config.prompt = None;
         let person = Arc::new(Below { context_id: session.context_id.clone(), above: Arc::clone(&scene.person) });
-        let opened =
-            Agent::of_crew(scene.log.clone(), &session.id, equipment, person, Arc::clone(self), scene.depth + 1);
+        let opened = Agent::of_crew(scene.log.clone(), &session.id, config, person, Arc::clone(self), scene.depth + 1);
         let mut agent = match opened.await {
             Ok(agent) => agent,
             Err(error) => return (Err(error.to_string()), 0),
@@ -107,9 +106,9 @@ impl Crew {
     /// Whether a session may hand its work to a role.
     pub(crate) fn may_hand_off(&self, session: &Session, to: &str) -> Result<(), Failure> {
         let own = role::of(&session.state).unwrap_or_default();
-        let allowed = self.equipment.roles.iter().find(|role| role.name == own).map(|role| role.hands_to.clone());
+        let allowed = self.config.roles.iter().find(|role| role.name == own).map(|role| role.hands_to.clone());
         let allowed = allowed.unwrap_or_default();
-        if !allowed.iter().any(|name| name == to) || !self.equipment.roles.iter().any(|role| role.name == to) {
+        if !allowed.iter().any(|name| name == to) || !self.config.roles.iter().any(|role| role.name == to) {
             return Err(Failure::new(format!("work cannot be handed to {to:?}; it can to {}", allowed.join(", "))));
         }
         let made = role::transfers(&session.state);

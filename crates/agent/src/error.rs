@@ -1,8 +1,7 @@
 //! What can go wrong around a turn. A tool that fails is no error here: its failure is a result that the model reads.
 
-use std::path::PathBuf;
-
 use waterline_log::LogError;
+use waterline_sandbox::SandboxError;
 use waterline_session::SessionError;
 
 /// What went wrong.
@@ -14,22 +13,9 @@ pub enum AgentError {
     /// The log.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The workspace cannot be used.
-    #[error("the workspace {path} cannot be used: {why}")]
-    Workspace {
-        /// Where it is.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// A folder that was granted cannot be used.
-    #[error("the folder {path} cannot be granted: {why}")]
-    Grant {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
+    /// The workspace or a granted directory cannot be used.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
     /// Another process works in the folder of the session: in the session itself, or in that of another role.
     #[error("another process works in the workspace of session {session}; wait for it or end it, or fork the session")]
     InUse {

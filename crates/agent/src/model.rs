@@ -57,11 +57,11 @@ impl Agent {
         let shape = self.shape(run)?;
         self.live.answer_as(shape, run.repaired);
         self.hear(&Event::Asks(run.steps + 1));
-        let (person, equipment) = (Arc::clone(&self.person), Arc::clone(&self.equipment));
+        let (person, config) = (Arc::clone(&self.person), Arc::clone(&self.config));
         let hear = move |event| {
             let event = Event::Call(event);
             person.hear(&event);
-            equipment.callbacks.iter().for_each(|callback| callback::tell(&**callback, &event));
+            config.callbacks.iter().for_each(|callback| callback::tell(&**callback, &event));
         };
         let answer = self.live.call(Vec::new(), hear).await?;
         run.note(&answer);
@@ -101,9 +101,7 @@ impl Agent {
         let state = self.state();
         let loops = state.max_loops.filter(|most| state.loops >= *most);
         let loops = loops.map(|most| format!("it took {most} loops, as many as it may"));
-        loops.or_else(|| {
-            self.equipment.limits.reached(run.steps, self.crew.iterations.load(Ordering::Relaxed), run.since)
-        })
+        loops.or_else(|| self.config.limits.reached(run.steps, self.crew.iterations.load(Ordering::Relaxed), run.since))
     }
 
     /// The form of the answer as it goes with the call. A report has none, and what goes on with an answer begins in its middle.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::small_file::Folder;
-use crate::workspace::Workspace;
+use waterline_sandbox::small_file::Folder;
+use waterline_sandbox::workspace::Workspace;
 
 /// The file of a skill.
 const FILE: &str = "SKILL.md";

@@ -11,7 +11,7 @@ use waterline_session::SessionError;
 
 use crate::agent::{Agent, View};
 use crate::callback;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::{Finished, Hook, Instead};
@@ -69,10 +69,10 @@ fn arguments(text: &str) -> Result<Value, Failure> {
 }
 
 /// Runs one call; again after a while where its trouble may pass.
-async fn run_call(equipment: &Equipment, scene: &Scene, call: &Call) -> Result<Output, Failure> {
+async fn run_call(config: &AgentConfig, scene: &Scene, call: &Call) -> Result<Output, Failure> {
     let arguments = arguments(&call.arguments)?;
-    let tool = equipment.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
-    let mut waits = equipment.tool_waits.iter();
+    let tool = config.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
+    let mut waits = config.tool_waits.iter();
     loop {
         match (tool.call(arguments.clone(), scene).await, waits.next()) {
             (Err(failure), Some(wait)) if failure.transient => tokio::time::sleep(*wait).await,
@@ -132,9 +132,9 @@ impl Agent {
                 Some(format!("not run: {MOST_CALLS} calls at once are as many as may be"))
             } else if let Some(why) = circles(call, run) {
                 Some(why)
-            } else if self.equipment.toolbox.find(&call.name).is_none() {
-                Some(self.equipment.toolbox.unknown(&call.name, self.state()))
-            } else if !self.equipment.toolbox.may_use(&call.name, self.state()) {
+            } else if self.config.toolbox.find(&call.name).is_none() {
+                Some(self.config.toolbox.unknown(&call.name, self.state()))
+            } else if !self.config.toolbox.may_use(&call.name, self.state()) {
                 Some(format!("refused: {} is switched off; the user can allow it by mentioning @{0}", call.name))
             } else {
                 None
@@ -148,7 +148,7 @@ impl Agent {
     /// The calls that are run next: one, or several beside each other where none of them changes anything.
     fn group<'a>(&self, calls: &'a [Call], instead: &BTreeMap<String, Instead>) -> Option<(&'a [Call], &'a [Call])> {
         let together = |call: &&Call| {
-            let nature = self.equipment.toolbox.find(&call.name).map(|tool| tool.nature());
+            let nature = self.config.toolbox.find(&call.name).map(|tool| tool.nature());
             let harmless = match nature {
                 Some(Nature::Reads) => true,
                 // Below the first level one sub-agent works at a time, so that there are never more than three.
@@ -196,7 +196,7 @@ impl Agent {
     /// A call to be run, or what is answered instead. It holds nothing of the agent, which stores results meanwhile.
     fn start(&self, call: &Call, instead: Option<&Instead>) -> impl Future<Output = Ran> + Send + use<> {
         let (call, instead) = (call.clone(), instead.cloned());
-        let (equipment, scene) = (Arc::clone(&self.equipment), self.scene(&call.id));
+        let (config, scene) = (Arc::clone(&self.config), self.scene(&call.id));
         let begins =
             Event::ToolBegins { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone() };
         async move {
@@ -207,8 +207,8 @@ impl Agent {
                 Some(Instead { text, failed: false }) => Ok(Output::text(text)),
                 None => {
                     scene.person.hear(&begins);
-                    equipment.callbacks.iter().for_each(|callback| callback::tell(&**callback, &begins));
-                    run_call(&equipment, &scene, &call).await
+                    config.callbacks.iter().for_each(|callback| callback::tell(&**callback, &begins));
+                    run_call(&config, &scene, &call).await
                 }
             };
             Ran { call, was_run, output, took: since.elapsed() }

@@ -6,9 +6,10 @@ mod place;
 use place::{Place, calls, model, says, tools};
 use serde_json::{Value, json};
 use waterline::message::{Body, Role as Speaker};
+use waterline_agent::mention::attach;
 use waterline_agent::role::{Role, find, named, transfer};
-use waterline_agent::workspace::{Workspace, attach};
 use waterline_agent::{Agent, Ending, Said, Word};
+use waterline_sandbox::Workspace;
 
 fn hand_off(to: &str) -> place::Line {
     calls("hand_off", json!({"to": to, "summary": "build it", "paths": ["outputs/design.md"]}))

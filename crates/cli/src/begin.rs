@@ -1,7 +1,7 @@
 //! How a command with an agent begins: its flags, and which session is gone on with, or a new one.
 
 use anyhow::{Result, bail};
-use waterline_agent::{Equipment, role};
+use waterline_agent::{AgentConfig, role};
 use waterline_log::{Filter, Log, LogError, Relation, Session};
 
 use crate::config::Config;
@@ -95,7 +95,7 @@ pub fn create(log: &Log, id: Option<&str>, policy: &str) -> Result<Session> {
 
 /// Gives a session without a prompt the one that a flag names. Any other keeps what it has, and whoever names something else for it
 /// is told so.
-pub fn prompt(equipment: &mut Equipment, known: Option<&Session>, system: Option<&String>, role: Option<&String>) {
+pub fn prompt(equipment: &mut AgentConfig, known: Option<&Session>, system: Option<&String>, role: Option<&String>) {
     let has_prompt = known.is_some_and(|session| session.tip.position() > 0);
     match system {
         Some(_) if has_prompt => equipment.notices.push(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use waterline::message::Wire;
-use waterline_agent::small_file;
+use waterline_sandbox::small_file;
 
 use crate::environment::{self, variable};
 use crate::lang::Lang;
@@ -15,7 +15,7 @@ use crate::trust;
 mod agent;
 pub mod origin;
 
-pub use agent::{AgentConfig, Entry as MiddlewareEntry, McpConfig, Middlewares};
+pub use agent::{AgentSettings, Entry as MiddlewareEntry, McpConfig, Middlewares};
 
 /// The project's file, in the folder where the program runs.
 const PROJECT: &str = "waterline.toml";
@@ -43,7 +43,7 @@ pub struct Config {
     pub models: BTreeMap<String, ModelConfig>,
     /// What the agent may do.
     #[serde(default)]
-    pub agent: AgentConfig,
+    pub agent: AgentSettings,
     /// Servers that offer tools.
     #[serde(default)]
     pub mcp: BTreeMap<String, McpConfig>,

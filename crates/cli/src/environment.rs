@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use waterline_agent::small_file;
+use waterline_sandbox::small_file;
 
 /// The file.
 pub const FILE: &str = ".env";

@@ -1,7 +1,6 @@
 //! What an agent is made with, from flags, config and environment.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,26 +10,22 @@ use waterline_agent::approval::{self, Mode};
 use waterline_agent::mcp::{self, Server, Transport};
 use waterline_agent::middleware;
 use waterline_agent::role::{self, Role};
-use waterline_agent::sandbox::{self, Shell, Support};
 use waterline_agent::skill;
-use waterline_agent::small_file::Folder;
 use waterline_agent::tool::Toolbox;
-use waterline_agent::workspace::Grant;
-use waterline_agent::{AgentError, Equipment};
+use waterline_agent::{AgentConfig, AgentError};
 use waterline_log::Session;
+use waterline_sandbox::small_file::Folder;
+use waterline_sandbox::{Grant, Shell, Support, support};
 use waterline_session::Setup;
 use waterline_session::memory::DayFiles;
 
-use crate::config::{self, AgentConfig, Config, McpConfig, Middlewares};
+use crate::config::{self, AgentSettings, Config, McpConfig, Middlewares};
 use crate::db;
 use crate::environment::{self, variable};
 use crate::lang::{Lang, say};
 use crate::models::{self, Chosen, ModelArguments};
 use crate::settings;
 use crate::trust;
-
-/// The hidden command that confines itself and becomes another one.
-pub const LAUNCHER: &str = "sandbox-exec";
 
 /// The folder of a project that holds skills and roles.
 const PROJECT: &str = ".waterline";
@@ -80,7 +75,7 @@ pub struct AgentArguments {
 
 impl AgentArguments {
     /// The equipment for a session: a known one keeps its policy, its settings and its role.
-    pub async fn equipment(&self, config: &Config, known: Option<&Session>) -> Result<Equipment> {
+    pub async fn equipment(&self, config: &Config, known: Option<&Session>) -> Result<AgentConfig> {
         let (setup, notices) = self.setup(config, known).await?;
         let mut gathered = self.gather(config, setup).await?;
         gathered.notices.extend(notices);
@@ -88,13 +83,12 @@ impl AgentArguments {
     }
 
     /// What every session of this program is made with: tools, servers, skills, roles, limits.
-    pub async fn gather(&self, config: &Config, setup: Setup) -> Result<Equipment> {
+    pub async fn gather(&self, config: &Config, setup: Setup) -> Result<AgentConfig> {
         let agent = &config.agent;
-        #[cfg(target_os = "linux")]
-        sandbox::hide();
-        let support = sandbox::support();
+        waterline_sandbox::hide();
+        let support = support();
         let shell = self.shell(agent, &support);
-        let mut equipment = Equipment::new(setup, Toolbox::new(Arc::new(shell)), workspaces(agent)?);
+        let mut equipment = AgentConfig::new(setup, Toolbox::new(Arc::new(shell)), workspaces(agent)?);
         if let Support::None(why) = &support {
             let en = format!("the kernel cannot confine commands here ({why}); you are asked before each");
             let zh = format!("此处内核无法隔离命令（{why}）；每条命令执行前都会询问");
@@ -128,7 +122,7 @@ impl AgentArguments {
     }
 
     /// The same for one session: what it may do, its middlewares set up.
-    pub fn for_session(&self, mut equipment: Equipment, config: &Config) -> Result<Equipment> {
+    pub fn for_session(&self, mut equipment: AgentConfig, config: &Config) -> Result<AgentConfig> {
         self.limit(&mut equipment, &config.agent)?;
         equipment.equip()?;
         if let Some(name) = &self.role {
@@ -165,9 +159,7 @@ impl AgentArguments {
         Ok((setup, notices))
     }
 
-    fn shell(&self, agent: &AgentConfig, support: &Support) -> Shell {
-        // Not by its path: a command may have put another program there.
-        let launcher = vec![OsString::from("/proc/self/exe"), OsString::from(LAUNCHER)];
+    fn shell(&self, agent: &AgentSettings, support: &Support) -> Shell {
         let names = SEEN.iter().copied().chain(agent.environment.iter().map(String::as_str));
         let seen = names.filter_map(|name| Some((name.to_owned(), variable(name)?)));
         let path = variable("PATH").unwrap_or_default();
@@ -177,18 +169,17 @@ impl AgentArguments {
         read.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !home.starts_with(folder)));
         // Once, at the start: later a command may have put a link in place of a folder.
         let read = read.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
-        Shell {
-            launcher: cfg!(target_os = "linux").then_some(launcher),
-            confined: *support == Support::Full,
-            environment: seen.collect(),
-            read,
-            network: self.allow_network || agent.network.unwrap_or(false),
-            time: Duration::from_secs(agent.command_timeout.unwrap_or(COMMAND_TIME)),
-        }
+        let mut shell = Shell::new();
+        shell.confined = *support == Support::Full;
+        shell.environment = seen.collect();
+        shell.read = read;
+        shell.network = self.allow_network || agent.network.unwrap_or(false);
+        shell.timeout = Duration::from_secs(agent.command_timeout.unwrap_or(COMMAND_TIME));
+        shell
     }
 
     /// What it may do, and who is asked.
-    fn limit(&self, equipment: &mut Equipment, agent: &AgentConfig) -> Result<()> {
+    fn limit(&self, equipment: &mut AgentConfig, agent: &AgentSettings) -> Result<()> {
         let limits = &mut equipment.limits;
         limits.steps = agent.steps.unwrap_or(limits.steps);
         limits.iterations = agent.iterations;
@@ -204,7 +195,7 @@ impl AgentArguments {
 }
 
 /// The folder of the workspaces.
-pub fn workspaces(agent: &AgentConfig) -> Result<PathBuf> {
+pub fn workspaces(agent: &AgentSettings) -> Result<PathBuf> {
     match &agent.workspaces {
         Some(folder) => Ok(folder.clone()),
         None => Ok(db::data_folder()?.join("workspaces")),
@@ -268,7 +259,7 @@ fn environment_notices(config: &Config) -> Vec<String> {
 }
 
 /// The middlewares that a config names.
-fn middlewares(agent: &AgentConfig) -> Result<Vec<Arc<dyn middleware::Middleware>>, AgentError> {
+fn middlewares(agent: &AgentSettings) -> Result<Vec<Arc<dyn middleware::Middleware>>, AgentError> {
     use config::MiddlewareEntry as Entry;
     let usual = Middlewares::Preset("default".to_owned());
     let named: Vec<(String, serde_json::Value)> = match agent.middleware.as_ref().unwrap_or(&usual) {
@@ -321,7 +312,7 @@ fn starts_in(cwd: Option<&Path>) -> PathBuf {
 }
 
 /// Adds the tools of a server; one that cannot be reached is said, and the rest goes on.
-async fn connect(server: &Server, equipment: &mut Equipment) {
+async fn connect(server: &Server, equipment: &mut AgentConfig) {
     match mcp::connect(server).await {
         Ok(connected) => {
             for name in &connected.missing {

@@ -60,12 +60,13 @@ enum Command {
     Config(command::config::Arguments),
     /// Check config, keys, servers, database and sandbox
     Doctor(command::doctor::Arguments),
-    /// Confines itself and becomes another program
-    #[command(name = equip::LAUNCHER, hide = true)]
-    SandboxExec(command::sandbox_exec::Arguments),
 }
 
 fn main() -> ExitCode {
+    // Commands are confined by this program, started once more.
+    if let Some(code) = waterline_sandbox::launcher() {
+        return code;
+    }
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Chat(arguments) => command::chat::run(arguments),
@@ -79,7 +80,6 @@ fn main() -> ExitCode {
         Command::Check(arguments) => command::check::run(arguments),
         Command::Config(arguments) => command::config::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),
-        Command::SandboxExec(arguments) => command::sandbox_exec::run(arguments),
     };
     match outcome {
         Ok(code) => code,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use waterline_agent::role::{self, Transfer};
-use waterline_agent::{Agent, Ending, Equipment, Outcome, Person, Said};
+use waterline_agent::{Agent, AgentConfig, Ending, Outcome, Person, Said};
 use waterline_log::Log;
 
 use crate::lang::say;
@@ -16,12 +16,12 @@ pub struct Relay {
     log: Log,
     person: Arc<dyn Person>,
     /// What agents are made with, before any role.
-    base: Equipment,
+    base: AgentConfig,
 }
 
 impl Relay {
     /// Takes up a session.
-    pub async fn open(log: Log, session: &str, base: Equipment, person: Arc<dyn Person>) -> Result<Self> {
+    pub async fn open(log: Log, session: &str, base: AgentConfig, person: Arc<dyn Person>) -> Result<Self> {
         let (reader, id) = (log.clone(), session.to_owned());
         let known = tokio::task::spawn_blocking(move || reader.session(&id)).await??;
         let own = match role::of(&known.state) {

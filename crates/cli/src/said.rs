@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::Value;
 use waterline::message::Part;
+use waterline_agent::mention::attach;
 use waterline_agent::mention::{self, Kind};
 use waterline_agent::skill::Skill;
-use waterline_agent::workspace::attach;
 use waterline_agent::{Agent, Said};
 
 use crate::lang::say;
@@ -30,7 +30,7 @@ pub fn read(agent: &Agent, text: &str) -> (Said, Vec<String>) {
     for name in mention::names(text) {
         notices.extend(mentioned(agent, name, &mut said));
     }
-    let (skills, active) = (&agent.equipment().skills, agent.live().session().state.active_skill.as_ref());
+    let (skills, active) = (&agent.config().skills, agent.live().session().state.active_skill.as_ref());
     if let Some(skill) = active.filter(|skill| said.skill.is_none() && skills.iter().any(|known| known.id == **skill)) {
         said.parts.push(Part::text(format!("[The skill {skill} is in use: skills/{skill}/SKILL.md]")));
     }
@@ -39,7 +39,7 @@ pub fn read(agent: &Agent, text: &str) -> (Said, Vec<String>) {
 
 /// Takes in a name; gives what the person should know about it.
 fn mentioned(agent: &Agent, name: String, said: &mut Said) -> Option<String> {
-    let equipment = agent.equipment();
+    let equipment = agent.config();
     let state = &agent.live().session().state;
     let roles: Vec<String> = equipment.roles.iter().map(|role| role.name.clone()).collect();
     let found = mention::look_up(&name, &equipment.toolbox, &equipment.skills, &roles, state);

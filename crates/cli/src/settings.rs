@@ -7,7 +7,7 @@ use waterline::model::Model;
 use waterline::policy::{Policy, Preset};
 use waterline::warning::{Oddity, Warning};
 use waterline_agent::approval::Mode;
-use waterline_agent::small_file;
+use waterline_sandbox::small_file;
 
 use crate::environment;
 

@@ -6,8 +6,9 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use waterline_agent::{Word, small_file};
+use waterline_agent::Word;
 use waterline_provider::http::is_local;
+use waterline_sandbox::small_file;
 
 use crate::config::Config;
 use crate::db;

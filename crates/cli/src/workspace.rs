@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use waterline_agent::workspace::Workspace as Opened;
 use waterline_log::{Filter, Log, Session, kept};
+use waterline_sandbox::workspace::Workspace as Opened;
 
 use crate::show::plain;
 

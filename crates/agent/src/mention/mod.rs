@@ -1,6 +1,10 @@
 //! `@name` and `#file` in what a person says.
 
+mod attach;
+
 use waterline_log::State;
+
+pub use attach::{Attached, attach};
 
 use crate::skill::Skill;
 use crate::tool::{Tier, Toolbox};

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use waterline::policy::Policy;
 
 use super::Middleware;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// Clears old results.
@@ -28,11 +28,11 @@ impl Middleware for ContextEditing {
         "context_editing"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
         let settings =
             [("fold.high".to_owned(), self.trigger.to_string()), ("clear.keep".to_owned(), self.keep.to_string())];
         let policy = Policy::preset_with("clear-tools", &settings);
-        equipment.setup.policy = policy.map_err(|error| AgentError::Setting(format!("context_editing: {error}")))?;
+        config.setup.policy = policy.map_err(|error| AgentError::Setting(format!("context_editing: {error}")))?;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Middleware;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// Lets files be searched.
@@ -19,8 +19,8 @@ impl Middleware for FileSearch {
         "file_search"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
-        equipment.toolbox.switch("find_files", !self.off)?;
-        equipment.toolbox.switch("search_files", !self.off)
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        config.toolbox.switch("find_files", !self.off)?;
+        config.toolbox.switch("search_files", !self.off)
     }
 }

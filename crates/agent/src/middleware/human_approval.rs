@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Middleware;
 use crate::approval::Mode;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// Sets when a person is asked.
@@ -24,12 +24,12 @@ impl Middleware for HumanApproval {
         "human_approval"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
         if let Some(mode) = self.mode {
-            equipment.approval.mode = mode;
+            config.approval.mode = mode;
         }
         if let Some(seconds) = self.timeout {
-            equipment.approval.time = Duration::from_secs(seconds);
+            config.approval.time = Duration::from_secs(seconds);
         }
         Ok(())
     }

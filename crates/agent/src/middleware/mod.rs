@@ -27,7 +27,7 @@ pub(crate) use chain::{Chain, Hook};
 pub use list::{PRESETS, build, preset};
 pub(crate) use summarization::of_buffer;
 
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::person::{Request, Word};
 use crate::tool::Toolbox;
@@ -145,7 +145,7 @@ pub trait Middleware: Send + Sync {
     ///
     /// # Errors
     /// When its settings do not fit what is there.
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
         Ok(())
     }
 

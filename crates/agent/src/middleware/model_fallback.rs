@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Middleware;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// Names other models.
@@ -18,9 +18,9 @@ impl Middleware for ModelFallback {
         "model_fallback"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
-        let found: Result<Vec<_>, String> = self.models.iter().map(|name| (equipment.models)(name)).collect();
-        equipment.setup.fallback = found.map_err(|why| AgentError::Setting(format!("model_fallback: {why}")))?;
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        let found: Result<Vec<_>, String> = self.models.iter().map(|name| (config.models)(name)).collect();
+        config.setup.fallback = found.map_err(|why| AgentError::Setting(format!("model_fallback: {why}")))?;
         Ok(())
     }
 }

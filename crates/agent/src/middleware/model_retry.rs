@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::Middleware;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// Asks again.
@@ -29,10 +29,10 @@ impl Middleware for ModelRetry {
         "model_retry"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
         let waits = |seconds: &[u64]| seconds.iter().copied().map(Duration::from_secs).collect();
-        equipment.setup.retry.rate_limit = waits(&self.rate_limit);
-        equipment.setup.retry.transient = waits(&self.transient);
+        config.setup.retry.rate_limit = waits(&self.rate_limit);
+        config.setup.retry.transient = waits(&self.transient);
         Ok(())
     }
 }

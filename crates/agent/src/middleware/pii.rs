@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 use serde::Deserialize;
 
 use super::{Hooked, Middleware, Moment, Verdict};
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// What is done with it.
@@ -105,7 +105,7 @@ impl Middleware for Pii {
     }
 
     /// A pattern that is none is refused at once: later it would let everything through.
-    fn equip(&self, _: &mut Equipment) -> Result<(), AgentError> {
+    fn equip(&self, _: &mut AgentConfig) -> Result<(), AgentError> {
         self.clean("").map(drop).map_err(|why| AgentError::Setting(format!("pii: {why}")))
     }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Middleware;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// Lets commands be run.
@@ -19,7 +19,7 @@ impl Middleware for ShellTool {
         "shell_tool"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
-        equipment.toolbox.switch("run_bash_command", !self.off)
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        config.toolbox.switch("run_bash_command", !self.off)
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use waterline::policy::Policy;
 
 use super::Middleware;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// Keeps a window, with a summary if that is wanted.
@@ -39,8 +39,8 @@ impl Middleware for Summarization {
         "summarization"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
-        equipment.setup.policy = self.policy(&mut equipment.notices)?;
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        config.setup.policy = self.policy(&mut config.notices)?;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::Middleware;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// Runs tools again.
@@ -27,8 +27,8 @@ impl Middleware for ToolRetry {
         "tool_retry"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
-        equipment.tool_waits = self.waits.iter().copied().map(Duration::from_millis).collect();
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        config.tool_waits = self.waits.iter().copied().map(Duration::from_millis).collect();
         Ok(())
     }
 }

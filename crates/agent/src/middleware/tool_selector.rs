@@ -5,7 +5,7 @@ use serde::Deserialize;
 use waterline_log::State;
 
 use super::Middleware;
-use crate::equipment::Equipment;
+use crate::config::AgentConfig;
 use crate::error::AgentError;
 
 /// What stands between a server and its tool in the name of a server's tool.
@@ -26,16 +26,16 @@ impl Middleware for ToolSelector {
         "tool_selector"
     }
 
-    fn equip(&self, equipment: &mut Equipment) -> Result<(), AgentError> {
+    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
         // A server that is away must not keep the program from starting, so its tools may be missing.
-        let is_missing = |name: &&String| !name.contains(OF_SERVER) && equipment.toolbox.find(name).is_none();
+        let is_missing = |name: &&String| !name.contains(OF_SERVER) && config.toolbox.find(name).is_none();
         if let Some(name) = self.always.iter().find(is_missing) {
-            let tiers = equipment.toolbox.tiers(&State::default());
+            let tiers = config.toolbox.tiers(&State::default());
             let names: Vec<&str> = tiers.iter().map(|(tool, _)| tool.name()).collect();
             let names = names.join(", ");
             return Err(AgentError::Setting(format!("tool_selector: no tool is called {name:?}; there are {names}")));
         }
-        equipment.toolbox.tell_in_full(&self.always, self.max_tools.unwrap_or(12));
+        config.toolbox.tell_in_full(&self.always, self.max_tools.unwrap_or(12));
         Ok(())
     }
 }

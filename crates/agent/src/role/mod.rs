@@ -12,7 +12,7 @@ pub use hand_off::{Transfer, of, put, transfer};
 pub(crate) use hand_off::{forget_transfers, transfers};
 
 use crate::error::AgentError;
-use crate::small_file::Folder;
+use waterline_sandbox::small_file::Folder;
 
 /// The shipped roles.
 const SHIPPED: [&str; 2] =

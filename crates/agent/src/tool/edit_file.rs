@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Failure, Nature, Output, Scene, Tool};
-use crate::workspace::Workspace;
+use waterline_sandbox::workspace::Workspace;
 
 /// Edits a file.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::walk::{FILES, walk};
 use super::{Failure, Nature, Output, Scene, Tool};
-use crate::workspace::Workspace;
+use waterline_sandbox::workspace::Workspace;
 
 /// More than this are not named.
 const FOUND: usize = 200;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use waterline::message::{Body, Image, Part};
+use waterline_sandbox::SandboxError;
 
 use super::Todo;
 
@@ -90,6 +91,19 @@ impl Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::new(error.to_string())
+    }
+}
+
+impl From<SandboxError> for Failure {
+    /// The error, with the tool that helps where there is one.
+    fn from(error: SandboxError) -> Self {
+        let hint = match &error {
+            SandboxError::IsDirectory { .. } => "; list_files shows what is in it",
+            SandboxError::NotDirectory { .. } => "; read_file reads it",
+            SandboxError::TooLarge { .. } => "; take a part of it with run_bash_command",
+            _ => "",
+        };
+        Self::new(format!("{error}{hint}"))
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use waterline::message::Image;
 
 use super::{Failure, Nature, Output, Scene, Tool};
-use crate::workspace::Workspace;
+use waterline_sandbox::workspace::Workspace;
 
 /// Reads a file.
 #[derive(Debug)]

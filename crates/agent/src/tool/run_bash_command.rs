@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waterline_sandbox::{Rules, Shell};
 
 use super::{Failure, Nature, Output, Scene, Tool};
-use crate::sandbox::{self, Rules, Shell};
 
 /// The longest time a command may ask for, in seconds.
 const LONGEST: u64 = 600;
@@ -46,7 +46,7 @@ impl Tool for RunBashCommand {
         shell.environment.push(("HOME".to_owned(), root.display().to_string()));
         shell.environment.push(("TMPDIR".to_owned(), root.join("temp").display().to_string()));
         let time = arguments.timeout.map(|seconds| Duration::from_secs(seconds.clamp(1, LONGEST)));
-        let ended = sandbox::run(&shell, &rules, root, &arguments.command, time).await?;
+        let ended = shell.run(&rules, root, &arguments.command, time).await?;
         let output = ended.output.trim_end();
         let output = if output.is_empty() { "[no output]" } else { output };
         match ended.status {
@@ -59,7 +59,7 @@ impl Tool for RunBashCommand {
                 Err(Failure::new(format!("{output}\n[{how}]")))
             }
             None => {
-                let seconds = time.unwrap_or(self.0.time).as_secs();
+                let seconds = time.unwrap_or(self.0.timeout).as_secs();
                 Err(Failure::new(format!("{output}\n[ended after {seconds} s, with everything it had started]")))
             }
         }

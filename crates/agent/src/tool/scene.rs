@@ -7,7 +7,7 @@ use waterline_log::{Log, LogError, Session};
 use super::Failure;
 use crate::crew::Crew;
 use crate::person::Person;
-use crate::workspace::Workspace;
+use waterline_sandbox::workspace::Workspace;
 
 /// Where a tool is run.
 #[derive(Clone)]

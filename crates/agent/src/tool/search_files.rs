@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::walk::{FILES, Missed, walk};
 use super::{Failure, Nature, Output, Scene, Tool};
-use crate::workspace::{Workspace, open};
+use waterline_sandbox::{Workspace, open_in};
 
 /// More than this are not shown.
 const FOUND: usize = 100;
@@ -62,7 +62,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, most: usize) -> Result<S
     } else {
         walk(workspace, path, most, |file| {
             let is_meant = glob.as_ref().is_none_or(|glob| glob.is_match(file.inside));
-            !is_meant || search.look(open(file.dir, file.name), &file.path())
+            !is_meant || search.look(open_in(file.dir, file.name), &file.path())
         })?
     };
     missed.unread += search.unread;
@@ -81,7 +81,7 @@ fn named(workspace: &Workspace, path: &str) -> Result<Option<File>, Failure> {
     if !place.dir.is_file(&place.path) {
         return Ok(None);
     }
-    open(place.dir, &place.path).map(Some).map_err(|error| workspace.explain(path, &error))
+    Ok(Some(open_in(place.dir, &place.path).map_err(|error| workspace.explain(path, error))?))
 }
 
 /// A text, to be read; nothing where a file is none.

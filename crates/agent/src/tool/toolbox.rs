@@ -27,7 +27,7 @@ use super::search_files::SearchFiles;
 use super::todo::{TodoRead, TodoWrite};
 use super::write_file::WriteFile;
 use crate::error::AgentError;
-use crate::sandbox::Shell;
+use waterline_sandbox::Shell;
 
 /// Tools that nobody has unless they are switched on.
 const OFF: [&str; 2] = ["fetch_url", "hand_off"];

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::{Dir, DirEntry};
 
 use super::Failure;
-use crate::workspace::Workspace;
+use waterline_sandbox::workspace::Workspace;
 
 /// More files than this are not looked at.
 pub(super) const FILES: usize = 50_000;
@@ -70,7 +70,7 @@ pub(super) fn walk(
     let place = workspace.place(path)?;
     let dir = place.dir.open_dir(&place.path).map_err(|error| match error.kind() {
         ErrorKind::NotADirectory => Failure::new(format!("{path} is not a folder")),
-        _ => workspace.explain(path, &error),
+        _ => workspace.explain(path, error).into(),
     })?;
     let base: PathBuf = Path::new(path).components().filter(|part| *part != Component::CurDir).collect();
     let mut walk = Walk { base: &base, most, left: most, missed: Missed::default(), visit };

@@ -1,15 +1,9 @@
-//! Attempts to get out of the workspace: with paths and links, with the tools of a turn, with commands and what they start.
+//! Attempts to get out of the workspace with the tools of a turn. The sandbox crate has those with paths, links and commands.
 //! Each trial looks afterwards at what lies outside, and does beside each attempt something that must go well, so that none
 //! passes because nothing works.
 //!
-//! The program is its own launcher: with `--sandbox` it confines itself and becomes the command.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test fails loudly"
-)]
+//! The test program is its own launcher.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails loudly")]
 
 /// Trials that are called as their functions are.
 macro_rules! trials {
@@ -18,40 +12,28 @@ macro_rules! trials {
     };
 }
 
-mod commands;
-mod files;
 #[path = "../place/mod.rs"]
 mod place;
-mod processes;
 mod tools;
+#[allow(dead_code, reason = "it is shared with the trials of the sandbox, which use more of it")]
+#[path = "../../../sandbox/tests/escape/yard.rs"]
 mod yard;
 
-use std::ffi::OsString;
+use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use waterline_agent::sandbox::{self, Support};
+use waterline_sandbox::{Support, support};
 use yard::Yard;
 
-fn main() {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    if words.get(1).is_some_and(|word| word == "--sandbox") {
-        let entered = sandbox::enter(&words[2].to_string_lossy(), &words[4..]);
-        std::process::exit(entered.map_or_else(
-            |why| {
-                eprintln!("{why}");
-                126
-            },
-            i32::from,
-        ));
+fn main() -> ExitCode {
+    // The test program is its own launcher.
+    if let Some(code) = waterline_sandbox::launcher() {
+        return code;
     }
     let arguments = Arguments::from_args();
-    let mut trials = files::trials();
-    trials.extend(tools::trials());
-    match sandbox::support() {
-        Support::Full => {
-            trials.extend(commands::trials());
-            trials.extend(processes::trials());
-        }
+    let mut trials = tools::trials();
+    match support() {
+        Support::Full => trials.extend(tools::confined_trials()),
         // Whoever runs the tests on a kernel without Landlock says so; nobody else misses half of them unawares.
         Support::None(why) => {
             let known = std::env::var_os("WATERLINE_NO_LANDLOCK").is_some();
@@ -60,7 +42,7 @@ fn main() {
             trials.push(Trial::test("commands::the_kernel_here_confines_none", outcome));
         }
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// A trial in a yard of its own, in which nothing outside may be other than before.

@@ -1,12 +1,15 @@
 //! The file tools, as a model calls them in a turn: what they say, and what is sent to the model afterwards.
 
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use waterline_agent::approval::Mode;
-use waterline_agent::small_file::Folder;
-use waterline_agent::{Ending, Equipment, Said, skill};
+use waterline_agent::tool::Toolbox;
+use waterline_agent::{AgentConfig, Ending, Said, skill};
+use waterline_sandbox::Shell;
+use waterline_sandbox::small_file::Folder;
 
 use crate::place::{Line, Place, model, says};
 use crate::yard::{SECRET, Yard, pipe};
@@ -22,6 +25,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_folder_granted_to_read_is_only_read,
         a_skill_is_not_unpacked_through_a_link,
     ]
+}
+
+/// Trials that need Landlock.
+pub(crate) fn confined_trials() -> Vec<Trial> {
+    trials!["tools": the_tool_confines_what_the_model_asks_for]
 }
 
 /// A place whose workspace has a note of its own, and links that lead out.
@@ -40,7 +48,7 @@ fn prepared(yard: &Yard) -> Place {
 /// Has a model call tools, and gives what came of each call.
 pub(crate) fn results(
     place: &Place,
-    change: impl FnOnce(&mut Equipment),
+    change: impl FnOnce(&mut AgentConfig),
     calls: Vec<(&'static str, Value)>,
 ) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -68,7 +76,7 @@ pub(crate) fn only_the_last_says(results: &[String], words: &str) {
     assert_eq!(last.trim_end(), words.trim_end());
 }
 
-fn same(_: &mut Equipment) {}
+fn same(_: &mut AgentConfig) {}
 
 fn read_file_reads_nothing_outside(yard: &Yard) {
     let read = |path: &str| ("read_file", json!({"path": path}));
@@ -130,7 +138,7 @@ fn search_files_shows_nothing_outside(yard: &Yard) {
     let calls = vec![search("folder", "vault"), search("..", "vault"), search("/etc", "root"), search("", "inside")];
     let said = results(&place, same, calls);
     only_the_last_says(&said, "note.txt:1: inside");
-    assert!(said[0].starts_with("failed: folder is outside of what may be reached"), "{said:?}");
+    assert!(said[0].starts_with("failed: folder is outside the directories"), "{said:?}");
     let everywhere = results(&prepared(yard), same, vec![search("", "vault")]);
     assert_eq!(everywhere, ["[no line matches vault]"]);
 }
@@ -138,7 +146,7 @@ fn search_files_shows_nothing_outside(yard: &Yard) {
 fn a_folder_granted_to_read_is_only_read(yard: &Yard) {
     let path = yard.granted("g.txt").display().to_string();
     let new = yard.granted("new.txt").display().to_string();
-    let grant = |equipment: &mut Equipment| equipment.grants = vec![yard.grant("granted", ":ro")];
+    let grant = |equipment: &mut AgentConfig| equipment.grants = vec![yard.grant("granted", ":ro")];
     let calls = vec![
         ("write_file", json!({"path": path, "content": "mine"})),
         ("write_file", json!({"path": new, "content": "mine"})),
@@ -154,11 +162,38 @@ fn a_skill_is_not_unpacked_through_a_link(yard: &Yard) {
     std::fs::create_dir_all(yard.spare("skills/tide")).unwrap();
     let words = "---\nname: tide\ndescription: tides\n---\nlook at the moon\n";
     std::fs::write(yard.spare("skills/tide/SKILL.md"), words).unwrap();
-    let equip = |equipment: &mut Equipment| equipment.skills = skill::find(&[Folder::own(yard.spare("skills"))]).0;
+    let equip = |equipment: &mut AgentConfig| equipment.skills = skill::find(&[Folder::own(yard.spare("skills"))]).0;
     let call = || vec![("read_file", json!({"path": "skills/tide/SKILL.md"}))];
     let place = prepared(yard);
     symlink(yard.outside(""), place.workspace().join("skills")).unwrap();
     results(&place, equip, call());
     yard.check();
     only_the_last_says(&results(&prepared(yard), equip, call()), words);
+}
+
+fn the_tool_confines_what_the_model_asks_for(yard: &Yard) {
+    let bash = |command: &str| ("run_bash_command", json!({"command": command}));
+    let granted = yard.granted("").display().to_string();
+    let calls = vec![
+        bash(r#"cat "$OUT/secret.txt""#),
+        bash("echo mine > ../../new.txt"),
+        bash(&format!("echo mine > '{granted}new.txt'")),
+        bash(&format!("cat '{granted}g.txt'; echo made > outputs/a.txt; cat outputs/a.txt")),
+    ];
+    let place = Place::new();
+    let said = results(
+        &place,
+        |equipment| {
+            let mut shell = Shell::new();
+            shell.environment = vec![
+                ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
+                ("OUT".to_owned(), yard.outside("").display().to_string()),
+            ];
+            equipment.toolbox = Toolbox::new(Arc::new(shell));
+            equipment.grants = vec![yard.grant("granted", ":ro")];
+        },
+        calls,
+    );
+    only_the_last_says(&said, "granted\nmade");
+    assert!(!place.folder.path().join("new.txt").exists() && !yard.granted("new.txt").exists());
 }

@@ -17,12 +17,12 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use waterline::message::{Message, Wire};
 use waterline::policy::Policy;
-use waterline_agent::sandbox::Shell;
 use waterline_agent::tool::Toolbox;
-use waterline_agent::{Agent, Equipment, Event, Person, Question, Request, Word, middleware};
+use waterline_agent::{Agent, AgentConfig, Event, Person, Question, Request, Word, middleware};
 use waterline_log::{Log, Session};
 use waterline_provider::http::retry::Retry;
 use waterline_provider::http::{Endpoint, Timeouts};
+use waterline_sandbox::Shell;
 use waterline_session::{Candidate, Setup};
 use waterline_testkit::server::{Received, Server};
 
@@ -97,26 +97,22 @@ impl Place {
     }
 
     /// What an agent is made with here; commands are not confined.
-    pub fn equipment(&self, server: &Server) -> Equipment {
+    pub fn equipment(&self, server: &Server) -> AgentConfig {
         let zero = vec![Duration::ZERO; 3];
         let retry = Retry { rate_limit: zero.clone(), transient: zero, longest: Duration::from_secs(1) };
         let setup = Setup { retry, ..Setup::new(Self::candidate(server), Policy::preset_with("auto", &[]).unwrap()) };
-        let shell = Shell {
-            launcher: None,
-            confined: false,
-            environment: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
-            read: Vec::new(),
-            network: false,
-            time: Duration::from_secs(20),
-        };
-        let mut equipment = Equipment::new(setup, Toolbox::new(Arc::new(shell)), self.folder.path().join("workspaces"));
+        let mut shell = Shell::unconfined();
+        shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
+        shell.timeout = Duration::from_secs(20);
+        let mut equipment =
+            AgentConfig::new(setup, Toolbox::new(Arc::new(shell)), self.folder.path().join("workspaces"));
         equipment.approval.confined = true;
         equipment.middleware =
             ["todo_list", "human_approval"].map(|name| middleware::build(name, &Value::Null).unwrap()).into();
         equipment
     }
 
-    pub async fn open(&self, mut equipment: Equipment) -> Agent {
+    pub async fn open(&self, mut equipment: AgentConfig) -> Agent {
         equipment.equip().unwrap();
         Agent::open(self.log(), "s", equipment, self.watcher.clone()).await.unwrap()
     }

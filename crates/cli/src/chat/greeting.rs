@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use waterline::message::Role;
-use waterline_agent::workspace::Workspace;
+use waterline_sandbox::workspace::Workspace;
 
 use super::Chat;
 use crate::begin::has_begun;
@@ -86,7 +86,7 @@ fn reach(workspace: &Workspace) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use waterline_agent::workspace::Grant;
+    use waterline_sandbox::workspace::Grant;
 
     #[test]
     fn a_word_with_blanks_is_quoted() {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
-use waterline_agent::{AgentError, Equipment, Outcome, Said};
+use waterline_agent::{AgentConfig, AgentError, Outcome, Said};
 use waterline_log::{Log, Session};
 use waterline_session::Level;
 
@@ -60,7 +60,7 @@ pub struct Chat {
     pub(crate) screen: Arc<Screen>,
     pub(crate) input: Input,
     /// What every session here is made with.
-    base: Equipment,
+    base: AgentConfig,
     known: Arc<Mutex<Known>>,
     gauge: Gauge,
     /// The model that was named when the program began, with its address.
@@ -125,7 +125,7 @@ impl Chat {
         let tidy = Tidy {
             log: self.log.clone(),
             own: self.session().id.clone(),
-            place: self.relay.agent.equipment().workspaces.clone(),
+            place: self.relay.agent.config().workspaces.clone(),
             workspace_days: self.config.agent.workspace_days,
             session_days: self.config.agent.session_days,
         };
@@ -335,7 +335,7 @@ impl Chat {
     async fn refresh(&mut self) -> Result<()> {
         let usage = self.on_log(commands::all_calls).await?;
         self.gauge = gauge::of(self.relay.agent.live(), &usage);
-        let equipment = self.relay.agent.equipment();
+        let equipment = self.relay.agent.config();
         let tiers = equipment.toolbox.tiers(&self.session().state);
         let tools = tiers.iter().map(|(tool, _)| (tool.name().to_owned(), tool.about().chars().take(60).collect()));
         let skills =

@@ -13,7 +13,7 @@ const SESSIONS: usize = 20;
 
 /// What may stand behind the words of commands, as far as that is known without work.
 pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
-    let mut skills: Vec<String> = chat.relay.agent.equipment().skills.iter().map(|skill| skill.id.clone()).collect();
+    let mut skills: Vec<String> = chat.relay.agent.config().skills.iter().map(|skill| skill.id.clone()).collect();
     skills.push("off".to_owned());
     let all = [
         ("help", commands::list().into_iter().map(|(name, _)| name).collect::<Vec<_>>()),

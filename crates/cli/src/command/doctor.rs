@@ -7,15 +7,15 @@ use std::time::Duration;
 use anyhow::Result;
 use waterline::message::{Message, Role};
 use waterline::policy::Policy;
-use waterline_agent::sandbox::{self, Support};
 use waterline_agent::{mcp, skill};
 use waterline_provider::answer::Delta;
 use waterline_provider::http::Request;
 use waterline_provider::local;
 use waterline_provider::wire::{self, Options};
+use waterline_sandbox::{Support, support};
 use waterline_session::{Candidate, Place, Setup};
 
-use crate::config::{AgentConfig, Config};
+use crate::config::{AgentSettings, Config};
 use crate::db::Database;
 use crate::environment;
 use crate::equip::{AgentArguments, folders, roles, servers, workspaces};
@@ -203,9 +203,9 @@ fn database(database: &Database) -> Finding {
     }
 }
 
-fn confinement(agent: &AgentConfig) -> Finding {
+fn confinement(agent: &AgentSettings) -> Finding {
     let folder = workspaces(agent).map(|folder| folder.display().to_string()).unwrap_or_default();
-    match sandbox::support() {
+    match support() {
         Support::Full => Finding::Good(say(
             format!("the kernel confines commands to their workspace under {folder}"),
             format!("内核将命令限制在 {folder} 下的工作区内"),

@@ -9,6 +9,5 @@ pub mod plan;
 pub mod policy;
 pub mod replay;
 pub mod run;
-pub mod sandbox_exec;
 pub mod sessions;
 pub mod tokens;

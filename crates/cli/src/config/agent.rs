@@ -8,14 +8,14 @@ use anyhow::{Result, bail};
 use serde::Deserialize;
 use waterline_agent::Limits;
 use waterline_agent::approval::{Mode, Ruling};
-use waterline_agent::workspace::Grant;
+use waterline_sandbox::workspace::Grant;
 
 use crate::equip::COMMAND_TIME;
 
 /// What the agent may do.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct AgentConfig {
+pub struct AgentSettings {
     /// Model calls in one turn.
     pub steps: Option<usize>,
     /// Model calls since the session was opened.
@@ -116,7 +116,7 @@ fn grants<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Grant
     texts.iter().map(|text| text.parse::<Grant>().map_err(serde::de::Error::custom)).collect()
 }
 
-impl AgentConfig {
+impl AgentSettings {
     /// Values that make no sense are refused.
     pub(super) fn check(&self) -> Result<()> {
         let counts = [

@@ -24,7 +24,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let days = agent.workspace_days.unwrap_or(WORKSPACE_DAYS);
     let session_days = agent.session_days.unwrap_or(SESSION_DAYS);
     let (log, own) = (chat.log.clone(), chat.session().id.clone());
-    let place = chat.relay.agent.equipment().workspaces.clone();
+    let place = chat.relay.agent.config().workspaces.clone();
     let look = move || -> Result<_> {
         let whom = Whom::IdleSince(before(&log, session_days));
         let sessions = log.would_erase(&whom)?.sessions;

@@ -80,8 +80,8 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
     Ok(match key {
         "policy" => agent.live().policy().name.clone(),
         "model" => agent.live().model().name.clone(),
-        "approval" | "agent.approval" => settings::approval(agent.equipment().approval.mode).to_owned(),
-        "agent_max_steps" | "agent.steps" => agent.equipment().limits.steps.to_string(),
+        "approval" | "agent.approval" => settings::approval(agent.config().approval.mode).to_owned(),
+        "agent_max_steps" | "agent.steps" => agent.config().limits.steps.to_string(),
         key => {
             let keys = keys(chat, key)?;
             let first = keys.first().map(String::as_str).unwrap_or_default();

@@ -64,7 +64,7 @@ async fn wanted(chat: &Chat, name: &str) -> Result<ModelArguments> {
     }
     let model = Some(name.to_owned());
     let is_named = chat.config.models.contains_key(name) || name == OFFLINE;
-    let elsewhere = (chat.relay.agent.equipment().models)(name);
+    let elsewhere = (chat.relay.agent.config().models)(name);
     if let Some(server) = server(chat).filter(|_| !is_named)
         && (elsewhere.is_err() || may_have(&server, name).await)
     {

@@ -26,7 +26,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
 
 fn list(chat: &Chat) {
     let active = chat.session().state.active_skill.as_deref();
-    let skills = &chat.relay.agent.equipment().skills;
+    let skills = &chat.relay.agent.config().skills;
     if skills.is_empty() {
         chat.screen.say(say(
             "there are no skills; put folders with a SKILL.md into .waterline/skills",
@@ -53,7 +53,7 @@ async fn off(chat: &mut Chat) -> Result<()> {
 
 /// Uses a skill from now on: the model is told at once, and with each message.
 async fn take(chat: &mut Chat, name: &str) -> Result<Then> {
-    let skills = &chat.relay.agent.equipment().skills;
+    let skills = &chat.relay.agent.config().skills;
     let found = skills.iter().find(|skill| skill.id == name || skill.name == name).map(|skill| skill.id.clone());
     let Some(id) = found else {
         chat.screen.say(say("there is no such skill", "没有该技能"));

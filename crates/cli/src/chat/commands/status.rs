@@ -6,9 +6,9 @@ use crate::show::{number, pad};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::role;
-use waterline_agent::sandbox::{self, Support};
-use waterline_agent::workspace::Grant;
 use waterline_agent::{Agent, Waiting};
+use waterline_sandbox::workspace::Grant;
+use waterline_sandbox::{Support, support};
 use waterline_session::{Level, Live};
 
 use super::{Spec, Then};
@@ -80,7 +80,7 @@ fn context(live: &Live) -> Vec<Row> {
 /// What it may do, and where.
 fn reaches(chat: &Chat) -> Vec<Row> {
     let agent = &chat.relay.agent;
-    let confined = match sandbox::support() {
+    let confined = match support() {
         Support::Full => say("confined by the kernel", "由内核隔离").to_owned(),
         Support::None(why) => say(format!("not confined ({why})"), format!("未隔离（{why}）")),
     };
@@ -93,7 +93,7 @@ fn reaches(chat: &Chat) -> Vec<Row> {
     let grants: Vec<String> = agent.workspace().grants().map(grant).collect();
     let grants = if grants.is_empty() { "–".to_owned() } else { grants.join(", ") };
     vec![
-        (say("approval", "审批"), settings::approval(agent.equipment().approval.mode).to_owned()),
+        (say("approval", "审批"), settings::approval(agent.config().approval.mode).to_owned()),
         (say("commands", "命令"), confined),
         (say("network", "网络"), network.to_owned()),
         (say("workspace", "工作区"), agent.workspace().path().display().to_string()),

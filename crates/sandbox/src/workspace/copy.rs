@@ -10,12 +10,12 @@ const FILES: usize = 20_000;
 
 impl Workspace {
     /// Copies everything of another workspace: for a session that was forked.
-    pub(crate) fn copy_from(&self, folder: &Path) {
+    pub fn copy_from(&self, folder: &Path) {
         self.copy_into("", folder);
     }
 
     /// Copies what is in a folder to a place in the workspace. What cannot be copied is left out, and told to whoever listens.
-    pub(crate) fn copy_into(&self, to: &str, folder: &Path) {
+    pub fn copy_into(&self, to: &str, folder: &Path) {
         for (path, why) in self.copy(folder, to, &mut (BYTES, FILES)) {
             tracing::warn!(target: "waterline::workspace", %path, %why, "a file was not copied");
         }
@@ -66,7 +66,7 @@ impl Workspace {
         let (Some(bytes), Some(files)) = room else { return Err("there is too much to copy".to_owned()) };
         *left = (bytes, files);
         let bytes = std::fs::read(from).map_err(|error| error.to_string())?;
-        self.write(inside, &bytes).map_err(|failure| failure.text)?;
+        self.write(inside, &bytes).map_err(|error| error.to_string())?;
         self.keep_mode(inside, metadata);
         Ok(())
     }

@@ -1,10 +1,8 @@
 //! The folder of a session, and the folders its user granted beside it. Files are reached through handles of these folders
 //! only: whatever a path says, and whoever changes links meanwhile, the kernel does not let it lead out.
 
-mod attach;
 mod copy;
 mod files;
-mod of_session;
 mod place;
 
 use std::io::Write;
@@ -15,13 +13,10 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 
-pub use attach::{Attached, attach};
-pub(crate) use files::open;
 pub use files::{FILE_BYTES, Text};
-pub(crate) use of_session::of_session;
-pub use place::Place;
+pub use place::{Place, climbs_out};
 
-use crate::error::AgentError;
+use crate::error::SandboxError;
 use crate::small_file;
 
 /// The file that makes a folder a workspace.
@@ -79,12 +74,12 @@ impl Workspace {
     ///
     /// # Errors
     /// When it cannot be made, or belongs to another session; when a folder that is granted is not there.
-    pub fn open(path: &Path, session: &str, grants: &[Grant]) -> Result<Self, AgentError> {
-        let refused = |why: String| AgentError::Workspace { path: path.to_owned(), why };
+    pub fn open(path: &Path, session: &str, grants: &[Grant]) -> Result<Self, SandboxError> {
+        let refused = |why: String| SandboxError::Workspace { path: path.to_owned(), why };
         make(path).map_err(|error| refused(error.to_string()))?;
         let mut roots = vec![root(path, true).map_err(|error| refused(error.to_string()))?];
         for grant in grants {
-            let not_granted = |why: String| AgentError::Grant { path: grant.path.clone(), why };
+            let not_granted = |why: String| SandboxError::Grant { path: grant.path.clone(), why };
             let granted = root(&grant.path, grant.writable).map_err(|error| not_granted(error.to_string()))?;
             roots.push(granted);
         }
@@ -92,7 +87,7 @@ impl Workspace {
         for sealed in roots.iter().filter(|root| !root.writable) {
             if let Some(around) = roots.iter().find(|root| root.writable && sealed.path.starts_with(&root.path)) {
                 let why = format!("it lies in {}, which may be changed", around.path.display());
-                return Err(AgentError::Grant { path: sealed.path.clone(), why });
+                return Err(SandboxError::Grant { path: sealed.path.clone(), why });
             }
         }
         let workspace = Self { roots };
@@ -105,7 +100,7 @@ impl Workspace {
     fn claim(&self, session: &str) -> Result<(), String> {
         let Some(own) = self.roots.first() else { return Ok(()) };
         // A folder that has the session's name is its own: a command must not be able to lock it out.
-        let is_own = self.path().file_name().is_some_and(|name| name == of_session::folder_name(session).as_str());
+        let is_own = self.path().file_name().is_some_and(|name| name == directory_name(session).as_str());
         let wrong = match own.dir.symlink_metadata(FILE) {
             Err(_) => return sign(&own.dir, session),
             Ok(metadata) if !metadata.is_file() => format!("its {FILE} is no plain file"),
@@ -113,7 +108,7 @@ impl Workspace {
                 let text = match self.read_text(FILE) {
                     Ok(read) => read.text,
                     Err(_) if is_own => String::new(),
-                    Err(failure) => return Err(failure.text),
+                    Err(error) => return Err(error.to_string()),
                 };
                 match serde_json::from_str::<Metadata>(&text) {
                     Ok(metadata) if metadata.session != session => {
@@ -132,7 +127,8 @@ impl Workspace {
     }
 
     /// Whose workspace a folder is, if it is one.
-    pub(crate) fn owner(path: &Path) -> Option<String> {
+    #[must_use]
+    pub fn owner(path: &Path) -> Option<String> {
         let is_file = std::fs::symlink_metadata(path.join(FILE)).is_ok_and(|metadata| metadata.is_file());
         let text = if is_file { small_file::read_inside(path, Path::new(FILE)).ok()? } else { return None };
         serde_json::from_str::<Metadata>(&text).ok().map(|metadata| metadata.session)
@@ -142,9 +138,8 @@ impl Workspace {
     /// wrote into it, or its file names the session.
     #[must_use]
     pub fn is_of(path: &Path, session: &str, workspaces: &Path) -> bool {
-        let is_there =
-            path.is_absolute() && path.parent().is_some_and(|parent| of_session::is_same(parent, workspaces));
-        let is_named = path.file_name().is_some_and(|name| name == of_session::folder_name(session).as_str());
+        let is_there = path.is_absolute() && path.parent().is_some_and(|parent| is_same(parent, workspaces));
+        let is_named = path.file_name().is_some_and(|name| name == directory_name(session).as_str());
         (is_there && is_named) || Self::owner(path).is_some_and(|owner| owner == session)
     }
 
@@ -188,4 +183,23 @@ fn root(path: &Path, writable: bool) -> std::io::Result<Root> {
     let path = path.canonicalize()?;
     let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
     Ok(Root { path, dir, writable })
+}
+
+/// Whether two paths lead to the same directory.
+#[must_use]
+pub fn is_same(left: &Path, right: &Path) -> bool {
+    left == right || left.canonicalize().is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
+}
+
+/// The name of the workspace directory for a session id, which may hold any characters.
+#[must_use]
+pub fn directory_name(session: &str) -> String {
+    let allowed = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let plain: String = session.chars().map(allowed).take(80).collect();
+    if plain == session && !plain.starts_with('.') {
+        return plain;
+    }
+    // Two ids must not share a directory because they look alike.
+    let hash: String = blake3::hash(session.as_bytes()).to_hex().chars().take(8).collect();
+    format!("{}-{hash}", plain.trim_start_matches('.'))
 }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::Dir;
 
 use super::{FILE, Workspace};
-use crate::tool::Failure;
+use crate::error::SandboxError;
 
 /// A place inside a folder that may be reached. That the path stays inside is not decided here but by the kernel, when the
 /// place is opened through the folder's handle.
@@ -27,15 +27,15 @@ impl Place<'_> {
     ///
     /// # Errors
     /// When it may only be looked at.
-    pub fn to_write(self) -> Result<Self, Failure> {
+    pub fn to_write(self) -> Result<Self, SandboxError> {
         // Whatever way leads there: through `.`, `..` or a link.
         if self.is_own && self.dir.canonicalize(&self.path).is_ok_and(|real| real == Path::new(FILE)) {
-            return Err(Failure::new(format!("{FILE} says whose workspace this is; it cannot be changed")));
+            return Err(SandboxError::Protected { path: FILE });
         }
         if self.writable {
             return Ok(self);
         }
-        Err(Failure::new(format!("{} may only be read", self.whole.display())))
+        Err(SandboxError::ReadOnly { path: self.whole })
     }
 }
 
@@ -44,10 +44,10 @@ impl Workspace {
     ///
     /// # Errors
     /// When it lies outside.
-    pub fn place(&self, path: &str) -> Result<Place<'_>, Failure> {
+    pub fn place(&self, path: &str) -> Result<Place<'_>, SandboxError> {
         let written = Path::new(if path.is_empty() { "." } else { path });
         if path.contains('\0') {
-            return Err(Failure::new("a path cannot hold a zero byte"));
+            return Err(SandboxError::Path { path: path.to_owned(), why: "it holds a zero byte" });
         }
         let inside = |root: &super::Root| written.strip_prefix(&root.path).ok().map(Path::to_owned);
         let found = if written.is_absolute() {
@@ -63,41 +63,37 @@ impl Workspace {
         let path: PathBuf = path.components().collect();
         let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path };
         // A first look, for a clear word: links are the kernel's to judge.
-        if leaves(&path) {
+        if climbs_out(&path) {
             return Err(self.outside(written));
         }
         let is_own = root.path == self.path();
         Ok(Place { dir: &root.dir, whole: root.path.join(&path), path, writable: root.writable, is_own })
     }
 
-    /// What is said of a path that lies elsewhere.
-    fn outside(&self, path: &Path) -> Failure {
+    fn outside(&self, path: &Path) -> SandboxError {
         let mut allowed = vec![self.path().display().to_string()];
         allowed.extend(self.grants().map(|grant| grant.path.display().to_string()));
-        Failure::new(format!(
-            "{} is outside of what may be reached: {}. Only the user can grant more (--allow-dir)",
-            path.display(),
-            allowed.join(", ")
-        ))
+        SandboxError::Outside { path: path.display().to_string(), allowed }
     }
 
-    /// The word for an error of the kernel.
-    pub(crate) fn explain(&self, path: &str, error: &std::io::Error) -> Failure {
+    /// The error for what the operating system said about a path.
+    #[must_use]
+    pub fn explain(&self, path: &str, error: std::io::Error) -> SandboxError {
+        let path = path.to_owned();
         match error.kind() {
-            std::io::ErrorKind::NotFound => Failure::new(format!("{path} does not exist")),
-            // The folder's handle says of a path that leads out that it is not permitted, and has no number for it as the kernel
-            // has for a file that its mode closes.
-            std::io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => self.outside(Path::new(path)),
-            std::io::ErrorKind::PermissionDenied => Failure::new(format!(
-                "the permissions of {path}, or of a folder on the way to it, do not allow this; chmod changes them"
-            )),
-            _ => Failure::new(format!("{path}: {error}")),
+            std::io::ErrorKind::NotFound => SandboxError::NotFound { path },
+            // A directory handle refuses a path that leads out without an error number; the kernel, when it refuses a file for its
+            // mode, has one.
+            std::io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => self.outside(Path::new(&path)),
+            std::io::ErrorKind::PermissionDenied => SandboxError::Permissions { path },
+            _ => SandboxError::Io { path, error },
         }
     }
 }
 
-/// Whether a path climbs out by its words alone.
-pub(super) fn leaves(path: &Path) -> bool {
+/// Whether a path climbs out of its directory by its own components, without looking at links.
+#[must_use]
+pub fn climbs_out(path: &Path) -> bool {
     let mut depth = 0_i32;
     path.components().any(|part| {
         match part {
@@ -123,12 +119,12 @@ mod tests {
         symlink("../secret.txt", folder.path().join("ws/link")).unwrap();
         symlink(folder.path(), folder.path().join("ws/folder")).unwrap();
         for path in ["link", "folder/secret.txt", "../secret.txt"] {
-            let why = workspace.read(path).unwrap_err().text;
-            assert!(why.starts_with(&format!("{path} is outside of what may be reached")), "{why}");
+            let why = workspace.read(path).unwrap_err().to_string();
+            assert!(why.starts_with(&format!("{path} is outside the directories")), "{why}");
         }
         // As the kernel says it of a file inside that its mode closes; to root it says so of none.
         let closed = std::io::Error::from_raw_os_error(rustix::io::Errno::ACCESS.raw_os_error());
-        let why = workspace.explain("uploads/a.txt", &closed).text;
+        let why = workspace.explain("uploads/a.txt", closed).to_string();
         assert!(why.contains("the permissions of uploads/a.txt") && !why.contains("outside"), "{why}");
     }
 }

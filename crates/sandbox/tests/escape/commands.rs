@@ -3,16 +3,11 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use serde_json::json;
-use waterline_agent::sandbox::{self, Ended, Rules, Shell};
-use waterline_agent::tool::Toolbox;
+use waterline_sandbox::{CommandOutput, Rules, Shell};
 
-use crate::place::Place;
-use crate::tools::{only_the_last_says, results};
 use crate::yard::{SECRET, Yard};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -33,7 +28,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_program_outside_is_not_run,
         a_file_that_the_program_holds_is_not_handed_on,
         a_file_that_the_program_was_started_with_is_not_handed_on,
-        the_tool_confines_what_the_model_asks_for,
         files_in_the_workspace_are_made_changed_and_removed,
         pipes_and_here_documents_and_substitutions_work,
         exit_codes_come_through,
@@ -57,30 +51,26 @@ pub(crate) fn shell(yard: &Yard) -> Shell {
         ("TMPDIR", yard.inside("temp").display().to_string()),
         ("OUT", yard.outside("").display().to_string().trim_end_matches('/').to_owned()),
     ];
-    Shell {
-        launcher: Some(vec![std::env::current_exe().unwrap().into_os_string(), "--sandbox".into()]),
-        confined: true,
-        environment: variables.map(|(name, value)| (name.to_owned(), value)).into(),
-        read: Vec::new(),
-        network: false,
-        time: Duration::from_secs(20),
-    }
+    let mut shell = Shell::new();
+    shell.environment = variables.map(|(name, value)| (name.to_owned(), value)).into();
+    shell.timeout = Duration::from_secs(20);
+    shell
 }
 
 pub(crate) fn rules(yard: &Yard) -> Rules {
     Rules { write: vec![yard.ws()], read: Vec::new(), network: false }
 }
 
-pub(crate) fn run_by(yard: &Yard, rules: &Rules, text: &str, time: Option<Duration>) -> Ended {
+pub(crate) fn run_by(yard: &Yard, rules: &Rules, text: &str, time: Option<Duration>) -> CommandOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let ended = runtime.block_on(sandbox::run(&shell(yard), rules, &yard.ws(), text, time)).unwrap();
+    let ended = runtime.block_on(shell(yard).run(rules, &yard.ws(), text, time)).unwrap();
     // What could not be ended must not keep the trial from saying so.
     runtime.shutdown_background();
     assert!(!ended.output.contains(SECRET), "{text}: {}", ended.output);
     ended
 }
 
-pub(crate) fn run(yard: &Yard, text: &str) -> Ended {
+pub(crate) fn run(yard: &Yard, text: &str) -> CommandOutput {
     run_by(yard, &rules(yard), text, None)
 }
 
@@ -300,28 +290,6 @@ fn a_file_that_the_program_was_started_with_is_not_handed_on(yard: &Yard) {
     rustix::io::fcntl_setfd(&held, rustix::io::FdFlags::empty()).unwrap();
     fails(yard, &format!("cat <&{}", held.as_raw_fd()));
     assert_eq!(works(yard, "exec 7< note.txt; cat <&7"), "inside\n");
-}
-
-fn the_tool_confines_what_the_model_asks_for(yard: &Yard) {
-    let bash = |command: &str| ("run_bash_command", json!({"command": command}));
-    let granted = yard.granted("").display().to_string();
-    let calls = vec![
-        bash(r#"cat "$OUT/secret.txt""#),
-        bash("echo mine > ../../new.txt"),
-        bash(&format!("echo mine > '{granted}new.txt'")),
-        bash(&format!("cat '{granted}g.txt'; echo made > outputs/a.txt; cat outputs/a.txt")),
-    ];
-    let place = Place::new();
-    let said = results(
-        &place,
-        |equipment| {
-            equipment.toolbox = Toolbox::new(Arc::new(shell(yard)));
-            equipment.grants = vec![yard.grant("granted", ":ro")];
-        },
-        calls,
-    );
-    only_the_last_says(&said, "granted\nmade");
-    assert!(!place.folder.path().join("new.txt").exists() && !yard.granted("new.txt").exists());
 }
 
 fn the_passwords_of_the_system_are_not_read(yard: &Yard) {

@@ -7,8 +7,9 @@ use globset::GlobBuilder;
 use serde_json::{Value, json};
 use waterline::message::{Body, Image, Part};
 
-use super::Workspace;
-use super::place::leaves;
+use waterline_sandbox::Workspace;
+use waterline_sandbox::workspace::climbs_out;
+
 use crate::tool::picture;
 
 /// More files, or larger ones, are not taken at once.
@@ -54,7 +55,7 @@ pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) 
 
 /// Whether a name says itself that it leads elsewhere: then it is meant so. Two dots in the name of a file do not say it.
 fn says_it_leaves(name: &Path) -> bool {
-    name.is_absolute() || leaves(name)
+    name.is_absolute() || climbs_out(name)
 }
 
 /// The files that a name means.
@@ -130,7 +131,7 @@ fn take(
         path.strip_prefix(base).ok().filter(|inside| !inside.components().any(|part| part.as_os_str() == ".."));
     let name = inside.map_or_else(|| PathBuf::from(path.file_name().unwrap_or_default()), Path::to_owned);
     let stored = format!("uploads/{}", name.display());
-    workspace.write(&stored, &bytes).map_err(|failure| failure.text)?;
+    workspace.write(&stored, &bytes).map_err(|error| error.to_string())?;
     attached.files.push(json!({"path": stored, "source": path.display().to_string(), "bytes": bytes.len()}));
     if picture(&stored).is_some() && !sees {
         attached.notices.push(format!("{}: the model cannot see pictures; it is told the name only", path.display()));

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
-use waterline_agent::sandbox::{self, Rules};
+use waterline_sandbox::Rules;
 
 use crate::commands::{fails, fails_by, rules, run, run_by, shell, works, works_by};
 use crate::yard::{SECRET, Yard};
@@ -355,7 +355,7 @@ fn a_command_that_nobody_waits_for_is_ended(yard: &Yard) {
             }
         };
         tokio::select! {
-            ended = sandbox::run(&shell, &rules, &folder, &text, None) => panic!("it ended by itself: {ended:?}"),
+            ended = shell.run(&rules, &folder, &text, None) => panic!("it ended by itself: {ended:?}"),
             () = begun => {}
         }
     });
@@ -363,21 +363,21 @@ fn a_command_that_nobody_waits_for_is_ended(yard: &Yard) {
     assert!(!is_there(&mark));
 }
 
-/// A program that is killed can end nothing any more; the keeper that it started sees that it is gone.
+/// A host that was killed can kill nothing any more; the supervisor that it started sees that it is gone.
 fn a_command_whose_program_is_killed_is_ended(yard: &Yard) {
     let mark = mark();
     let text = format!("(set -m; (echo yes > temp/alive; exec sleep {mark}) & wait); sleep {mark}");
-    let order = serde_json::json!({"rules": rules(yard), "confined": true, "kept": false}).to_string();
-    let mut keeper = Command::new(std::env::current_exe().unwrap());
-    keeper.args(["--sandbox", &order, "--", "/bin/bash", "-c", &text]).current_dir(yard.ws());
-    let mut keeper = keeper.stdin(Stdio::piped()).spawn().unwrap();
+    let spec = serde_json::json!({"rules": rules(yard), "confined": true, "supervised": false}).to_string();
+    let mut supervisor = Command::new(std::env::current_exe().unwrap());
+    supervisor.args(["sandbox-exec", &spec, "--", "/bin/bash", "-c", &text]).current_dir(yard.ws());
+    let mut supervisor = supervisor.stdin(Stdio::piped()).spawn().unwrap();
     let until = Instant::now() + Duration::from_secs(10);
     while !yard.inside("temp/alive").exists() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(yard.inside("temp/alive").exists());
-    drop(keeper.stdin.take());
-    keeper.wait().unwrap();
+    drop(supervisor.stdin.take());
+    supervisor.wait().unwrap();
     assert!(!is_there(&mark));
 }
 

@@ -4,10 +4,11 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_std::fs::{Dir, DirEntry, File, Metadata, OpenOptions, Permissions};
+use cap_std::fs::{Dir, DirEntry, Metadata, Permissions};
 
 use super::{Place, Workspace};
-use crate::tool::Failure;
+use crate::error::SandboxError;
+use crate::open::open_in;
 
 /// Larger files are not read at once.
 pub const FILE_BYTES: u64 = 10_000_000;
@@ -29,24 +30,23 @@ impl Workspace {
     ///
     /// # Errors
     /// When it is not there, not a file, outside, or too large.
-    pub fn read(&self, path: &str) -> Result<Vec<u8>, Failure> {
+    pub fn read(&self, path: &str) -> Result<Vec<u8>, SandboxError> {
         let place = self.place(path)?;
-        let file = open(place.dir, &place.path).map_err(|error| self.explain(path, &error))?;
-        let metadata = file.metadata()?;
+        let file = open_in(place.dir, &place.path).map_err(|error| self.explain(path, error))?;
+        let metadata = file.metadata().map_err(|error| self.explain(path, error))?;
+        let path = || path.to_owned();
         if metadata.is_dir() {
-            return Err(Failure::new(format!("{path} is a folder; list_files shows what is in it")));
+            return Err(SandboxError::IsDirectory { path: path() });
         }
         if !metadata.is_file() {
-            return Err(Failure::new(format!("{path} is not a plain file")));
+            return Err(SandboxError::NotRegular { path: path() });
         }
         if metadata.len() > FILE_BYTES {
-            return Err(Failure::new(format!(
-                "{path} has {} bytes, more than the {FILE_BYTES} that are read at once; take a part of it with run_bash_command",
-                metadata.len()
-            )));
+            return Err(SandboxError::TooLarge { path: path(), bytes: metadata.len(), limit: FILE_BYTES });
         }
         let mut bytes = Vec::new();
-        file.take(FILE_BYTES).read_to_end(&mut bytes)?;
+        let read = file.take(FILE_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| SandboxError::Io { path: path(), error })?;
         Ok(bytes)
     }
 
@@ -54,10 +54,10 @@ impl Workspace {
     ///
     /// # Errors
     /// As for its bytes; also when it is no text at all.
-    pub fn read_text(&self, path: &str) -> Result<Text, Failure> {
+    pub fn read_text(&self, path: &str) -> Result<Text, SandboxError> {
         let bytes = self.read(path)?;
         if bytes.iter().take(8_000).any(|&byte| byte == 0) {
-            return Err(Failure::new(format!("{path} is not a text ({} bytes)", bytes.len())));
+            return Err(SandboxError::NotText { path: path.to_owned(), bytes: bytes.len() });
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Text { text, lossy: false }),
@@ -70,23 +70,24 @@ impl Workspace {
     ///
     /// # Errors
     /// When it is outside, may only be read, or there is no room.
-    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<bool, Failure> {
+    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<bool, SandboxError> {
         let place = self.place(path)?.to_write()?;
-        let explain = |error: std::io::Error| self.explain(path, &error);
+        let explain = |error: std::io::Error| self.explain(path, error);
         let linked = linked(&place).map_err(explain)?;
         let file = linked.as_deref().unwrap_or(&place.path);
-        let name = file.file_name().ok_or_else(|| Failure::new(format!("{path} names no file")))?;
+        let unnamed = || SandboxError::Path { path: path.to_owned(), why: "it names no file" };
+        let name = file.file_name().ok_or_else(unnamed)?;
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         place.dir.create_dir_all(parent).map_err(explain)?;
         let folder = place.dir.open_dir(parent).map_err(explain)?;
         let known = folder.symlink_metadata(name).ok();
         match &known {
-            Some(known) if known.is_dir() => return Err(Failure::new(format!("{path} is a folder"))),
+            Some(known) if known.is_dir() => return Err(SandboxError::IsDirectory { path: path.to_owned() }),
             // A link that is put there just now is replaced, not followed.
             Some(known) if !known.is_file() && !known.is_symlink() => {
-                return Err(Failure::new(format!("{path} is not a plain file")));
+                return Err(SandboxError::NotRegular { path: path.to_owned() });
             }
-            None if linked.is_some() => return Err(Failure::new(format!("{path} is a link to what does not exist"))),
+            None if linked.is_some() => return Err(SandboxError::NotFound { path: path.to_owned() }),
             _ => {}
         }
         let mode = known.as_ref().filter(|known| known.is_file()).map(Metadata::permissions);
@@ -98,11 +99,11 @@ impl Workspace {
     ///
     /// # Errors
     /// When it is not there, no folder, or outside.
-    pub fn entries(&self, path: &str) -> Result<Vec<DirEntry>, Failure> {
+    pub fn entries(&self, path: &str) -> Result<Vec<DirEntry>, SandboxError> {
         let place = self.place(path)?;
         let folder = place.dir.read_dir(&place.path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotADirectory => Failure::new(format!("{path} is a file; read_file reads it")),
-            _ => self.explain(path, &error),
+            std::io::ErrorKind::NotADirectory => SandboxError::NotDirectory { path: path.to_owned() },
+            _ => self.explain(path, error),
         })?;
         let mut entries: Vec<DirEntry> = folder.filter_map(Result::ok).collect();
         entries.sort_by_key(DirEntry::file_name);
@@ -136,19 +137,6 @@ fn replace(folder: &Dir, name: &Path, bytes: &[u8], mode: Option<Permissions>) -
     written
 }
 
-/// Opens a file to read it. A pipe must not keep whoever opens it waiting.
-pub(crate) fn open(dir: &Dir, path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use cap_std::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NONBLOCK.bits();
-        options.custom_flags(i32::try_from(flags).unwrap_or_default());
-    }
-    dir.open_with(path, &options)
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -180,7 +168,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
         symlink("outputs/new.txt", folder.path().join("link.txt")).unwrap();
-        assert!(workspace.write("link.txt", b"new").unwrap_err().text.contains("does not exist"));
+        assert!(workspace.write("link.txt", b"new").unwrap_err().to_string().contains("does not exist"));
         assert!(!folder.path().join("outputs/new.txt").exists());
     }
 }

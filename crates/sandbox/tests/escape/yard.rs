@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use waterline_agent::workspace::{Grant, Workspace};
+use waterline_sandbox::{Grant, Workspace};
 
 /// What stands in the files outside.
 pub(crate) const SECRET: &str = "the-vault-opens-at-4711";

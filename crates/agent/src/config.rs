@@ -14,14 +14,14 @@ use crate::middleware::Middleware;
 use crate::role::Role;
 use crate::skill::Skill;
 use crate::tool::Toolbox;
-use crate::workspace::Grant;
+use waterline_sandbox::workspace::Grant;
 
 /// Finds a model by its name.
 pub type FindModel = Arc<dyn Fn(&str) -> Result<Candidate, String> + Send + Sync>;
 
 /// What an agent is made with.
 #[derive(Clone)]
-pub struct Equipment {
+pub struct AgentConfig {
     /// Models, policy, memory. Its tools are filled in from the session.
     pub setup: Setup,
     /// Finds other models.
@@ -52,7 +52,7 @@ pub struct Equipment {
     pub notices: Vec<String>,
 }
 
-impl Equipment {
+impl AgentConfig {
     /// A model and a policy, with the built-in tools and nothing else.
     #[must_use]
     pub fn new(setup: Setup, toolbox: Toolbox, workspaces: PathBuf) -> Self {

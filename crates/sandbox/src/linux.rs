@@ -1,4 +1,4 @@
-//! The kernel's means: Landlock for files, ports and signals, seccomp for sockets and for leaving the session.
+//! The kernel's means: Landlock for files, ports and signals, seccomp for sockets and for leaving the POSIX session.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::Rules;
+use crate::rules::Rules;
 
 /// What this program knows of Landlock; an older kernel enforces what it knows.
 const ABI: landlock::ABI = ABI::V6;
@@ -69,8 +69,8 @@ const NEEDED: [&str; 37] = [
 /// Devices that are nobody's.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Confines this thread, and everything it starts, for good; from files only where they are to be kept from it.
-pub(super) fn confine(rules: &Rules, from_files: bool) -> Result<(), String> {
+/// Confines this thread and everything it starts, for good. Files are confined only if `from_files` is set.
+pub(crate) fn confine(rules: &Rules, from_files: bool) -> Result<(), String> {
     if from_files {
         files(rules).map_err(|error| format!("Landlock: {error}"))?;
     }
@@ -147,7 +147,7 @@ fn allow(
     ruleset.add_rule(PathBeneath::new(handle, access)).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Calls that no command needs: they leave its session, look into other processes, or change the machine. What only the system's
+/// Calls that no command needs: they leave its POSIX session, look into other processes, or change the machine. What only the system's
 /// administrator may call is here too, because programs are sometimes run by one.
 const REFUSED: &[i64] = &[
     libc::SYS_setsid,

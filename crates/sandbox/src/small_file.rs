@@ -9,7 +9,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rustix::fs::{Mode, OFlags};
 
-use crate::workspace::open;
+use crate::open::open_in;
 
 /// More than this nobody writes by hand.
 const BYTES: u64 = 1_000_000;
@@ -31,7 +31,7 @@ pub fn read(path: &Path) -> io::Result<String> {
 /// As for a file of the user's own; also when a link leads out.
 pub fn read_inside(folder: &Path, path: &Path) -> io::Result<String> {
     let whole = if folder == Path::new(".") { path.to_owned() } else { folder.join(path) };
-    let opened = Dir::open_ambient_dir(folder, ambient_authority()).and_then(|dir| open(&dir, path));
+    let opened = Dir::open_ambient_dir(folder, ambient_authority()).and_then(|dir| open_in(&dir, path));
     let opened = opened.map(cap_std::fs::File::into_std).map_err(|error| match error.kind() {
         // The kernel says of both only that the permission is missing.
         ErrorKind::PermissionDenied => {

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use waterline_agent::tool::Failure;
-use waterline_agent::workspace::Workspace;
+use waterline_sandbox::{SandboxError, Workspace};
 
 use crate::yard::{SECRET, Yard, in_time, pipe};
 
@@ -46,10 +45,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 #[track_caller]
-fn refused<T>(path: &str, result: Result<T, Failure>) {
+fn refused<T>(path: &str, result: Result<T, SandboxError>) {
     match result {
         Ok(_) => panic!("{path:.100} was not refused"),
-        Err(failure) => assert!(!failure.text.contains(SECRET), "{}", failure.text),
+        Err(error) => assert!(!error.to_string().contains(SECRET), "{error}"),
     }
 }
 
