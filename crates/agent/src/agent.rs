@@ -18,6 +18,7 @@ use crate::crew::Crew;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::{Chain, Finished, Hook, Instead, Moment, Verdict, of_buffer};
+use crate::offline::Offline;
 use crate::outcome::Waiting;
 use crate::person::{Person, Word};
 use crate::prompt;
@@ -95,6 +96,7 @@ impl Agent {
         }
         setup.tools = if known.state.tools.is_empty() { config.toolbox.definitions() } else { tools_of(&known.state) };
         let definitions: Vec<Value> = setup.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect();
+        Offline::connect(&setup, &log);
         let live = Live::open(log, session, setup).await?;
         let chain = Chain::new(config.middleware.clone());
         let config = Arc::new(config);

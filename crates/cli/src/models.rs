@@ -4,9 +4,10 @@
 use anyhow::{Context, Result, anyhow, bail};
 use waterline::message::Wire;
 use waterline::policy::Policy;
+use waterline_agent::{OFFLINE, Offline};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::local;
-use waterline_session::{Candidate, OFFLINE};
+use waterline_session::Candidate;
 
 use crate::config::{Config, ModelConfig};
 use crate::environment::{self, ANTHROPIC_KEY, GEMINI_KEY, OPENAI_KEY, OWN_KEY, Origin, variable};
@@ -105,11 +106,18 @@ impl ModelArguments {
                 return self.named(model, None, config, chosen);
             }
         }
-        let Some(found) = local::find(&local::USUAL).await else { return Ok(Candidate::offline()) };
+        let Some(found) = local::find(&local::USUAL).await else { return Ok(offline()) };
         let mut candidate = self.named(&found.model, Some(found.base), config, chosen)?;
         candidate.window = candidate.window.or(Some(prompt_window(found.window)));
         Ok(candidate)
     }
+}
+
+/// The offline model, which says how to connect another one.
+pub fn offline() -> Candidate {
+    Offline::candidate(
+        "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or name a model with --model and --base-url.",
+    )
 }
 
 /// What a prompt may take of a window: a quarter is kept for the answer.
@@ -150,7 +158,7 @@ pub fn find(name: &str, config: &Config, chosen: &Chosen) -> Result<Candidate> {
 
 fn candidate(name: &str, own: &ModelConfig, chosen: &Chosen) -> Result<Candidate> {
     if name == OFFLINE {
-        return Ok(Candidate::offline());
+        return Ok(offline());
     }
     let wire = own.wire.unwrap_or_else(|| wire_of(name));
     let key = key(name, wire, own)?;

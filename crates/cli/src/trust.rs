@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use waterline_agent::Word;
-use waterline_provider::http::is_local;
+use waterline_provider::address::is_local;
 use waterline_sandbox::small_file;
 
 use crate::config::Config;

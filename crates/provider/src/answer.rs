@@ -3,11 +3,7 @@
 //! A decoder is fed the events of one stream. It does no input or output, so an answer that breaks off anywhere still
 //! has everything that came before.
 
-use std::sync::Arc;
-
-use waterline::message::{Message, Role, Wire};
-
-use crate::wire;
+use waterline::message::Message;
 
 /// Something that just came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,15 +101,4 @@ pub trait Decoder: Send {
 
     /// Ends the stream, wherever it is.
     fn finish(self: Box<Self>) -> Answer;
-}
-
-/// A decoder for the streams of a wire.
-#[must_use]
-pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
-    wire::decoder(wire)
-}
-
-/// An answer of one message, written as its wire writes it; of none where nothing came.
-pub(crate) fn message(wire: Wire, json: String) -> Vec<Message> {
-    wire::kept(&Arc::new(json), wire, Role::Assistant).into_iter().filter(|message| !message.parts.is_empty()).collect()
 }

@@ -53,7 +53,7 @@ pub async fn models(base: &str) -> Vec<String> {
 }
 
 fn client() -> Option<reqwest::Client> {
-    crate::http::client().connect_timeout(PATIENCE).timeout(PATIENCE).no_proxy().build().ok()
+    crate::address::client().connect_timeout(PATIENCE).timeout(PATIENCE).no_proxy().build().ok()
 }
 
 async fn names(client: &reqwest::Client, base: &str) -> Vec<String> {

@@ -9,8 +9,9 @@ use events::events;
 use serde_json::{Value, json};
 use waterline::message::{Message, Role, Wire};
 use waterline_provider::answer::{Answer, Delta, Stop};
-use waterline_provider::http::{CallError, Endpoint, Key, Request, Timeouts};
+use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::wire::{self, Options, Shape};
+use waterline_provider::{CallError, Model as _, Request, ask};
 use waterline_testkit::server::{Reply, Server, bytes, owned};
 
 const SECRET: &str = "sk-a-very-secret-key";
@@ -29,11 +30,13 @@ async fn call(url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) 
 async fn call_for(shape: Option<Shape>, url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) {
     let endpoint = Endpoint::new(wire, Some(url), Some(Key::new(format!(" {SECRET}\n"))), TIMEOUTS).unwrap();
     let said = [Message::text_of(Role::System, "be brief"), Message::text_of(Role::User, "look at a.rs: 数据")];
-    let context = wire::render(wire, &said.iter().collect::<Vec<_>>());
-    let options = Options { max_tokens: Some(500), temperature: Some(0.0), cache_key: Some("s1".into()), shape };
+    let messages: Vec<&Message> = said.iter().collect();
+    let context = wire::render(wire, &messages);
+    let (max_tokens, temperature, cache_key) = (Some(500), Some(0.0), Some("s1".into()));
+    let options = Options { max_tokens, temperature, cache_key, shape, ..Options::default() };
     let mut deltas = Vec::new();
-    let request = Request { model: "some-model", context: &context, tools: &[], options: &options };
-    let outcome = endpoint.call(request, |delta| deltas.push(delta)).await;
+    let request = Request::new("some-model", &messages, &context).options(&options);
+    let outcome = ask(&endpoint, request, |delta| deltas.push(delta)).await;
     (deltas, outcome)
 }
 

@@ -5,11 +5,11 @@ mod events;
 
 use events::events;
 use waterline::message::{Body, Message, Wire};
-use waterline_provider::answer::{Answer, Delta, Failure, Stop, Usage, decoder};
+use waterline_provider::answer::{Answer, Delta, Failure, Stop, Usage};
 use waterline_provider::{overflow, wire};
 
 fn decode(wire: Wire, events: &[&str]) -> (Vec<Delta>, Result<(), Failure>, Answer) {
-    let mut decoder = decoder(wire);
+    let mut decoder = wire::decoder(wire);
     let mut deltas = Vec::new();
     let outcome = events.iter().try_for_each(|data| decoder.event(data, &mut |delta| deltas.push(delta)));
     (deltas, outcome, decoder.finish())

@@ -10,8 +10,9 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use waterline::message::{Message, Role, Wire};
 use waterline::policy::Policy;
 use waterline_log::{Log, Session, To};
-use waterline_provider::http::{Endpoint, Request, Timeouts};
-use waterline_provider::wire::{self, Options};
+use waterline_provider::http::{Endpoint, Timeouts};
+use waterline_provider::wire;
+use waterline_provider::{Request, ask};
 use waterline_session::{Candidate, Live, Setup};
 use waterline_testkit::server::{Reply, Server};
 use waterline_testkit::spoken::Spoken;
@@ -81,11 +82,11 @@ fn calls(criterion: &mut Criterion) {
         let live = runtime.block_on(taken_up(&log, &server));
         let context: Vec<&Message> = live.generation().context(live.history()).collect();
         let rendered = wire::render(Wire::OpenaiChat, &context);
-        let (options, endpoint) = (Options::default(), endpoint(&server));
+        let endpoint = endpoint(&server);
         group.bench_function(format!("bare/{messages}"), |bencher| {
             bencher.iter(|| {
-                let request = Request { model: "gpt-4o", context: &rendered, tools: &[], options: &options };
-                runtime.block_on(endpoint.call(request, |_| ())).unwrap()
+                let request = Request::new("gpt-4o", &context, &rendered);
+                runtime.block_on(ask(&endpoint, request, |_| ())).unwrap()
             });
         });
     }

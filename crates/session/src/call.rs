@@ -2,20 +2,19 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt as _;
 use tracing::Instrument as _;
 use waterline::message::Message;
 use waterline_log::{LogError, Usage as Recorded};
 use waterline_provider::answer::{Answer, Delta};
-use waterline_provider::http::{CallError, Request};
 use waterline_provider::wire::{self, Options, Rendered};
+use waterline_provider::{CallError, Event as ModelEvent, EventStream, Request};
 
 use crate::cache::LastCall;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::Live;
-use crate::offline;
 use crate::recover::Trouble;
-use crate::setup::Place;
 use crate::trace;
 
 impl Live {
@@ -50,14 +49,13 @@ impl Live {
     /// The context as the wire writes it, checked as the provider will read it. What is found is a bug of ours: it is
     /// counted, and the provider has the last word.
     fn render(&mut self) -> Result<Rendered, SessionError> {
-        let Place::Endpoint(endpoint) = &self.model().place else { return Ok(Rendered::default()) };
-        let wire = endpoint.wire();
-        let mut context: Vec<&Message> = self.generation.context(&self.history).collect();
+        let wire = self.model().model.wire();
+        let context: Vec<&Message> = self.generation.context(&self.history).collect();
         let (rendered, violations) = if self.aside.is_empty() {
             self.sheet.write(self.generation.number, wire, &context)
         } else {
             // What is said for one call must not get into what is kept for the next ones.
-            context.extend(&self.aside);
+            let context: Vec<&Message> = context.into_iter().chain(&self.aside).collect();
             let rendered = wire::render(wire, &context);
             let violations = wire::check(wire, &rendered.texts());
             (rendered, violations)
@@ -76,30 +74,39 @@ impl Live {
         self.heard.clear();
         trace::sending(self);
         let span = trace::call(self);
-        let shape = self.sent_shape();
-        let Self { setup, session, heard, at, .. } = self;
-        let candidate = setup.candidate(*at);
-        let mut hear = |delta: Delta| {
-            if let Delta::Text(text) = &delta {
-                heard.push_str(text);
-            }
-            emit(Event::Delta(delta));
-        };
-        let Place::Endpoint(endpoint) = &candidate.place else {
-            let answer = offline::answer(self).await;
-            for text in answer.messages.iter().map(Message::text).filter(|text| !text.is_empty()) {
-                emit(Event::Delta(Delta::Text(text)));
-            }
-            return Ok(answer);
-        };
-        let cache_key = setup.options.cache_key.clone().or_else(|| Some(session.id.clone()));
-        let options = Options { cache_key, shape, ..setup.options.clone() };
-        let request = Request { model: &candidate.name, context, tools: &setup.tools, options: &options };
-        let outcome = endpoint.call(request, &mut hear).instrument(span.clone()).await;
+        let mut events = self.send(context);
+        let outcome = self.listen(&mut events, emit).instrument(span.clone()).await;
         // From here on what was heard is in the answer, or in the error.
         self.heard.clear();
         trace::answered(&span, &outcome);
         outcome
+    }
+
+    /// Calls the model with a context. The request goes out when the events are read.
+    fn send(&self, context: &Rendered) -> EventStream {
+        let candidate = self.model();
+        let cache_key = self.setup.options.cache_key.clone().or_else(|| Some(self.session.id.clone()));
+        let options = Options { cache_key, shape: self.sent_shape(), ..self.setup.options.clone() };
+        let messages: Vec<&Message> = self.generation.context(&self.history).chain(&self.aside).collect();
+        let request = Request::new(&candidate.name, &messages, context).tools(&self.setup.tools).options(&options);
+        candidate.model.call(request.session(&self.session.id))
+    }
+
+    /// Reads the events of a call to their end.
+    async fn listen(&mut self, events: &mut EventStream, emit: &mut impl FnMut(Event)) -> Result<Answer, CallError> {
+        while let Some(event) = events.next().await {
+            match event? {
+                ModelEvent::Delta(delta) => {
+                    if let Delta::Text(text) = &delta {
+                        self.heard.push_str(text);
+                    }
+                    emit(Event::Delta(delta));
+                }
+                ModelEvent::Answer(answer) => return Ok(answer),
+                _ => {}
+            }
+        }
+        Err(CallError::failed("the stream ended without an answer"))
     }
 
     /// Stores an answer, and what it took.

@@ -1,7 +1,7 @@
 //! Why a call did not come through.
 
 use waterline_log::LogError;
-use waterline_provider::http::CallError;
+use waterline_provider::CallError;
 
 /// Why a call did not come through. What was said before it is stored.
 #[derive(Debug, thiserror::Error)]

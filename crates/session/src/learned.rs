@@ -8,7 +8,6 @@ use waterline_log::Log;
 
 use crate::error::SessionError;
 use crate::live::Live;
-use crate::setup::Place;
 
 /// Whose settings these are in the log: everybody's.
 const EVERYBODY: &str = "";
@@ -75,9 +74,9 @@ impl Live {
 
     fn experience_key_of(&self, at: usize) -> String {
         let candidate = self.setup.candidate(at);
-        match &candidate.place {
-            Place::Endpoint(endpoint) => format!("{}@{}", candidate.name, endpoint.base()),
-            Place::Offline => candidate.name.clone(),
+        match candidate.model.address() {
+            "" => candidate.name.clone(),
+            address => format!("{}@{address}", candidate.name),
         }
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use waterline::message::{Body, Message, Role};
 use waterline::plan::Rung;
+use waterline_provider::CallError;
 use waterline_provider::answer::{Answer, Stop};
-use waterline_provider::http::CallError;
 use waterline_provider::overflow::Overflow;
 
 use crate::error::SessionError;

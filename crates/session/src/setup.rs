@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use waterline::policy::Policy;
-use waterline_provider::http::Endpoint;
-use waterline_provider::http::retry::Retry;
+use waterline_provider::Model;
+use waterline_provider::retry::Retry;
 use waterline_provider::wire::{Options, Tool};
 
 use crate::memory::Sink;
@@ -57,8 +57,8 @@ impl Setup {
 pub struct Candidate {
     /// Its name, as the provider writes it.
     pub name: String,
-    /// Where it answers.
-    pub place: Place,
+    /// What is called under that name.
+    pub model: Arc<dyn Model>,
     /// Tokens a prompt may take; what is known of the model where nothing is said.
     pub window: Option<usize>,
     /// When to fold with it, and how, where that is not as with the others.
@@ -68,24 +68,8 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A model behind an address.
-    pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
-        Self { name: name.into(), place: Place::Endpoint(endpoint), window: None, policy: None, price: None }
+    /// A model under the name by which its provider knows it.
+    pub fn new(name: impl Into<String>, model: impl Model) -> Self {
+        Self { name: name.into(), model: Arc::new(model), window: None, policy: None, price: None }
     }
-
-    /// The built-in model, which only quotes.
-    #[must_use]
-    pub fn offline() -> Self {
-        let name = crate::offline::NAME.to_owned();
-        Self { name, place: Place::Offline, window: None, policy: None, price: None }
-    }
-}
-
-/// Where a model answers.
-#[derive(Clone, Debug)]
-pub enum Place {
-    /// Behind an address.
-    Endpoint(Endpoint),
-    /// In this program.
-    Offline,
 }

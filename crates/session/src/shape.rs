@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use waterline_provider::http::CallError;
+use waterline_provider::CallError;
 use waterline_provider::wire::Shape;
 
 use crate::event::Event;
 use crate::live::Live;
-use crate::setup::Place;
 use crate::trace;
 
 /// What the next answer must be.
@@ -31,9 +30,9 @@ impl Live {
 
     /// The shape as it goes with the next request, if it does.
     pub(crate) fn sent_shape(&self) -> Option<Shape> {
-        let Place::Endpoint(endpoint) = &self.model().place else { return None };
         let wants_tools = !self.setup.tools.is_empty() && !self.wanted.insists;
-        let is_taken = endpoint.takes_shape(wants_tools) && !self.wanted.refused.contains(&self.experience_key());
+        let is_taken =
+            self.model().model.takes_shape(wants_tools) && !self.wanted.refused.contains(&self.experience_key());
         self.wanted.shape.clone().filter(|_| is_taken)
     }
 

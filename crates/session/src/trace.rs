@@ -4,14 +4,12 @@
 use std::time::Duration;
 
 use tracing::{Span, field};
-use waterline::message::Wire;
 use waterline::plan::{Plan, Room, Treatment};
 use waterline_log::{Fold, Usage as Recorded};
+use waterline_provider::CallError;
 use waterline_provider::answer::{Answer, Usage};
-use waterline_provider::http::CallError;
 
 use crate::live::Live;
-use crate::setup::Place;
 
 /// What an answer costs, in multiples of a fresh prompt token, where nobody says.
 const OUTPUT: f64 = 5.0;
@@ -95,21 +93,17 @@ pub(crate) fn sending(live: &Live) {
 /// The span of one request to a model.
 pub(crate) fn call(live: &Live) -> Span {
     let candidate = live.model();
-    let (provider, address) = match &candidate.place {
-        Place::Endpoint(endpoint) => (provider(endpoint.wire()), endpoint.base()),
-        Place::Offline => ("waterline", ""),
-    };
     tracing::info_span!(
         target: "waterline::call",
         "chat",
         "otel.kind" = "client",
         "gen_ai.operation.name" = "chat",
-        "gen_ai.provider.name" = provider,
+        "gen_ai.provider.name" = candidate.model.provider(),
         "gen_ai.request.model" = %candidate.name,
         "gen_ai.request.max_tokens" = live.setup.options.max_tokens,
         "gen_ai.conversation.id" = %live.session.id,
         "gen_ai.conversation.compacted" = live.generation.number > 0,
-        "server.address" = address,
+        "server.address" = candidate.model.address(),
         "gen_ai.response.model" = field::Empty,
         "gen_ai.response.finish_reasons" = field::Empty,
         "gen_ai.usage.input_tokens" = field::Empty,
@@ -135,7 +129,7 @@ pub(crate) fn answered(span: &Span, outcome: &Result<Answer, CallError>) {
             span.record("gen_ai.usage.cache_creation.input_tokens", usage.cache_write);
         }
         Err(error) => {
-            span.record("error.type", kind(error));
+            span.record("error.type", error.kind());
         }
     }
 }
@@ -181,25 +175,4 @@ pub(crate) fn price(live: &Live, usage: &Usage) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "far below 2^63")]
     let millionths = (units * price).round() as i64;
     Some(millionths)
-}
-
-const fn provider(wire: Wire) -> &'static str {
-    match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses => "openai",
-        Wire::Anthropic => "anthropic",
-        Wire::Gemini => "gcp.gemini",
-    }
-}
-
-const fn kind(error: &CallError) -> &'static str {
-    match error {
-        CallError::Address | CallError::NoAddress(_) => "address",
-        CallError::Key => "key",
-        CallError::Connect { .. } => "connect",
-        CallError::Silent { .. } => "timeout",
-        CallError::Refused(_) => "refused",
-        CallError::Malformed { .. } => "malformed",
-        CallError::Failed { .. } => "failed",
-        CallError::Broken { .. } => "broken",
-    }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use waterline_provider::http::bare;
+use waterline_provider::address::bare;
 
 /// A shorter word of a header may be part of anything.
 const SECRET_BYTES: usize = 8;

@@ -69,7 +69,7 @@ pub(super) fn http(
         sent.insert(header_name, value);
     }
     // As the SDK's own client does: a connection with an answer that was not read to its end makes the next stall.
-    let client = waterline_provider::http::client().connect_timeout(server.timeout).pool_max_idle_per_host(0);
+    let client = waterline_provider::address::client().connect_timeout(server.timeout).pool_max_idle_per_host(0);
     let client = client.redirect(at_home()).build().map_err(|error| wrong(words::reason(&error)))?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
     Ok(StreamableHttpClientTransport::with_client(client, config))

@@ -99,7 +99,7 @@ impl FetchUrl {
                 "{host} is an address of this machine or its network; it is not fetched"
             )));
         }
-        let builder = waterline_provider::http::client().redirect(reqwest::redirect::Policy::none()).no_proxy();
+        let builder = waterline_provider::address::client().redirect(reqwest::redirect::Policy::none()).no_proxy();
         builder.resolve_to_addrs(host, &allowed).build().map_err(|error| Failure::new(error.to_string()))
     }
 }

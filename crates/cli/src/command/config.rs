@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use waterline::model::Model;
-use waterline_session::{Candidate, Place};
+use waterline_session::Candidate;
 
 use crate::config::origin::Value;
 use crate::config::{Config, files, origin};
@@ -122,10 +122,10 @@ fn model(config: &Config) -> Result<Vec<Value>> {
     };
     let has_address = arguments.base_url.is_some() || config.base_url.is_some();
     let key = PROVIDER_KEYS.iter().find(|name| variable(name).is_some()).filter(|_| !has_address);
-    let origin = match (key, &candidate.place) {
+    let origin = match (key, candidate.model.address()) {
         (Some(name), _) => found(&format!("${name}")),
-        (None, Place::Endpoint(endpoint)) => found(endpoint.base()),
-        (None, Place::Offline) => BUILT_IN.to_owned(),
+        (None, "") => BUILT_IN.to_owned(),
+        (None, address) => found(address),
     };
     Ok(vec![value("model", quoted(&candidate.name), origin), window(config, &candidate)])
 }

@@ -7,13 +7,12 @@ use std::time::Duration;
 use anyhow::Result;
 use waterline::message::{Message, Role};
 use waterline::policy::Policy;
-use waterline_agent::{mcp, skill};
-use waterline_provider::answer::Delta;
-use waterline_provider::http::Request;
+use waterline_agent::{OFFLINE, mcp, skill};
+use waterline_provider::Request;
 use waterline_provider::local;
 use waterline_provider::wire::{self, Options};
 use waterline_sandbox::{Support, support};
-use waterline_session::{Candidate, Place, Setup};
+use waterline_session::{Candidate, Setup};
 
 use crate::config::{AgentSettings, Config};
 use crate::db::Database;
@@ -21,7 +20,7 @@ use crate::environment;
 use crate::equip::{AgentArguments, folders, roles, servers, workspaces};
 use crate::input::output;
 use crate::lang::{self, say};
-use crate::models::ModelArguments;
+use crate::models::{self, ModelArguments};
 use crate::show::lines;
 use crate::trust;
 
@@ -149,7 +148,7 @@ async fn answering(agent: &AgentArguments, config: &Config, ask_it: bool) -> Res
 
 /// What else the agent is made with can be tried without a model.
 fn without_model() -> Result<Setup> {
-    Ok(Setup::new(Candidate::offline(), Policy::preset("auto")?))
+    Ok(Setup::new(models::offline(), Policy::preset("auto")?))
 }
 
 /// Looking for a model would already tell a stranger's server that somebody is here.
@@ -219,13 +218,15 @@ fn confinement(agent: &AgentSettings) -> Finding {
 
 /// Whether a model answers.
 async fn ask(model: &Candidate) -> Finding {
-    let Place::Endpoint(endpoint) = &model.place else { return Finding::Good(format!("{}: built in", model.name)) };
+    if model.name == OFFLINE {
+        return Finding::Good(format!("{}: built in", model.name));
+    }
     let question = Message::text_of(Role::User, "Say the word: ready");
-    let context = wire::render(endpoint.wire(), &[&question]);
+    let context = wire::render(model.model.wire(), &[&question]);
     let options = Options { max_tokens: Some(50), ..Options::default() };
-    let request = Request { model: &model.name, context: &context, tools: &[], options: &options };
-    let mut heard = |_: Delta| {};
-    match tokio::time::timeout(PATIENCE, endpoint.call(request, &mut heard)).await {
+    let messages = [&question];
+    let request = Request::new(&model.name, &messages, &context).options(&options);
+    match tokio::time::timeout(PATIENCE, waterline_provider::ask(&*model.model, request, |_| ())).await {
         Ok(Ok(answer)) => {
             let text: String = answer.messages.iter().map(Message::text).collect();
             Finding::Good(format!("{} answers: {}", model.name, text.trim()))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use waterline_provider::http::bare;
+use waterline_provider::address::bare;
 
 use crate::environment;
 use crate::workspace::WORKSPACE_DAYS;

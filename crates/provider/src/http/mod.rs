@@ -1,30 +1,27 @@
-//! Calls over HTTP: one request, an answer that streams, and errors that keep everything the provider said.
+//! Models behind HTTP: one request, an answer that streams, and errors that keep everything the provider said.
 //!
 //! One call is one request here. What to do about an error (wait, fold, take another model) is the caller's business;
-//! [`retry`] says how long to wait.
+//! [`crate::retry`] says how long to wait.
 
-mod error;
+mod body;
 mod key;
-pub mod retry;
 
-pub use error::{CallError, Refused};
 pub use key::Key;
 
-use std::sync::Once;
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::stream::unfold;
-use futures_util::{Stream, StreamExt};
+use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, TryFutureExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use sse_stream::SseStream;
 use waterline::message::Wire;
 
-use crate::answer::{Answer, Delta, Stop, decoder};
-use crate::wire::{self, Options, Rendered, Tool};
-
-/// The most bytes of an error that are kept.
-const MOST: usize = 1 << 20;
+use crate::address::{self, client};
+use crate::error::{CallError, Refused};
+use crate::local;
+use crate::model::{Model, Report, Request};
+use crate::stream::{EventStream, RawEvent, decode};
+use crate::wire;
 
 /// A shorter key may be part of any word.
 const SECRET_BYTES: usize = 6;
@@ -47,7 +44,7 @@ impl Default for Timeouts {
     }
 }
 
-/// Where a model answers.
+/// A model server, by its address.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     wire: Wire,
@@ -57,237 +54,124 @@ pub struct Endpoint {
     client: reqwest::Client,
 }
 
-/// What is asked.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// The model, by the provider's name.
-    pub model: &'a str,
-    /// The context.
-    pub context: &'a Rendered,
-    /// The tool definitions.
-    pub tools: &'a [Tool],
-    /// Everything else.
-    pub options: &'a Options,
-}
-
 impl Endpoint {
     /// An endpoint at a base address; without one, the provider's own.
     ///
     /// # Errors
-    /// When the system's certificates cannot be read.
+    /// When the address or the key cannot be used, or the system's certificates cannot be read.
     pub fn new(wire: Wire, base: Option<&str>, key: Option<Key>, timeouts: Timeouts) -> Result<Self, CallError> {
         let base = base.unwrap_or_else(|| wire::default_base(wire)).trim_end_matches('/');
         // The address of the call itself, as some guides give it.
         let base = base.strip_suffix(wire::path(wire, "", "").as_str()).unwrap_or(base).to_owned();
-        check_address(&base)?;
+        address::check(&base)?;
         if key.as_ref().is_some_and(|key| !key.is_sendable()) {
             return Err(CallError::Key);
         }
-        // A key goes to the address it is meant for, and nowhere that this one points to.
+        // A key goes to the address it is meant for, and is not sent along when that one redirects.
         let client = client().connect_timeout(timeouts.connect).redirect(reqwest::redirect::Policy::none()).build();
-        let client = client.map_err(|error| CallError::Connect { url: String::new(), text: chain(&error) })?;
+        let client = client.map_err(|error| CallError::Connect { url: String::new(), text: causes(&error) })?;
         Ok(Self { wire, base, key, timeouts, client })
     }
 
-    /// The wire that is spoken there.
-    #[must_use]
-    pub const fn wire(&self) -> Wire {
-        self.wire
-    }
-
-    /// Its address.
-    #[must_use]
-    pub fn base(&self) -> &str {
-        &self.base
-    }
-
-    /// Whether the shape of an answer can go with a call. Anthropic's wire has no field for it here. Servers that imitate a
-    /// provider may hold every word of the model to it, so that it can call no tool (vLLM, Ollama): where tools are wanted it goes
-    /// to the provider's own address only.
-    #[must_use]
-    pub fn takes_shape(&self, wants_tools: bool) -> bool {
-        // With the version or without it, as addresses are given.
-        let is_own = self.base.trim_end_matches("/v1") == wire::default_base(self.wire).trim_end_matches("/v1");
-        self.wire != Wire::Anthropic && (is_own || !wants_tools)
-    }
-
-    /// Calls the model. `emit` hears each delta as it comes. Dropping the call ends it.
-    ///
-    /// # Errors
-    /// When there is no answer, or it breaks off; then the error holds what came.
-    pub async fn call(&self, request: Request<'_>, mut emit: impl FnMut(Delta)) -> Result<Answer, CallError> {
-        let response = self.send(&request).await?;
-        let is_stream =
-            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        if !is_stream {
-            let body = self.body(response).await;
-            return Err(CallError::Malformed { url: self.base.clone(), body });
-        }
-        let mut decoder = decoder(self.wire);
-        let mut events = SseStream::from_bytes_stream(patient(response, self.timeouts));
-        while let Some(event) = events.next().await {
-            let event = match event {
-                Ok(event) => event,
-                Err(error) => {
-                    return Err(CallError::Broken { text: chain(&error), answer: Box::new(decoder.finish()) });
-                }
-            };
-            let outcome = decoder.event(event.data.as_deref().unwrap_or_default(), &mut emit);
-            if let Err(failure) = outcome {
-                let body = self.redacted(&failure.0);
-                return Err(CallError::Failed { body, answer: Box::new(decoder.finish()) });
-            }
-        }
-        let answer = decoder.finish();
-        if answer.stop == Stop::Interrupted {
-            return Err(CallError::Broken { text: "the stream ended early".to_owned(), answer: Box::new(answer) });
-        }
-        Ok(answer)
-    }
-
-    async fn send(&self, request: &Request<'_>) -> Result<reqwest::Response, CallError> {
-        let url = format!("{}{}", self.base, wire::path(self.wire, &self.base, request.model));
+    /// Sends a body and waits for the head of the answer.
+    async fn send(&self, url: String, body: String) -> Result<reqwest::Response, CallError> {
         let mut call =
             self.client.post(&url).header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
         for (name, value) in wire::headers(self.wire, self.key.as_ref().map(Key::secret)) {
             call = call.header(name, value);
         }
-        let call = call.body(wire::request(self.wire, request.model, request.options, request.tools, request.context));
-        let sent = tokio::time::timeout(self.timeouts.first_byte, call.send()).await;
+        let sent = tokio::time::timeout(self.timeouts.first_byte, call.body(body).send()).await;
         let Ok(sent) = sent else { return Err(CallError::Silent { url, after: self.timeouts.first_byte }) };
-        let response = sent.map_err(|error| CallError::Connect { url: url.clone(), text: chain(&error) })?;
-        if response.status().is_success() {
-            return Ok(response);
+        let response = sent.map_err(|error| CallError::Connect { url, text: causes(&error) })?;
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
         }
+        let kind = response.headers().get(CONTENT_TYPE);
+        if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+            let body = body::text(response, self.timeouts).await;
+            return Err(CallError::Malformed { url: self.base.clone(), body });
+        }
+        Ok(response)
+    }
+
+    async fn refused(&self, response: reqwest::Response) -> CallError {
         let status = response.status().as_u16();
-        let header = |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
-            (name.to_string(), self.redacted(&String::from_utf8_lossy(value.as_bytes())))
-        };
-        let headers = response.headers().iter().map(header).collect();
-        Err(CallError::Refused(Refused { status, headers, body: self.body(response).await }))
+        let text = |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers = response.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        CallError::Refused(Refused { status, headers, body: body::text(response, self.timeouts).await })
     }
 
-    /// What a response says, up to a limit and as long as it says something.
-    async fn body(&self, response: reqwest::Response) -> String {
-        let mut bytes = Vec::new();
-        let mut chunks = Box::pin(patient(response, self.timeouts));
-        while let Some(Ok(chunk)) = chunks.next().await {
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() > MOST {
-                bytes.truncate(MOST);
-                break;
+    /// The error without the key, which some servers repeat.
+    fn redacted(&self, mut error: CallError) -> CallError {
+        let secret = self.key.as_ref().map(Key::secret).filter(|secret| secret.len() >= SECRET_BYTES);
+        let Some(secret) = secret else { return error };
+        let redact = |text: &mut String| *text = text.replace(secret, "[key]");
+        match &mut error {
+            CallError::Refused(refused) => {
+                redact(&mut refused.body);
+                refused.headers.iter_mut().for_each(|(_, value)| redact(value));
             }
+            CallError::Malformed { body, .. } | CallError::Failed { body, .. } => redact(body),
+            _ => {}
         }
-        self.redacted(&String::from_utf8_lossy(&bytes))
-    }
-
-    /// A text of the server's without the key, which some servers repeat.
-    fn redacted(&self, text: &str) -> String {
-        match self.key.as_ref().map(Key::secret).filter(|secret| secret.len() >= SECRET_BYTES) {
-            Some(secret) => text.replace(secret, "[key]"),
-            None => text.to_owned(),
-        }
+        error
     }
 }
 
-/// A client to be.
-pub fn client() -> reqwest::ClientBuilder {
-    static PROVIDER: Once = Once::new();
-    // Who else uses TLS in this process may have chosen already.
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    reqwest::Client::builder()
-}
-
-/// Whether an address is one of this machine. It is read as the client reads it that sends there: two readers could disagree about
-/// which part of it is the host.
-#[must_use]
-pub fn is_local(base: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(base) else { return false };
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// Why the bytes of an answer end.
-#[derive(Debug, thiserror::Error)]
-enum BytesError {
-    #[error("the connection broke")]
-    Connection(#[source] reqwest::Error),
-    #[error("it is silent")]
-    Silent(#[source] Silence),
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("nothing came for {0:?}")]
-struct Silence(Duration);
-
-/// The bytes of an answer, as long as they come: the first may take its time, the others less. Any byte counts, also those
-/// by which a server only says that it is still there.
-fn patient(
-    response: reqwest::Response,
-    timeouts: Timeouts,
-) -> impl Stream<Item = Result<Bytes, BytesError>> + Send + Unpin {
-    let chunks = Box::pin(response.bytes_stream());
-    Box::pin(unfold((Some(chunks), timeouts.first_byte), move |(chunks, wait)| async move {
-        let mut chunks = chunks?;
-        match tokio::time::timeout(wait, chunks.next()).await {
-            Ok(None) => None,
-            Ok(Some(Ok(chunk))) => Some((Ok(chunk), (Some(chunks), timeouts.silence))),
-            Ok(Some(Err(error))) => Some((Err(BytesError::Connection(error)), (None, wait))),
-            Err(_) => Some((Err(BytesError::Silent(Silence(wait))), (None, wait))),
-        }
-    }))
-}
-
-/// An address as it may be shown: without a name, a password, a question or a fragment, any of which may be secret.
-#[must_use]
-pub fn bare(url: &str) -> String {
-    let parsed = reqwest::Url::parse(url).ok().filter(|url| !url.cannot_be_a_base());
-    let Some(mut bare) = parsed else { return "[no address]".to_owned() };
-    let is_named = !bare.username().is_empty() || bare.password().is_some();
-    if !is_named && bare.query().is_none() && bare.fragment().is_none() {
-        return url.to_owned();
+impl Model for Endpoint {
+    fn call(&self, request: Request<'_>) -> EventStream {
+        let url = format!("{}{}", self.base, wire::path(self.wire, &self.base, request.model));
+        let body = request.body(self.wire);
+        let (sender, endpoint) = (self.clone(), self.clone());
+        let answered = async move {
+            let response = sender.send(url, body).await?;
+            let events = SseStream::from_bytes_stream(body::patient(response, sender.timeouts));
+            let events = events.map(|event| match event {
+                Ok(event) => Ok(RawEvent { name: event.event, data: event.data.unwrap_or_default() }),
+                Err(error) => Err(causes(&error)),
+            });
+            Ok(decode(sender.wire, events))
+        };
+        let events = answered.try_flatten_stream();
+        Box::pin(events.map(move |event| event.map_err(|error| endpoint.redacted(error))))
     }
-    bare.set_query(None);
-    bare.set_fragment(None);
-    // An address that has no place for them has none to hide.
-    let _ = bare.set_username("");
-    let _ = bare.set_password(None);
-    bare.to_string()
-}
 
-/// An address is stored and shown, so it must not hold a secret.
-fn check_address(base: &str) -> Result<(), CallError> {
-    let rest = base.strip_prefix("http://").or_else(|| base.strip_prefix("https://"));
-    let authority = rest.and_then(|rest| rest.split('/').next()).filter(|authority| !authority.is_empty());
-    match authority {
-        Some(authority) if !authority.contains('@') && !base.contains(['?', '#']) => Ok(()),
-        Some(_) => Err(CallError::Address),
-        None => Err(CallError::NoAddress(base.chars().take(100).collect())),
+    fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    fn address(&self) -> &str {
+        &self.base
+    }
+
+    fn provider(&self) -> &str {
+        wire::provider(self.wire)
+    }
+
+    /// Servers that imitate a provider may hold every word of the model to the shape, so that it can call no tool (vLLM,
+    /// Ollama): where tools are wanted it goes to the provider's own address only.
+    fn takes_shape(&self, with_tools: bool) -> bool {
+        // With the version or without it, as addresses are given.
+        let is_own = self.base.trim_end_matches("/v1") == wire::default_base(self.wire).trim_end_matches("/v1");
+        wire::has_shape(self.wire) && (is_own || !with_tools)
+    }
+
+    fn report(&self) -> BoxFuture<'_, Report> {
+        Box::pin(async { Report { models: local::models(&self.base).await } })
     }
 }
 
-/// An error with what caused it, innermost last. The address is left out: it may hold a key.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = String::new();
+/// What caused an error, outermost first. The error's own text is left out: it may hold an address with a key in it.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut texts: Vec<String> = Vec::new();
     let mut next = error.source();
     while let Some(source) = next {
-        text = source.to_string();
+        let text = source.to_string();
+        // Some errors repeat their cause in their own text.
+        if !texts.last().is_some_and(|last| last.contains(&text)) {
+            texts.push(text);
+        }
         next = source.source();
     }
-    if text.is_empty() { "no more is known".to_owned() } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bare;
-
-    #[test]
-    fn an_address_is_shown_as_it_is_without_what_may_be_secret() {
-        assert_eq!(bare("https://tide.example/@crew/mcp"), "https://tide.example/@crew/mcp");
-        assert_eq!(bare("http://127.0.0.1:8080"), "http://127.0.0.1:8080");
-        assert_eq!(bare("https://me:hush@tide.example/@crew/mcp?key=hush#hush"), "https://tide.example/@crew/mcp");
-        for none in ["hush", "me:hush@tide.example"] {
-            assert_eq!(bare(none), "[no address]");
-        }
-    }
+    if texts.is_empty() { "the cause is unknown".to_owned() } else { texts.join(": ") }
 }

@@ -21,8 +21,10 @@ pub use error::ParseError;
 pub use options::{Options, Shape};
 pub use rendered::{Json, Rendered};
 
+use std::sync::Arc;
+
 use waterline::json::Fields;
-use waterline::message::{Message, Wire};
+use waterline::message::{Message, Role, Wire};
 use waterline::validity::Violation;
 
 use crate::answer::Decoder;
@@ -50,6 +52,14 @@ trait Format: Sync {
 
     /// The address that is called if no other is given.
     fn default_base(&self) -> &'static str;
+
+    /// The name of its provider, as OpenTelemetry's conventions for generative AI write it.
+    fn provider(&self) -> &'static str;
+
+    /// Whether a request can say what shape the answer must have.
+    fn has_shape(&self) -> bool {
+        true
+    }
 
     /// Where below the base address a model is called.
     fn path(&self, model: &str) -> String;
@@ -102,15 +112,38 @@ pub(crate) fn headers(wire: Wire, key: Option<&str>) -> Vec<(&'static str, Strin
     format(wire).headers(key)
 }
 
-/// The body of a call.
+/// The body of a call. A field of `options.extra` replaces a setting of the same name; context and tools are not replaced.
 pub(crate) fn request(wire: Wire, model: &str, options: &Options, tools: &[Tool], context: &Rendered) -> String {
     let format = format(wire);
-    body(wire, format.settings(model, options), tools, &format.marked(context))
+    let is_ours = |name: &str| name == "tools" || name == format.list_field() || format.system_fields().contains(&name);
+    let extra = options.extra.iter().map(|(name, json)| (name.as_str(), json.clone()));
+    let extra: Vec<(&str, String)> = extra.filter(|(name, _)| !is_ours(name)).collect();
+    let settings = format.settings(model, options).into_iter();
+    let settings = settings.filter(|(name, _)| !extra.iter().any(|(other, _)| other == name));
+    let fields: Vec<(&str, String)> = settings.chain(extra.iter().cloned()).collect();
+    body(wire, fields, tools, &format.marked(context))
+}
+
+/// The name of the provider that made a wire, as OpenTelemetry's conventions for generative AI write it.
+pub(crate) fn provider(wire: Wire) -> &'static str {
+    format(wire).provider()
+}
+
+/// Whether a request can say what shape the answer must have.
+pub(crate) fn has_shape(wire: Wire) -> bool {
+    format(wire).has_shape()
 }
 
 /// A decoder for the streams of a wire.
-pub(crate) fn decoder(wire: Wire) -> Box<dyn Decoder> {
+#[must_use]
+pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
     format(wire).decoder()
+}
+
+/// An answer of one message, written as its wire writes it; of none where nothing came.
+fn answered(wire: Wire, json: String) -> Vec<Message> {
+    let message = kept(&Arc::new(json), wire, Role::Assistant);
+    message.into_iter().filter(|message| !message.parts.is_empty()).collect()
 }
 
 /// Writes a context for a wire.

@@ -16,6 +16,14 @@ pub struct Options {
     pub cache_key: Option<String>,
     /// What the answer must be; any words where nothing is said. Anthropic's wire leaves it out.
     pub shape: Option<Shape>,
+    /// Fields of the request that this type does not name: name and JSON text. They go out unchanged, behind the others.
+    pub extra: Vec<(String, String)>,
+}
+
+impl Options {
+    /// Everything is left to the provider.
+    pub const NONE: Self =
+        Self { max_tokens: None, temperature: None, cache_key: None, shape: None, extra: Vec::new() };
 }
 
 /// What an answer must be, where words of any kind will not do.

@@ -5,6 +5,8 @@ mod gate;
 mod material;
 mod work;
 
+use std::sync::Arc;
+
 use tokio::task::JoinHandle;
 use waterline::message::{Message, Role};
 use waterline::model::Model;
@@ -17,7 +19,7 @@ use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::Live;
 use crate::memory::Section;
-use crate::setup::{Candidate, Place};
+use crate::setup::Candidate;
 use gate::Made;
 use work::Work;
 
@@ -173,7 +175,9 @@ impl Live {
     async fn work(&self, wanted: &Wanted) -> Result<Option<(Work, Vec<usize>)>, SessionError> {
         let own = self.setup.candidate(self.at);
         let candidate = self.setup.summariser.as_ref().unwrap_or(own);
-        let Place::Endpoint(endpoint) = &candidate.place else { return Ok(None) };
+        if !candidate.model.can_summarise() {
+            return Ok(None);
+        }
         let is_own = self.setup.summariser.is_none();
         let prefix = if is_own { self.prefix(wanted) } else { None };
         let covered = self.generation.covered();
@@ -186,8 +190,8 @@ impl Live {
         };
         let room = self.room_for(candidate, wanted);
         let work = Work {
-            model: candidate.name.clone(),
-            endpoint: endpoint.clone(),
+            name: candidate.name.clone(),
+            model: Arc::clone(&candidate.model),
             retry: self.setup.retry.clone(),
             counter: *self.history.counter(),
             cache_key: self.session.id.clone(),

@@ -1,13 +1,15 @@
 //! Making one summary: asked for once, once more if it cannot be believed, and in parts where it must be.
 
+use std::sync::Arc;
+
 use waterline::message::{Message, Role};
-use waterline::model::Model;
+use waterline::model;
 use waterline::summary::Schema;
 use waterline::tokens::Counter;
 use waterline_provider::answer::Answer;
-use waterline_provider::http::retry::Retry;
-use waterline_provider::http::{CallError, Endpoint, Request};
+use waterline_provider::retry::Retry;
 use waterline_provider::wire::{self, Options, Tool};
+use waterline_provider::{CallError, Model, Request, ask};
 
 use super::gate::{self, Made};
 
@@ -23,8 +25,8 @@ const TRIES: usize = 2;
 /// A summary to be made, with everything it takes: it can be made before a call, or beside the next ones.
 #[derive(Debug)]
 pub(crate) struct Work {
-    pub(super) model: String,
-    pub(super) endpoint: Endpoint,
+    pub(super) name: String,
+    pub(super) model: Arc<dyn Model>,
     pub(super) retry: Retry,
     pub(super) counter: Counter,
     pub(super) cache_key: String,
@@ -134,17 +136,17 @@ impl Work {
     /// S1.21: the same model, at most so many tokens, temperature 0 where it may be set.
     async fn ask(&self, before: &[Message], tools: &[Tool], question: &Message) -> Result<Answer, CallError> {
         let messages: Vec<&Message> = before.iter().chain([question]).collect();
-        let context = wire::render(self.endpoint.wire(), &messages);
+        let context = wire::render(self.model.wire(), &messages);
         // A model whose temperature is fixed reasons before it answers, and what it reasons counts.
-        let fixed = Model::known(&self.model).is_some_and(|model| model.fixed_temperature);
+        let fixed = model::Model::known(&self.name).is_some_and(|model| model.fixed_temperature);
         let reasoning = if fixed { REASONING_TOKENS } else { 0 };
         let options = Options {
             max_tokens: Some(self.max_tokens.max(LEAST_TOKENS) + reasoning),
             temperature: (!fixed).then_some(0.0),
             cache_key: Some(self.cache_key.clone()),
-            shape: None,
+            ..Options::default()
         };
-        let request = Request { model: &self.model, context: &context, tools, options: &options };
-        self.endpoint.call(request, |_| ()).await
+        let request = Request::new(&self.name, &messages, &context).tools(tools).options(&options);
+        ask(&*self.model, request.session(&self.cache_key), |_| ()).await
     }
 }

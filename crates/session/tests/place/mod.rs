@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use waterline::message::{Message, Role, Wire};
 use waterline::policy::Policy;
 use waterline_log::{Log, Session};
-use waterline_provider::http::retry::Retry;
 use waterline_provider::http::{Endpoint, Timeouts};
+use waterline_provider::retry::Retry;
 use waterline_session::{Candidate, Event, Live, Setup};
 use waterline_testkit::server::{Received, Reply, Server};
 

@@ -5,8 +5,8 @@ use crate::models::ModelArguments;
 use crate::show::{number, room, wrap};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_agent::OFFLINE;
 use waterline_provider::local;
-use waterline_session::{OFFLINE, Place};
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -77,12 +77,15 @@ async fn wanted(chat: &Chat, name: &str) -> Result<ModelArguments> {
 /// The server of somebody's own that is asked now: its address, its wire, its key. None where a provider is asked. An address that
 /// a folder's file names is none of them: no key is sent there.
 fn server(chat: &Chat) -> Option<ModelArguments> {
-    let Place::Endpoint(endpoint) = &chat.relay.agent.live().setup().model.place else { return None };
+    let asked = &chat.relay.agent.live().setup().model.model;
+    if asked.address().is_empty() {
+        return None;
+    }
     let given = chat.arguments.model.clone();
     let configured = chat.config.base_url.clone().filter(|_| given.model.is_none() && !chat.config.is_foreign);
-    let found = local::USUAL.iter().map(|(_, base)| (*base).to_owned()).find(|base| base == endpoint.base());
+    let found = local::USUAL.iter().map(|(_, base)| (*base).to_owned()).find(|base| base == asked.address());
     let base_url = given.base_url.clone().or(configured).or(found)?;
-    Some(ModelArguments { base_url: Some(base_url), wire: Some(endpoint.wire()), ..given })
+    Some(ModelArguments { base_url: Some(base_url), wire: Some(asked.wire()), ..given })
 }
 
 /// Whether a server may have a model: it says so, perhaps with a version behind the name, or it says nothing.

@@ -62,6 +62,14 @@ impl Format for Anthropic {
         "https://api.anthropic.com"
     }
 
+    fn provider(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn has_shape(&self) -> bool {
+        false
+    }
+
     fn path(&self, _: &str) -> String {
         "/v1/messages".to_owned()
     }

@@ -3,7 +3,8 @@
 use waterline::json::{self, Fields};
 use waterline::message::Wire;
 
-use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage, message};
+use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
+use crate::wire::answered;
 use crate::wire::read::{number, word};
 
 #[derive(Default)]
@@ -45,7 +46,7 @@ impl Decoder for Stream {
     fn finish(self: Box<Self>) -> Answer {
         let content = json::array(self.blocks.iter().filter_map(Block::json));
         let json = json::object([("role", json::quote("assistant")), ("content", content)]);
-        Answer { messages: message(Wire::Anthropic, json), ..self.answer }
+        Answer { messages: answered(Wire::Anthropic, json), ..self.answer }
     }
 }
 

@@ -63,6 +63,10 @@ impl Format for Gemini {
         "https://generativelanguage.googleapis.com"
     }
 
+    fn provider(&self) -> &'static str {
+        "gcp.gemini"
+    }
+
     fn path(&self, model: &str) -> String {
         format!("/v1beta/models/{}:streamGenerateContent?alt=sse", model.trim_start_matches("models/"))
     }

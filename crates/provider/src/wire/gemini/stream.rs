@@ -3,7 +3,8 @@
 use waterline::json::{self, Fields};
 use waterline::message::Wire;
 
-use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage, message};
+use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
+use crate::wire::answered;
 use crate::wire::read::{number, word};
 
 #[derive(Default)]
@@ -49,7 +50,7 @@ impl Decoder for Stream {
     fn finish(self: Box<Self>) -> Answer {
         let parts = json::array(self.parts.iter().map(Part::json));
         let json = json::object([("role", json::quote("model")), ("parts", parts)]);
-        Answer { messages: message(Wire::Gemini, json), ..self.answer }
+        Answer { messages: answered(Wire::Gemini, json), ..self.answer }
     }
 }
 

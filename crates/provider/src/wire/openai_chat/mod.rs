@@ -62,6 +62,10 @@ impl Format for OpenaiChat {
         "https://api.openai.com/v1"
     }
 
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
+
     fn path(&self, _: &str) -> String {
         "/v1/chat/completions".to_owned()
     }

@@ -3,7 +3,8 @@
 use waterline::json::{self, Fields};
 use waterline::message::Wire;
 
-use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage, message};
+use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
+use crate::wire::answered;
 use crate::wire::read::{number, word};
 
 #[derive(Default)]
@@ -51,7 +52,7 @@ impl Decoder for Stream {
         if !self.refusal.is_empty() && self.answer.stop == Stop::End {
             self.answer.stop = Stop::Refused;
         }
-        Answer { messages: message(Wire::OpenaiChat, self.json()), ..self.answer }
+        Answer { messages: answered(Wire::OpenaiChat, self.json()), ..self.answer }
     }
 }
 

@@ -58,6 +58,10 @@ impl Format for OpenaiResponses {
         "https://api.openai.com/v1"
     }
 
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
+
     fn path(&self, _: &str) -> String {
         "/v1/responses".to_owned()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CallError, Refused};
+use crate::error::{CallError, Refused};
 
 /// How often, and after how long, a call is tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -57,6 +57,7 @@ impl Refused {
 
 /// Why a call gave no answer.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CallError {
     /// The server cannot be reached.
     #[error("cannot reach {url}: {text}; is the address right, and is the server running?")]
@@ -67,9 +68,7 @@ pub enum CallError {
         text: String,
     },
     /// The address holds more than an address.
-    #[error(
-        "the address must not hold a password, a key or a question mark; give a key with --key-file or in the environment"
-    )]
+    #[error("the address must not hold a password, a key or a question mark; give the key apart from it")]
     Address,
     /// The address is none.
     #[error("{0:?} is no address; it begins with http:// or https://")]
@@ -115,6 +114,31 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// A refusal with a status of HTTP, for models that are not reached over HTTP. The status decides whether it is retried.
+    pub fn refused(status: u16, body: impl Into<String>) -> Self {
+        Self::Refused(Refused { status, headers: Vec::new(), body: body.into() })
+    }
+
+    /// A failure that may pass, in the provider's words.
+    pub fn failed(body: impl Into<String>) -> Self {
+        Self::Failed { body: body.into(), answer: Box::default() }
+    }
+
+    /// Its kind, in one word for traces.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Address | Self::NoAddress(_) => "address",
+            Self::Key => "key",
+            Self::Connect { .. } => "connect",
+            Self::Silent { .. } => "timeout",
+            Self::Refused(_) => "refused",
+            Self::Malformed { .. } => "malformed",
+            Self::Failed { .. } => "failed",
+            Self::Broken { .. } => "broken",
+        }
+    }
+
     /// What it says about a prompt that was too long.
     #[must_use]
     pub fn overflow(&self) -> Option<Overflow> {

@@ -1,40 +1,48 @@
 //! The built-in model: it quotes, carries out plain requests, and says what it is.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
-
+use std::path::Path;
 use std::sync::Arc;
 
-use place::{Place, policy, silent, user};
-use waterline::message::Message;
+use waterline::message::{Message, Role};
+use waterline::policy::Policy;
+use waterline_agent::{OFFLINE, Offline};
+use waterline_log::{Log, Session};
 use waterline_provider::answer::Stop;
 use waterline_provider::wire::Tool;
 use waterline_session::memory::DayFiles;
-use waterline_session::{Candidate, Live, OFFLINE, Setup};
+use waterline_session::{Live, Setup};
 
 fn tool(name: &str) -> Tool {
     let json = format!(r#"{{"type":"function","function":{{"name":"{name}","parameters":{{}}}}}}"#);
     Tool { name: name.to_owned(), description: None, schema: Some("{}".to_owned()), json }
 }
 
-async fn live(place: &Place) -> Live {
-    let memory = DayFiles::new(place.0.path().join("memory"));
+fn user(text: &str) -> Vec<Message> {
+    vec![Message::text_of(Role::User, text)]
+}
+
+/// A session of the offline model, with a memory beside the log.
+async fn live(folder: &Path, session: &str) -> Live {
+    let log = Log::open(&folder.join("log.db").display().to_string()).unwrap();
+    log.create(Session::new(session)).unwrap();
     let setup = Setup {
         tools: vec![tool("list_files"), tool("read_file")],
-        memory: Some(Arc::new(memory)),
-        ..Setup::new(Candidate::offline(), policy("auto", &[]))
+        memory: Some(Arc::new(DayFiles::new(folder.join("memory")))),
+        ..Setup::new(Offline::candidate("Set ANTHROPIC_API_KEY."), Policy::preset("auto").unwrap())
     };
-    place.open(setup).await
+    Offline::connect(&setup, &log);
+    Live::open(log, session, setup).await.unwrap()
 }
 
 async fn say(live: &mut Live, text: &str) -> String {
-    live.call(user(text), silent).await.unwrap().messages[0].text()
+    live.call(user(text), |_| ()).await.unwrap().messages[0].text()
 }
 
 #[tokio::test]
 async fn it_quotes_what_was_said_and_says_what_it_is() {
-    let place = Place::new();
-    let mut live = live(&place).await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut live = live(folder.path(), "s").await;
     assert_eq!(live.model().name, OFFLINE);
     let first = say(&mut live, "The door code of the mill is 4711.").await;
     assert!(first.contains("no language model is connected") && first.contains("ANTHROPIC_API_KEY"), "{first}");
@@ -47,28 +55,25 @@ async fn it_quotes_what_was_said_and_says_what_it_is() {
 
 #[tokio::test]
 async fn it_remembers_across_sessions() {
-    let place = Place::new();
-    let answer = say(&mut live(&place).await, "Remember that the anniversary is in October").await;
+    let folder = tempfile::tempdir().unwrap();
+    let answer = say(&mut live(folder.path(), "s").await, "Remember that the anniversary is in October").await;
     assert_eq!(answer, "I wrote it down: the anniversary is in October");
-    place.log().create(waterline_log::Session::new("t")).unwrap();
-    let memory = DayFiles::new(place.0.path().join("memory"));
-    let setup = Setup { memory: Some(Arc::new(memory)), ..Setup::new(Candidate::offline(), policy("auto", &[])) };
-    let mut other = Live::open(place.log(), "t", setup).await.unwrap();
+    let mut other = live(folder.path(), "t").await;
     let answer = say(&mut other, "when is the anniversary?").await;
     assert!(answer.contains("memory, ") && answer.contains("the anniversary is in October"), "{answer}");
 }
 
 #[tokio::test]
 async fn it_calls_the_tools_for_plain_requests_and_reports() {
-    let place = Place::new();
-    let mut live = live(&place).await;
-    let answer = live.call(user("read notes.txt"), silent).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut live = live(folder.path(), "s").await;
+    let answer = live.call(user("read notes.txt"), |_| ()).await.unwrap();
     assert_eq!(answer.stop, Stop::Calls);
     let call = answer.messages[0].calls().next().unwrap().clone();
     assert_eq!((call.name.as_str(), call.arguments.as_str()), ("read_file", r#"{"path":"notes.txt"}"#));
     let result = vec![Message::result_of(call.id, "milk, bread", false)];
-    let answer = live.call(result, silent).await.unwrap();
+    let answer = live.call(result, |_| ()).await.unwrap();
     assert!(answer.messages[0].text().contains("says:\nmilk, bread"), "{}", answer.messages[0].text());
-    let answer = live.call(user("list files in src"), silent).await.unwrap();
+    let answer = live.call(user("list files in src"), |_| ()).await.unwrap();
     assert_eq!(answer.messages[0].calls().next().unwrap().arguments, r#"{"path":"src"}"#);
 }

@@ -1,0 +1,101 @@
+//! The events of one call, and reading them from the stream of a wire.
+//!
+//! This file does no input or output: [`decode`] takes the provider's events from any source, over HTTP or not.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+
+use futures_util::stream::unfold;
+use futures_util::{Stream, StreamExt};
+use waterline::message::Wire;
+
+use crate::answer::{Answer, Decoder, Delta, Stop};
+use crate::error::CallError;
+use crate::wire;
+
+/// An event of one call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// An event of the provider's stream, as it came. It precedes the deltas that were read from it, so a gateway whose client
+    /// speaks the same wire can pass it through and ignore the deltas.
+    Raw(RawEvent),
+    /// A piece of the answer.
+    Delta(Delta),
+    /// The finished answer. It is the last event.
+    Answer(Answer),
+}
+
+/// One server-sent event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawEvent {
+    /// The `event` field; Anthropic and OpenAI Responses set it.
+    pub name: Option<String>,
+    /// The `data` field.
+    pub data: String,
+}
+
+impl RawEvent {
+    /// An event without a name.
+    pub fn new(data: impl Into<String>) -> Self {
+        Self { name: None, data: data.into() }
+    }
+}
+
+/// The events of one call. The provider is read as fast as the stream is polled, and dropping the stream cancels the call.
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, CallError>> + Send>>;
+
+/// Reads the provider's events with the decoder of a wire. An error among them, in plain words, ends the stream with
+/// [`CallError::Broken`], which holds what came before it.
+pub fn decode(wire: Wire, events: impl Stream<Item = Result<RawEvent, String>> + Send + 'static) -> EventStream {
+    let decoding = Decoding { events: Box::pin(events), decoder: Some(wire::decoder(wire)), ready: VecDeque::new() };
+    Box::pin(unfold(decoding, Decoding::next))
+}
+
+struct Decoding<S> {
+    events: Pin<Box<S>>,
+    /// None once the stream has ended.
+    decoder: Option<Box<dyn Decoder>>,
+    /// Events that were read and not yet handed out.
+    ready: VecDeque<Result<Event, CallError>>,
+}
+
+impl<S: Stream<Item = Result<RawEvent, String>>> Decoding<S> {
+    async fn next(mut self) -> Option<(Result<Event, CallError>, Self)> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some((event, self));
+            }
+            let decoder = self.decoder.take()?;
+            match self.events.next().await {
+                Some(Ok(event)) => self.read(decoder, event),
+                Some(Err(text)) => {
+                    let answer = Box::new(decoder.finish());
+                    self.ready.push_back(Err(CallError::Broken { text, answer }));
+                }
+                None => self.ready.push_back(finished(decoder.finish())),
+            }
+        }
+    }
+
+    fn read(&mut self, mut decoder: Box<dyn Decoder>, event: RawEvent) {
+        let mut deltas = Vec::new();
+        let outcome = decoder.event(&event.data, &mut |delta| deltas.push(delta));
+        self.ready.push_back(Ok(Event::Raw(event)));
+        self.ready.extend(deltas.into_iter().map(|delta| Ok(Event::Delta(delta))));
+        match outcome {
+            Ok(()) => self.decoder = Some(decoder),
+            Err(failure) => {
+                let answer = Box::new(decoder.finish());
+                self.ready.push_back(Err(CallError::Failed { body: failure.0, answer }));
+            }
+        }
+    }
+}
+
+fn finished(answer: Answer) -> Result<Event, CallError> {
+    if answer.stop == Stop::Interrupted {
+        return Err(CallError::Broken { text: "the stream ended early".to_owned(), answer: Box::new(answer) });
+    }
+    Ok(Event::Answer(answer))
+}
