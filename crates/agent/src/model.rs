@@ -138,7 +138,7 @@ impl Agent {
             }
             Stop::Length => {
                 let why = format!(
-                    "the answer was cut {} times at its limit of tokens, and its end is missing; --max-tokens allows more",
+                    "the answer was cut {} times at its limit of tokens, and its end is missing; a larger max_tokens allows more",
                     run.continued + 1
                 );
                 return Ok(Next::End(Ending::Limit(why)));
@@ -156,7 +156,7 @@ impl Agent {
             return Next::Model;
         }
         let why = if is_cut {
-            "the model used up its limit of tokens twice before the first word of an answer; --max-tokens allows more"
+            "the model used up its limit of tokens twice before the first word of an answer; a larger max_tokens allows more"
         } else {
             "the model gave an empty answer, and another one when it was asked again; say it in other words, or ask another model"
         };

@@ -188,7 +188,7 @@ impl Asked {
         // What has most of the words comes first, and of equals what was said last.
         let mut passages: BTreeMap<u64, (usize, String)> = BTreeMap::new();
         for hit in hits {
-            let message = hit.entry.message(|text, wire, role| wire::kept(&text, wire, role));
+            let message = hit.entry.message(wire::parse_stored);
             // What this model said before only quotes, and the system prompt answers no question.
             let is_own =
                 message.role == Role::Assistant && [ABOUT, BRIEF].iter().any(|about| message.text().contains(about));

@@ -3,7 +3,6 @@
 
 mod place;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use place::{Line, Place, bash, calls, model, says, sent, tools};
@@ -12,7 +11,7 @@ use waterline::message::{Body, Call, Message, Part, Role};
 use waterline::model::Model;
 use waterline_agent::{Agent, AgentError, Ending, Said, Waiting, Word};
 use waterline_log::{Incoming, Session};
-use waterline_provider::wire::kept;
+use waterline_provider::wire::parse_stored;
 
 #[tokio::test]
 async fn a_turn_calls_tools_until_there_is_an_answer() {
@@ -584,7 +583,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         log.append("x", session.tip, incoming).unwrap();
         let mut lines = Vec::new();
         log.export(&["x".to_owned()], &mut lines).unwrap();
-        place.log().import(lines.as_slice(), |text: Arc<String>, wire, role| kept(&text, wire, role), |_| ()).unwrap();
+        place.log().import(lines.as_slice(), parse_stored, |_| ()).unwrap();
 
         let server = model(vec![says("as you like"), says("as you like")]).await;
         let mut equipment = place.equipment(&server);

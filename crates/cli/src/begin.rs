@@ -1,12 +1,15 @@
 //! How a command with an agent begins: its flags, and which session is gone on with, or a new one.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 use waterline_agent::{AgentConfig, role};
+use waterline_config::{Config, Overrides};
 use waterline_log::{Filter, Log, LogError, Relation, Session};
 
-use crate::config::Config;
+use crate::arguments::AgentArguments;
 use crate::db::Database;
-use crate::equip::AgentArguments;
+use crate::environment::environment;
 use crate::ids;
 use crate::lang::{self, say};
 use crate::logging::LogArguments;
@@ -26,14 +29,19 @@ impl Flags {
     /// Begins to log, reads the config, and chooses the language.
     pub fn config(&self) -> Result<Config> {
         self.logging.begin()?;
-        let config = Config::load()?;
-        lang::choose(self.agent.lang, config.lang);
+        let config = Config::load(Arc::clone(environment()))?;
+        lang::choose(self.agent.lang, config.settings.lang);
         Ok(config)
     }
 
-    /// What the agent is to be, with the variables that count as flags.
-    pub fn agent(&self) -> AgentArguments {
-        AgentArguments { model: self.agent.model.or_variables(), ..self.agent.clone() }
+    /// What the flags set, with the variables that count as flags.
+    pub fn overrides(&self) -> Overrides {
+        self.agent.overrides()
+    }
+
+    /// Whether the addresses of the project's file are approved for this run.
+    pub const fn trusts_project(&self) -> bool {
+        self.agent.trust_project
     }
 }
 
@@ -53,7 +61,7 @@ pub fn known(log: &Log, id: &str) -> Result<Option<Session>> {
 pub fn must_know(log: &Log, id: &str) -> Result<Session> {
     match known(log, id)? {
         Some(session) => Ok(session),
-        None => bail!("there is no session {id:?}; `waterline sessions list` shows those there are"),
+        None => Err(LogError::NoSession { id: id.to_owned() }.into()),
     }
 }
 

@@ -1,9 +1,12 @@
 //! Where the sessions are: `--db`, the environment, or the user's own data folder.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
+use waterline_config::trust::make_private;
 use waterline_log::{Log, Session};
+
+use crate::environment::environment;
 
 /// The variable that names the log for every command.
 const VARIABLE: &str = "WATERLINE_DB";
@@ -73,14 +76,14 @@ impl Database {
             // Most likely a variable that is not set: the user's own log is not meant.
             Some(url) if url.is_empty() => bail!("--db names no log"),
             Some(url) => Ok(Some(url.clone())),
-            None => Ok(std::env::var(VARIABLE).ok().filter(|url| !url.is_empty())),
+            None => Ok(environment().variable(VARIABLE)),
         }
     }
 }
 
 /// The log that is used where no flag names one, as it may be shown; and the variable that names it, if one does.
 pub fn usual() -> Result<(String, Option<&'static str>)> {
-    match std::env::var(VARIABLE).ok().filter(|url| !url.is_empty()) {
+    match environment().variable(VARIABLE) {
         Some(url) => Ok((shown(&url), Some(VARIABLE))),
         None => Ok((default_path()?.display().to_string(), None)),
     }
@@ -99,28 +102,14 @@ fn shown(url: &str) -> String {
     }
 }
 
-/// A folder that only its owner can look into.
-pub fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
 /// The log of somebody who names none.
 fn default_path() -> Result<PathBuf> {
     Ok(data_folder()?.join("sessions.db"))
 }
 
-/// The user's own data folder.
+/// The user's own data directory.
 pub fn data_folder() -> Result<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = from("XDG_DATA_HOME")
-        .or_else(|| from("HOME").map(|home| home.join(".local").join("share")))
-        .or_else(|| from("LOCALAPPDATA"));
-    let folder = folder.ok_or_else(|| anyhow!("no home folder is known; name a log with --db"))?;
-    Ok(folder.join("waterline"))
+    Ok(environment().data_directory()?)
 }
 
 /// The sessions of these ids, or of which the id begins so; all where none is given.

@@ -13,11 +13,10 @@ use anyhow::{Context, Result, anyhow};
 use waterline::message::Wire;
 use waterline_log::Log;
 use waterline_provider::wire::{self, Conversation, ParseError};
-use waterline_transcript::{MESSAGES, Transcript};
+use waterline_transcript::{MESSAGES, Transcript, archive};
 
 use crate::db::Stored;
 use crate::show::lines;
-use crate::stored;
 
 /// Where conversations come from.
 #[derive(Debug)]
@@ -66,7 +65,7 @@ impl Input {
     fn stored(log: &Log, id: &str) -> Result<Self> {
         let session = log.find(id)?;
         let cleared = usize::try_from(log.cleared(&session.id)?).unwrap_or_default();
-        let mut found = conversation(stored::transcript(log, &session)?);
+        let mut found = conversation(archive::export(log, &session)?);
         found.messages.drain(..cleared.min(found.messages.len()));
         Ok(Self { name: session.id, source: Source::Memory(Vec::new()), from: None, read: Some(vec![found]) })
     }

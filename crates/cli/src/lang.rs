@@ -1,49 +1,12 @@
-//! The language of what is said to people: English or Chinese, from `--lang`, the config, or the locale.
+//! The language of what is shown: English or Chinese, from `--lang`, the config, or the locale.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::OnceLock;
 
-use crate::environment::{LOCALE, variable};
+use waterline_config::Lang;
+
+use crate::environment::environment;
 
 static CHOSEN: OnceLock<Lang> = OnceLock::new();
-
-/// A language.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lang {
-    /// English.
-    #[default]
-    En,
-    /// Chinese.
-    Zh,
-}
-
-impl FromStr for Lang {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "en" => Ok(Self::En),
-            "zh" => Ok(Self::Zh),
-            _ => Err(format!("{name:?} is no language that is spoken here; there are en, zh")),
-        }
-    }
-}
-
-impl fmt::Display for Lang {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::En => "en",
-            Self::Zh => "zh",
-        })
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for Lang {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
 
 /// Chooses the language, once: what a flag says, else the config with its variable, else the locale.
 pub fn choose(flag: Option<Lang>, config: Option<Lang>) {
@@ -52,8 +15,7 @@ pub fn choose(flag: Option<Lang>, config: Option<Lang>) {
 }
 
 fn of_locale() -> Lang {
-    let locale = LOCALE.iter().find_map(|name| variable(name));
-    if locale.is_some_and(|locale| locale.to_lowercase().starts_with("zh")) { Lang::Zh } else { Lang::En }
+    environment().locale().map(|(lang, _)| lang).unwrap_or_default()
 }
 
 /// The language that was chosen.

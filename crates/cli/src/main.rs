@@ -1,25 +1,23 @@
 //! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one file a command.
 
+mod arguments;
 mod begin;
 mod chat;
 mod command;
-mod config;
 mod db;
 mod environment;
-mod equip;
 mod files;
+mod hint;
 mod ids;
 mod input;
 mod lang;
 mod logging;
-mod models;
 mod relay;
 mod said;
 mod sessions;
 mod settings;
 mod show;
 mod signals;
-mod stored;
 mod terminal;
 mod trust;
 mod workspace;
@@ -85,7 +83,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("waterline: {}", show::lines(&format!("{error:#}")));
+            anstream::eprintln!("waterline: {}", show::lines(&hint::with_hint(&error)));
             ExitCode::from(2)
         }
     }

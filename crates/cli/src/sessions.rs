@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use waterline_log::{Log, Session};
-use waterline_transcript::{Notice, Source, Transcript};
+use waterline_transcript::{Notice, Source, Transcript, archive};
 
 use crate::db::{self, Stored};
 use crate::show::plain;
-use crate::stored;
 
 /// Endings of files in a folder that may hold sessions.
 const ENDINGS: [&str; 6] = ["jsonl", "json", "af", "db", "sqlite", "sqlite3"];
@@ -52,7 +51,7 @@ impl Origin {
         match self {
             Self::File(path) => Ok(waterline_transcript::read(&of_file(path)?, visit)?.notices),
             Self::Stored(log, session) => {
-                let _ = visit(stored::transcript(log, session)?);
+                let _ = visit(archive::export(log, session)?);
                 Ok(Vec::new())
             }
         }

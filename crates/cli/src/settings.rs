@@ -1,33 +1,12 @@
-//! Settings that several commands share: sizes, models, policies, and the environment variables of the seeds.
+//! Values of arguments that several commands share: sizes, policies and their keys, modes of approval, models.
 
-use std::path::Path;
-
-use anyhow::{Context, Result, anyhow};
 use waterline::model::Model;
-use waterline::policy::{Policy, Preset};
+use waterline::policy::Policy;
 use waterline::warning::{Oddity, Warning};
 use waterline_agent::approval::Mode;
-use waterline_sandbox::small_file;
+use waterline_config::ConfigError;
 
-use crate::environment;
-
-/// A setting of one of the agents that presets stand for, under the name its users know.
-#[derive(Clone, Copy, Debug)]
-pub struct Seed {
-    /// The variable.
-    pub variable: &'static str,
-    /// The preset it belongs to.
-    pub preset: &'static str,
-    /// The keys of the policy that it sets.
-    pub keys: &'static [&'static str],
-}
-
-/// The settings that users of the seeds know.
-pub const SEEDS: [Seed; 3] = [
-    Seed { variable: "MAX_MESSAGE_HISTORY", preset: "window", keys: &["window.messages"] },
-    Seed { variable: "AGENT_MAX_CONTEXT_TOKENS", preset: "chat", keys: &["halve.tokens", "fold.high"] },
-    Seed { variable: "AGENT_MAX_CONTEXT_TURNS", preset: "chat", keys: &["halve.turns"] },
-];
+use crate::environment::environment;
 
 /// Reads `8000`, `8k`, `1.5m`.
 pub fn size(text: &str) -> Result<usize, String> {
@@ -53,34 +32,9 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// The policy of that name or in that file, with some keys set otherwise.
-pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy> {
-    let looks_like_file = name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR);
-    if looks_like_file || Preset::named(name).is_err() && Path::new(name).is_file() {
-        let text = small_file::read(Path::new(name)).with_context(|| format!("the policy {name} cannot be used"))?;
-        return Policy::read(&text, settings).with_context(|| name.to_owned());
-    }
-    let mut all = from_environment(name)?;
-    all.extend_from_slice(settings);
-    Ok(Policy::preset_with(name, &all)?)
-}
-
-/// What the environment sets for a preset; the command line wins over it.
-fn from_environment(preset: &str) -> Result<Vec<(String, String)>> {
-    let mut all = Vec::new();
-    for seed in SEEDS.iter().filter(|seed| seed.preset == preset) {
-        // One that is set to nothing is a mistake, and not the same as none.
-        let set = std::env::var(seed.variable).ok().or_else(|| environment::variable(seed.variable));
-        let Some(value) = set else { continue };
-        let shown = if value.is_empty() { "empty" } else { &value };
-        for key in seed.keys {
-            let setting = ((*key).to_owned(), value.clone());
-            let refused = |error| anyhow!("{} is {shown}: {error}", seed.variable);
-            Policy::preset_with(preset, std::slice::from_ref(&setting)).map_err(refused)?;
-            all.push(setting);
-        }
-    }
-    Ok(all)
+/// The policy of that name or in that file, with some keys set differently.
+pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy, ConfigError> {
+    waterline_config::policy::load(name, settings, environment())
 }
 
 /// When somebody can be asked before a call, the usual first.

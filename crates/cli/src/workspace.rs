@@ -12,9 +12,6 @@ use waterline_sandbox::workspace::Workspace as Opened;
 
 use crate::show::plain;
 
-/// Days after which a workspace is old if the config does not say.
-pub const WORKSPACE_DAYS: u64 = 7;
-
 /// Days after which a session is old if the config does not say, for those who ask for old ones to go.
 pub const SESSION_DAYS: u64 = 30;
 

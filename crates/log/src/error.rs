@@ -67,7 +67,7 @@ pub enum LogError {
     },
     /// The stored bytes are damaged.
     #[error(
-        "{name} is damaged ({text}); `waterline sessions verify` says what, `export` saves what can be read, and a backup has the rest"
+        "{name} is damaged ({text}); verify lists the damage, export saves what can be read, a backup has the rest"
     )]
     Damaged {
         /// The file or server.
@@ -106,7 +106,7 @@ pub enum LogError {
         name: String,
     },
     /// There is no such session.
-    #[error("there is no session {id:?}; `waterline sessions list` shows those there are")]
+    #[error("there is no session {id:?}")]
     NoSession {
         /// What was asked for.
         id: String,

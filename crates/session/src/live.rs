@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use waterline::history::History;
-use waterline::message::{Message, Role, Wire};
+use waterline::message::{Message, Role};
 use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
 use waterline_log::{Incoming, Log, LogError, Resumed, Session};
-use waterline_provider::wire;
+use waterline_provider::wire::parse_stored;
 
 use crate::cache::LastCall;
 use crate::error::SessionError;
@@ -70,11 +70,6 @@ pub struct Live {
     work: Arc<()>,
 }
 
-/// Reads a stored message of a wire.
-fn parse(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
-    wire::kept(&text, wire, role)
-}
-
 impl Live {
     /// Takes a session up: what it sent last, and the messages since.
     ///
@@ -85,7 +80,7 @@ impl Live {
         let (counter, id) = (model.counter(), session.to_owned());
         let reader = log.clone();
         let read = tokio::task::spawn_blocking(move || {
-            let resumed = reader.resume(&id, &counter, parse)?;
+            let resumed = reader.resume(&id, &counter, parse_stored)?;
             Ok::<_, SessionError>((resumed, reader.last_usage(&id)?, crate::learned::read(&reader)?))
         });
         let (resumed, usage, experiences) = read.await.map_err(|_| SessionError::Ending)??;
@@ -331,7 +326,7 @@ impl Live {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let (id, counter) = (self.session.id.clone(), *self.history.counter());
-        let resumed = self.on_log(move |log| log.resume(&id, &counter, parse)).await?;
+        let resumed = self.on_log(move |log| log.resume(&id, &counter, parse_stored)).await?;
         (self.session, self.generation) = (resumed.session, resumed.generation);
         (self.history, self.cleared) = (resumed.history, resumed.cleared);
         self.sheet = Sheet::default();
@@ -407,7 +402,7 @@ impl Live {
             return Ok(());
         }
         let (id, counter) = (self.session.id.clone(), *self.history.counter());
-        self.history = self.on_log(move |log| log.history(&id, &counter, parse)).await?;
+        self.history = self.on_log(move |log| log.history(&id, &counter, parse_stored)).await?;
         Ok(())
     }
 

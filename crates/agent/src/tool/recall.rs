@@ -38,7 +38,7 @@ impl Tool for Recall {
         let passages: Vec<String> = hits
             .iter()
             .filter(|hit| hit.entry.position < scene.turn)
-            .map(|hit| (hit.entry.position, hit.entry.message(|text, of, role| wire::kept(&text, of, role))))
+            .map(|hit| (hit.entry.position, hit.entry.message(wire::parse_stored)))
             .filter(|(_, message)| !is_recall(message))
             .take(FOUND)
             .map(|(position, message)| {

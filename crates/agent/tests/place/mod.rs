@@ -22,6 +22,7 @@ use waterline_agent::{Agent, AgentConfig, Event, Person, Question, Request, Word
 use waterline_log::{Log, Session};
 use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::retry::Retry;
+use waterline_provider::wire::parse_stored;
 use waterline_sandbox::Shell;
 use waterline_session::{Candidate, Setup};
 use waterline_testkit::server::{Received, Server};
@@ -122,8 +123,7 @@ impl Place {
     }
 
     pub fn messages(&self, session: &str) -> Vec<Message> {
-        let parse = |text: Arc<String>, wire, role| waterline_provider::wire::kept(&text, wire, role);
-        self.log().entries(session).unwrap().iter().map(|entry| entry.message(parse)).collect()
+        self.log().entries(session).unwrap().iter().map(|entry| entry.message(parse_stored)).collect()
     }
 
     /// Each message in a word or two.

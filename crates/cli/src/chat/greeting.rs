@@ -2,15 +2,15 @@
 
 use anyhow::Result;
 use waterline::message::Role;
+use waterline_provider::wire::parse_stored;
 use waterline_sandbox::workspace::Workspace;
 
 use super::Chat;
 use crate::begin::has_begun;
-use crate::command::sessions::gist;
+use crate::hint::with_hint;
 use crate::ids;
 use crate::lang::say;
-use crate::show::{cut, room};
-use crate::stored;
+use crate::show::{cut, gist, room};
 
 /// How many of the newest messages are shown to somebody who comes back.
 const NEWEST: u64 = 3;
@@ -27,7 +27,7 @@ impl Chat {
             && has_begun(self.session())
             && let Err(error) = self.show_newest().await
         {
-            self.screen.complain(&format!("{error:#}"));
+            self.screen.complain(&with_hint(&error));
         }
     }
 
@@ -36,7 +36,7 @@ impl Chat {
         let (tip, until) = (self.session().tip, self.session().tip.position());
         let entries = self.on_log(move |log, _| log.entries_in(tip, until.saturating_sub(NEWEST)..until)).await?;
         for entry in entries.iter().filter(|entry| entry.role != Role::System) {
-            let message = entry.message(stored::parse);
+            let message = entry.message(parse_stored);
             self.screen.note(&cut(&format!("{}: {}", message.role.name(), gist(&message)), room(1)));
         }
         Ok(())

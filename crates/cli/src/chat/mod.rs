@@ -15,17 +15,17 @@ use anyhow::Result;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use waterline_agent::{AgentConfig, AgentError, Outcome, Said};
+use waterline_config::{Config, ModelOverrides, Overrides};
 use waterline_log::{Log, Session};
 use waterline_session::Level;
 
 use crate::begin::{self, Wanted};
-use crate::config::Config;
 use crate::db;
-use crate::equip::AgentArguments;
+use crate::hint::with_hint;
 use crate::lang::say;
-use crate::models::ModelArguments;
 use crate::relay::Relay;
 use crate::said;
+use crate::show::notice;
 use crate::signals::{end_when_told, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
 use commands::Then;
@@ -55,7 +55,7 @@ pub struct Chat {
     pub(crate) log: Log,
     /// Whether a flag named the log.
     is_log_named: bool,
-    pub(crate) arguments: AgentArguments,
+    pub(crate) overrides: Overrides,
     pub(crate) config: Config,
     pub(crate) screen: Arc<Screen>,
     pub(crate) input: Input,
@@ -64,19 +64,20 @@ pub struct Chat {
     known: Arc<Mutex<Known>>,
     gauge: Gauge,
     /// The model that was named when the program began, with its address.
-    pub(crate) first_model: ModelArguments,
+    pub(crate) first_model: ModelOverrides,
 }
 
 impl Chat {
     /// Begins a conversation, in a session or in a new one.
-    pub async fn begin(log: Log, arguments: AgentArguments, config: Config, wanted: Wanted) -> Result<Self> {
+    pub async fn begin(log: Log, overrides: Overrides, config: Config, wanted: Wanted) -> Result<Self> {
         let screen = Arc::new(Screen::new());
         let Wanted { known: session, id, system, is_log_named } = wanted;
-        let (setup, notices) = arguments.setup(&config, session.as_ref()).await?;
-        let mut base = arguments.gather(&config, setup).await?;
-        base.notices.extend(notices);
-        begin::prompt(&mut base, session.as_ref(), system.as_ref(), arguments.role.as_ref());
-        let mut equipment = arguments.for_session(base.clone(), &config)?;
+        let (setup, told) = waterline_config::setup(&config, &overrides, session.as_ref()).await?;
+        let (mut base, mut notices) = waterline_config::gather(&config, &overrides, setup).await?;
+        notices.extend(told);
+        notices.iter().for_each(|told| screen.note(&notice(told)));
+        begin::prompt(&mut base, session.as_ref(), system.as_ref(), overrides.role.as_ref());
+        let mut equipment = waterline_config::for_session(base.clone(), &config, &overrides)?;
         // What is to be said is said once, and not for each session that is taken up.
         base.notices.clear();
         equipment.notices.drain(..).for_each(|text| screen.note(&text));
@@ -87,10 +88,10 @@ impl Chat {
         let input = Input::new(history.as_deref(), Arc::clone(&known), sessions);
         let mut session = match session {
             Some(session) => session,
-            None => make(&log, id.as_deref(), &arguments.first_policy(&config))?,
+            None => make(&log, id.as_deref(), &waterline_config::first_policy(&config, &overrides))?,
         };
         let (policy, role, model) =
-            (arguments.policy.clone(), arguments.role.clone(), equipment.setup.model.name.clone());
+            (overrides.policy.clone(), overrides.role.clone(), equipment.setup.model.name.clone());
         if let Some(text) = begin::other_model(&session, &model) {
             screen.note(&text);
         }
@@ -98,10 +99,10 @@ impl Chat {
         let id = session.id.clone();
         tokio::task::block_in_place(|| begin::keep(&keeper, &mut session, policy.as_ref(), role.as_ref(), &model))?;
         let relay = Relay::open(log.clone(), &id, equipment, screen.clone()).await?;
-        let first_model = arguments.model.clone();
+        let first_model = overrides.model.clone();
         let gauge = Gauge::default();
         let mut chat =
-            Self { relay, log, is_log_named, arguments, config, screen, input, base, known, gauge, first_model };
+            Self { relay, log, is_log_named, overrides, config, screen, input, base, known, gauge, first_model };
         chat.refresh().await?;
         Ok(chat)
     }
@@ -126,8 +127,8 @@ impl Chat {
             log: self.log.clone(),
             own: self.session().id.clone(),
             place: self.relay.agent.config().workspaces.clone(),
-            workspace_days: self.config.agent.workspace_days,
-            session_days: self.config.agent.session_days,
+            workspace_days: self.config.settings.agent.workspace_days,
+            session_days: self.config.settings.agent.session_days,
         };
         tidy.in_background();
     }
@@ -211,13 +212,13 @@ impl Chat {
             Some(Ok(Then::Quit)) => return After::Quit,
             Some(Ok(Then::Stay)) => After::Next,
             Some(Err(error)) => {
-                self.screen.complain(&format!("{error:#}"));
+                self.screen.complain(&with_hint(&error));
                 After::Next
             }
             None => After::Stopped,
         };
         if let Err(error) = runtime.block_on(self.refresh()) {
-            self.screen.complain(&format!("{error:#}"));
+            self.screen.complain(&with_hint(&error));
         }
         after
     }
@@ -260,7 +261,7 @@ impl Chat {
                 self.screen.note(say("there is nothing to go on with", "没有可以继续的内容"));
             }
             Some(Err(error)) => {
-                self.screen.complain(&format!("{error:#}"));
+                self.screen.complain(&with_hint(&error));
                 return true;
             }
             None => {
@@ -281,9 +282,9 @@ impl Chat {
         let (log, wanted) = (self.log.clone(), id.to_owned());
         let session = tokio::task::spawn_blocking(move || log.session(&wanted)).await??;
         // What there is to say about it was said when the program began.
-        let (setup, _) = self.arguments.setup(&self.config, Some(&session)).await?;
+        let (setup, _) = waterline_config::setup(&self.config, &self.overrides, Some(&session)).await?;
         self.base.setup = setup;
-        let equipment = self.arguments.for_session(self.base.clone(), &self.config)?;
+        let equipment = waterline_config::for_session(self.base.clone(), &self.config, &self.overrides)?;
         let is_other = self.session().id != session.id;
         self.relay = Relay::open(self.log.clone(), &session.id, equipment, self.screen.clone()).await?;
         if is_other {
@@ -300,9 +301,13 @@ impl Chat {
 
     /// A session without messages.
     pub(crate) async fn start_anew(&mut self) -> Result<()> {
-        let policy = self.session().policy.clone().unwrap_or_else(|| self.arguments.first_policy(&self.config));
+        let policy = self
+            .session()
+            .policy
+            .clone()
+            .unwrap_or_else(|| waterline_config::first_policy(&self.config, &self.overrides));
         let mut session = make(&self.log, None, &policy)?;
-        let (role, model) = (self.arguments.role.clone(), self.relay.agent.live().model().name.clone());
+        let (role, model) = (self.overrides.role.clone(), self.relay.agent.live().model().name.clone());
         tokio::task::block_in_place(|| begin::keep(&self.log, &mut session, None, role.as_ref(), &model))?;
         self.open(&session.id).await
     }

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use waterline_config::DEFAULT_WORKSPACE_DAYS;
 use waterline_log::{Log, LogError, Whom};
 
-use crate::workspace::{self, WORKSPACE_DAYS, before};
+use crate::workspace::{self, before};
 
 /// What is tidied up.
 pub(super) struct Tidy {
@@ -47,7 +48,7 @@ impl Tidy {
     }
 
     fn old(&self, erased: &[String]) -> anyhow::Result<workspace::Workspaces> {
-        let since = before(&self.log, self.workspace_days.unwrap_or(WORKSPACE_DAYS));
+        let since = before(&self.log, self.workspace_days.unwrap_or(DEFAULT_WORKSPACE_DAYS));
         workspace::old(&self.log, Some(&self.own), since, erased, self.place.clone())
     }
 }

@@ -1,12 +1,13 @@
 //! What can be completed behind a command.
 
 use waterline::policy::{PRESETS, Policy};
+use waterline_config::policy::SEEDS;
 use waterline_log::{Filter, Log};
 
 use super::{Chat, commands};
 use crate::begin::is_worth_it;
 use crate::ids;
-use crate::settings::{MODES, SEEDS, approval};
+use crate::settings::{MODES, approval};
 
 /// How many sessions are offered, the newest.
 const SESSIONS: usize = 20;
@@ -44,7 +45,7 @@ fn settings(policy: &Policy) -> Vec<String> {
 
 /// The models that somebody named: in the config, when the program began, or since.
 fn models(chat: &Chat) -> Vec<String> {
-    let config = &chat.config;
+    let config = &chat.config.settings;
     let named = [config.model.as_ref(), chat.first_model.model.as_ref(), Some(&chat.relay.agent.live().model().name)];
     let others = config.fallback.iter().flatten().chain(config.models.keys());
     let mut all: Vec<String> = named.into_iter().flatten().chain(others).cloned().collect();

@@ -28,8 +28,8 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let (config, agent) = (arguments.flags.config()?, arguments.flags.agent());
-    trust::check(&config, agent.trust_project, true)?;
+    let (config, overrides) = (arguments.flags.config()?, arguments.flags.overrides());
+    trust::check(&config, arguments.flags.trusts_project(), true)?;
     let log = arguments.flags.database.open()?;
     let known = match (&arguments.resume, &arguments.session) {
         (Some(id), _) if id.is_empty() => Some(begin::latest(&log)?),
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let wanted = Wanted { known, id, system, is_log_named: arguments.flags.database.is_named() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
-    let mut chat = runtime.block_on(Chat::begin(log, agent, config, wanted))?;
+    let mut chat = runtime.block_on(Chat::begin(log, overrides, config, wanted))?;
     chat.talk(&runtime, arguments.resume.is_some())?;
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     Ok(ExitCode::SUCCESS)

@@ -1,24 +1,20 @@
 //! `waterline config`: settings, and where each comes from.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
 use waterline::model::Model;
+use waterline_config::origin::{self, BUILT_IN, Value};
+use waterline_config::{Chosen, Config, ModelOverrides, Models, PROVIDER_KEYS, files};
 use waterline_session::Candidate;
 
-use crate::config::origin::Value;
-use crate::config::{Config, files, origin};
 use crate::db;
-use crate::environment::{self, LOCALE, PROVIDER_KEYS, variable};
+use crate::environment::environment;
 use crate::input::{output, raw_output};
-use crate::lang::{lang, say};
-use crate::models::{Chosen, ModelArguments};
-use crate::show::{lines, pad, plain};
-
-/// Where a value comes from that nobody set.
-const BUILT_IN: &str = "built in";
+use crate::lang::lang;
+use crate::show::{lines, notice, pad, plain};
 
 /// Show settings, and where each comes from
 #[derive(Debug, clap::Args)]
@@ -44,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Action::Show { json } => show(json)?,
         Action::Files => {
             let mut out = output();
-            for path in files().into_iter().chain([PathBuf::from(environment::FILE)]) {
+            for path in files(environment()).into_iter().chain([environment().file()]) {
                 let there = if path.is_file() { "" } else { "  (not there)" };
                 writeln!(out, "{}{there}", path.display())?;
             }
@@ -56,11 +52,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 fn show(json: bool) -> Result<()> {
     // A file that cannot be used is said first: its values would not hold. So is what of it does not hold.
-    let config = Config::load()?;
-    for (en, zh) in &config.notices {
-        anstream::eprintln!("waterline: {}", lines(say(en, zh)));
+    let config = Config::load(Arc::clone(environment()))?;
+    for told in &config.notices {
+        anstream::eprintln!("waterline: {}", lines(&notice(told)));
     }
-    let mut values = origin::values()?;
+    let mut values = origin::values(environment())?;
     for value in unset(&config)? {
         if !values.iter().any(|known| known.key == value.key) {
             values.push(value);
@@ -93,13 +89,13 @@ fn show(json: bool) -> Result<()> {
 fn unset(config: &Config) -> Result<Vec<Value>> {
     // Without a home there is none.
     let (url, named) = db::usual().unwrap_or_default();
-    let locale = LOCALE.iter().find(|name| variable(name).is_some());
-    let (database, language) = (named.map(|name| format!("${name}")), locale.map(|name| found(&format!("${name}"))));
+    let database = named.map(|name| format!("${name}"));
+    let language = environment().locale().map(|(_, name)| found(&format!("${name}")));
     let built_in = || BUILT_IN.to_owned();
     let mut values = vec![
-        value("database", quoted(&url), database.unwrap_or_else(built_in)),
-        value("lang", quoted(&lang().to_string()), language.unwrap_or_else(built_in)),
-        value("memory", "none", BUILT_IN),
+        Value::new("database", quoted(&url), database.unwrap_or_else(built_in)),
+        Value::new("lang", quoted(&lang().to_string()), language.unwrap_or_else(built_in)),
+        Value::new("memory", "none", BUILT_IN),
     ];
     values.extend(model(config)?);
     Ok(values)
@@ -107,44 +103,42 @@ fn unset(config: &Config) -> Result<Vec<Value>> {
 
 /// The model that is asked, and its window.
 fn model(config: &Config) -> Result<Vec<Value>> {
-    let arguments = ModelArguments::default().or_variables();
-    let has_name = arguments.model.is_some() || variable("WATERLINE_MODEL").is_some() || config.model.is_some();
-    if !has_name && arguments.base_url.is_none() && config.is_foreign {
+    let (settings, variable) = (&config.settings, |name: &str| config.environment.variable(name));
+    let overrides = ModelOverrides::default().or_variables(&config.environment);
+    let has_name = overrides.model.is_some() || variable("WATERLINE_MODEL").is_some() || settings.model.is_some();
+    if !has_name && overrides.base_url.is_none() && settings.is_untrusted {
         // Nobody has agreed yet to ask the server that a folder names.
-        return Ok(vec![value("model", "none", "its server is asked when somebody agrees to that")]);
+        return Ok(vec![Value::new("model", "none", "its server is asked when somebody agrees to that")]);
     }
-    let chosen = Chosen { flag: None, config: config.policy.clone(), sets: Vec::new() };
+    let policy = Chosen { config: settings.policy.clone(), ..Chosen::default() };
+    let models = Models { config, policy };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let candidate = match runtime.block_on(arguments.candidate(config, &chosen)) {
+    let candidate = match runtime.block_on(models.primary(&overrides)) {
         Ok(candidate) => candidate,
         // The reason may hold an address with a secret in it.
-        Err(_) => return Ok(vec![value("model", "none", "it cannot be had: `waterline doctor` says why")]),
+        Err(_) => return Ok(vec![Value::new("model", "none", "it cannot be had: `waterline doctor` says why")]),
     };
-    let has_address = arguments.base_url.is_some() || config.base_url.is_some();
+    let has_address = overrides.base_url.is_some() || settings.base_url.is_some();
     let key = PROVIDER_KEYS.iter().find(|name| variable(name).is_some()).filter(|_| !has_address);
     let origin = match (key, candidate.model.address()) {
         (Some(name), _) => found(&format!("${name}")),
         (None, "") => BUILT_IN.to_owned(),
         (None, address) => found(address),
     };
-    Ok(vec![value("model", quoted(&candidate.name), origin), window(config, &candidate)])
+    Ok(vec![Value::new("model", quoted(&candidate.name), origin), window(config, &candidate)])
 }
 
 /// Tokens that a prompt may take.
 fn window(config: &Config, candidate: &Candidate) -> Value {
     let (name, known) = (&candidate.name, Model::known(&candidate.name));
     let tokens = candidate.window.unwrap_or_else(|| known.unwrap_or_else(Model::unknown).input_window());
-    let origin = match (config.models.get(name).and_then(|own| own.window), candidate.window) {
+    let origin = match (config.settings.models.get(name).and_then(|own| own.window), candidate.window) {
         (Some(_), _) => format!("models.{name}.window"),
         (None, Some(_)) => found("the server"),
         (None, None) if known.is_some() => format!("{BUILT_IN}, for {name}"),
         (None, None) => format!("{BUILT_IN}, for models that are not known"),
     };
-    value("window", tokens.to_string(), origin)
-}
-
-fn value(key: &str, value: impl Into<String>, origin: impl Into<String>) -> Value {
-    Value { key: key.to_owned(), value: value.into(), origin: origin.into() }
+    Value::new("window", tokens.to_string(), origin)
 }
 
 /// Where something was found that nobody set.

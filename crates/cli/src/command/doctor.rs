@@ -2,26 +2,29 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use waterline::message::{Message, Role};
 use waterline::policy::Policy;
 use waterline_agent::{OFFLINE, mcp, skill};
+use waterline_config::{
+    Config, KEY_VARIABLES, Notice, Overrides, offline, roles, servers, skill_directories, workspaces,
+};
 use waterline_provider::Request;
 use waterline_provider::local;
 use waterline_provider::wire::{self, Options};
 use waterline_sandbox::{Support, support};
 use waterline_session::{Candidate, Setup};
 
-use crate::config::{AgentSettings, Config};
+use crate::arguments::ModelArguments;
 use crate::db::Database;
-use crate::environment;
-use crate::equip::{AgentArguments, folders, roles, servers, workspaces};
+use crate::environment::environment;
+use crate::hint::with_hint;
 use crate::input::output;
 use crate::lang::{self, say};
-use crate::models::{self, ModelArguments};
-use crate::show::lines;
+use crate::show::{lines, notice};
 use crate::trust;
 
 /// How long a model may take to say anything.
@@ -71,15 +74,15 @@ impl<W: Write> Report<W> {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report { out: output(), bad: false };
-    let config = match Config::load() {
+    let config = match Config::load(Arc::clone(environment())) {
         Ok(config) => {
-            lang::choose(None, config.lang);
+            lang::choose(None, config.settings.lang);
             report.tell(say("config", "配置"), Finding::Good(say("can be read", "可以读取").to_owned()))?;
             config
         }
         Err(error) => {
-            report.tell("config", Finding::Bad(format!("{error:#}")))?;
-            Config::default()
+            report.tell("config", Finding::Bad(with_hint(&error.into())))?;
+            Config::empty(Arc::clone(environment()))
         }
     };
     machine(arguments, &config, &mut report)?;
@@ -92,9 +95,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// What is on this machine.
 fn machine<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report<W>) -> Result<()> {
     report.tell(say("database", "数据库"), database(&arguments.database))?;
-    report.tell(say("sandbox", "沙箱"), confinement(&config.agent))?;
-    for name in environment::keys() {
-        let finding = match environment::variable(name) {
+    report.tell(say("sandbox", "沙箱"), confinement(config))?;
+    for name in KEY_VARIABLES {
+        let finding = match environment().variable(name) {
             Some(_) => Finding::Good(say("set", "已设置").to_owned()),
             None => Finding::Odd(say("not set", "未设置").to_owned()),
         };
@@ -110,30 +113,30 @@ async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mu
         None => Finding::Odd(say("none at the usual ports", "常用端口上没有").to_owned()),
     };
     report.tell(say("local server", "本机服务"), found)?;
-    let agent = AgentArguments { model: arguments.model.or_variables(), ..AgentArguments::default() };
-    let strangers = trust::not_agreed(config)?;
+    let overrides = Overrides { model: arguments.model.overrides(), ..Overrides::default() };
+    let strangers = waterline_config::trust::unapproved(config)?;
     let (setup, model, notices) = if strangers.is_empty() {
-        answering(&agent, config, arguments.ask).await?
+        answering(&overrides, config, arguments.ask).await?
     } else {
         (without_model()?, Finding::Odd(not_asked(&strangers)), Vec::new())
     };
     report.tell(say("model", "模型"), model)?;
-    for text in notices {
-        report.tell(say("fallback", "后备模型"), Finding::Bad(text))?;
+    for told in notices {
+        report.tell(say("fallback", "后备模型"), Finding::Bad(notice(&told)))?;
     }
-    for server in servers(&config.mcp) {
+    for server in servers(config) {
         let finding = match mcp::connect(&server).await {
             Ok(connected) => Finding::Good(format!("{} tools", connected.tools.len())),
             Err(why) => Finding::Bad(why),
         };
         report.tell(&format!("mcp {}", server.name), finding)?;
     }
-    report.tell(say("agent", "代理"), made(&agent, config, setup).await)
+    report.tell(say("agent", "代理"), made(&overrides, config, setup).await)
 }
 
 /// The model that an agent is made with, what was found of it, and what of the config cannot be used beside it.
-async fn answering(agent: &AgentArguments, config: &Config, ask_it: bool) -> Result<(Setup, Finding, Vec<String>)> {
-    match agent.setup(config, None).await {
+async fn answering(overrides: &Overrides, config: &Config, ask_it: bool) -> Result<(Setup, Finding, Vec<Notice>)> {
+    match waterline_config::setup(config, overrides, None).await {
         Ok((setup, notices)) if ask_it => {
             let answer = ask(&setup.model).await;
             Ok((setup, answer, notices))
@@ -142,13 +145,13 @@ async fn answering(agent: &AgentArguments, config: &Config, ask_it: bool) -> Res
             let name = setup.model.name.clone();
             Ok((setup, Finding::Good(name), notices))
         }
-        Err(error) => Ok((without_model()?, Finding::Bad(format!("{error:#}")), Vec::new())),
+        Err(error) => Ok((without_model()?, Finding::Bad(with_hint(&error.into())), Vec::new())),
     }
 }
 
 /// What else the agent is made with can be tried without a model.
 fn without_model() -> Result<Setup> {
-    Ok(Setup::new(models::offline(), Policy::preset("auto")?))
+    Ok(Setup::new(offline(), Policy::preset("auto")?))
 }
 
 /// Looking for a model would already tell a stranger's server that somebody is here.
@@ -161,12 +164,12 @@ fn not_asked(addresses: &[&str]) -> String {
 }
 
 /// Whether an agent can be made with the middlewares and the rules of the config.
-async fn made(agent: &AgentArguments, config: &Config, setup: Setup) -> Finding {
+async fn made(overrides: &Overrides, config: &Config, setup: Setup) -> Finding {
     // The servers were tried already.
     let mut config = config.clone();
-    config.mcp.clear();
-    let gathered = agent.gather(&config, setup).await;
-    match gathered.and_then(|gathered| agent.for_session(gathered, &config)) {
+    config.settings.mcp.clear();
+    let gathered = waterline_config::gather(&config, overrides, setup).await;
+    match gathered.and_then(|(gathered, _)| waterline_config::for_session(gathered, &config, overrides)) {
         Ok(equipment) => {
             let names: Vec<&str> = equipment.middleware.iter().map(|middleware| middleware.name()).collect();
             let names = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
@@ -176,20 +179,22 @@ async fn made(agent: &AgentArguments, config: &Config, setup: Setup) -> Finding 
                 format!("中间件：{names}；规则：{rules}"),
             ))
         }
-        Err(error) => Finding::Bad(format!("{error:#}")),
+        Err(error) => Finding::Bad(with_hint(&error.into())),
     }
 }
 
 /// What the user made.
 fn own<W: Write>(report: &mut Report<W>) -> Result<()> {
-    let (skills, notices) = skill::find(&folders("skills"));
+    let (skills, notices) = skill::find(&skill_directories(environment()));
     let finding =
         if notices.is_empty() { Finding::Good(skills.len().to_string()) } else { Finding::Bad(notices.join("; ")) };
     report.tell(say("skills", "技能"), finding)?;
-    let finding = match roles() {
-        Ok((_, notices)) if !notices.is_empty() => Finding::Bad(notices.join("; ")),
+    let finding = match roles(environment()) {
+        Ok((_, notices)) if !notices.is_empty() => {
+            Finding::Bad(notices.iter().map(notice).collect::<Vec<_>>().join("; "))
+        }
         Ok((roles, _)) => Finding::Good(roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ")),
-        Err(error) => Finding::Bad(error.to_string()),
+        Err(error) => Finding::Bad(with_hint(&error.into())),
     };
     report.tell(say("roles", "角色"), finding)
 }
@@ -198,12 +203,12 @@ fn database(database: &Database) -> Finding {
     let opened = database.open().and_then(|log| Ok((log.url().to_owned(), log.stats()?)));
     match opened {
         Ok((url, stats)) => Finding::Good(format!("{url}, {} sessions", stats.sessions)),
-        Err(error) => Finding::Bad(format!("{error:#}")),
+        Err(error) => Finding::Bad(with_hint(&error)),
     }
 }
 
-fn confinement(agent: &AgentSettings) -> Finding {
-    let folder = workspaces(agent).map(|folder| folder.display().to_string()).unwrap_or_default();
+fn confinement(config: &Config) -> Finding {
+    let folder = workspaces(config).map(|folder| folder.display().to_string()).unwrap_or_default();
     match support() {
         Support::Full => Finding::Good(say(
             format!("the kernel confines commands to their workspace under {folder}"),

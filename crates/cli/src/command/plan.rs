@@ -7,16 +7,16 @@ use anyhow::Result;
 use waterline::history::History;
 use waterline::message::{Message, Wire};
 use waterline::model::Model;
-use waterline::plan::{Action, Budget, Figures, Generation, Input as PlanInput, Slot, plan};
+use waterline::plan::{Budget, Generation, Input as PlanInput, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Calibration;
 use waterline::warning::{Oddity, Warning};
-use waterline_provider::wire::{self, Conversation, Rendered};
+use waterline_provider::wire::{self, Conversation};
 
 use crate::db::Stored;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
-use crate::show;
+use crate::show::{self, Report};
 
 /// Show what would be sent for a conversation's next call, and why
 #[derive(Debug, clap::Args)]
@@ -53,32 +53,6 @@ pub struct Arguments {
     /// One JSON object a conversation
     #[arg(long)]
     json: bool,
-}
-
-/// A plan with everything that is said about it.
-pub struct Report<'a> {
-    pub id: String,
-    pub model_name: Option<&'a str>,
-    pub policy: &'a Policy,
-    pub history: &'a History,
-    pub wire: Wire,
-    pub rendered: &'a Rendered,
-    pub action: &'a Action,
-    pub tokens: &'a Figures,
-    pub slots: &'a [Slot],
-    pub warnings: &'a [Warning],
-    /// Tokens of the tool definitions.
-    pub tools: usize,
-    /// Messages that stood outside the list; they have no index.
-    pub outside: usize,
-}
-
-impl Report<'_> {
-    /// A warning, with messages counted as the file counts them.
-    pub fn say(&self, warning: &Warning) -> String {
-        let at = warning.at.and_then(|at| at.checked_sub(self.outside));
-        Warning { at, ..warning.clone() }.to_string()
-    }
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {

@@ -14,7 +14,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use waterline::message::Part;
-use waterline_agent::{Agent, Ending, Outcome, Said, Waiting, format};
+use waterline_agent::{Agent, AgentConfig, Ending, Outcome, Said, Waiting, format};
+use waterline_config::{Config, ConfigError, Notice, Overrides};
 use waterline_log::Session;
 
 use crate::begin::{self, Flags};
@@ -22,6 +23,7 @@ use crate::lang::say;
 use crate::relay::Relay;
 use crate::said;
 use crate::show::events::Printer;
+use crate::show::notice;
 use crate::signals::stopped;
 use crate::trust;
 
@@ -66,8 +68,8 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let (config, agent) = (arguments.flags.config()?, arguments.flags.agent());
-    trust::check(&config, agent.trust_project, !arguments.json)?;
+    let (config, overrides) = (arguments.flags.config()?, arguments.flags.overrides());
+    trust::check(&config, arguments.flags.trusts_project(), !arguments.json)?;
     let prompt = if arguments.again { None } else { Some(prompt(arguments)?) };
     let schema = arguments.schema.as_ref().map(read_schema).transpose()?;
     // The log blocks: what is asked of it at once is asked here.
@@ -78,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let mut equipment = runtime.block_on(agent.equipment(&config, known.as_ref()))?;
+    let (mut equipment, notices) = runtime.block_on(equipment(&config, &overrides, known.as_ref()))?;
     // A form holds for its turn: one that goes on keeps the form it began with.
     let goes_on = known.as_ref().filter(|session| arguments.again || waits_for_answer(session));
     let is_late = goes_on.is_some() && schema.is_some();
@@ -89,17 +91,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         printer.note("--schema is for a new turn; this one goes on with the form it began with");
     }
     let is_new = known.is_none();
-    begin::prompt(&mut equipment, known.as_ref(), arguments.system.as_ref(), agent.role.as_ref());
+    begin::prompt(&mut equipment, known.as_ref(), arguments.system.as_ref(), overrides.role.as_ref());
+    notices.iter().for_each(|told| printer.note(&notice(told)));
     equipment.notices.drain(..).for_each(|text| printer.note(&text));
     let mut session = match known {
         Some(session) => session,
-        None => begin::create(&log, arguments.session.as_deref(), &agent.first_policy(&config))?,
+        None => {
+            begin::create(&log, arguments.session.as_deref(), &waterline_config::first_policy(&config, &overrides))?
+        }
     };
     let model = equipment.setup.model.name.clone();
     if let Some(text) = begin::other_model(&session, &model) {
         printer.note(&text);
     }
-    begin::keep(&log, &mut session, agent.policy.as_ref(), agent.role.as_ref(), &model)?;
+    begin::keep(&log, &mut session, overrides.policy.as_ref(), overrides.role.as_ref(), &model)?;
     let outcome = runtime.block_on(async {
         let mut relay = Relay::open(log, &session.id, equipment, printer.clone()).await?;
         printer.begin(relay.agent.live(), is_new);
@@ -110,6 +115,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         turn(&mut relay, said, &printer).await
     });
     outcome.inspect_err(|error| printer.failed(&session.id, error))
+}
+
+/// What the agent is made with, and what the user should know about it.
+async fn equipment(
+    config: &Config,
+    overrides: &Overrides,
+    known: Option<&Session>,
+) -> Result<(AgentConfig, Vec<Notice>), ConfigError> {
+    let (setup, told) = waterline_config::setup(config, overrides, known).await?;
+    let (gathered, mut notices) = waterline_config::gather(config, overrides, setup).await?;
+    notices.extend(told);
+    Ok((waterline_config::for_session(gathered, config, overrides)?, notices))
 }
 
 async fn turn(relay: &mut Relay, said: Option<(Said, Vec<String>)>, printer: &Printer) -> Result<ExitCode> {

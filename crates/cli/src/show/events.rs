@@ -12,6 +12,7 @@ use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, Live};
 
 use super::{asking, cut, lines, number};
+use crate::hint::with_hint;
 use crate::lang::say;
 use crate::terminal::{Keyboard, Typed, forget_typed};
 
@@ -48,7 +49,7 @@ impl Printer {
     /// Why there is no answer.
     pub fn failed(&self, session: &str, error: &anyhow::Error) {
         if self.json {
-            print(&json!({"event": "error", "session": session, "message": format!("{error:#}")}));
+            print(&json!({"event": "error", "session": session, "message": with_hint(error)}));
         } else {
             self.break_line();
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use waterline::json::one_line;
 use waterline::plan::{Action, Slot};
 
-use crate::command::plan::Report;
+use super::Report;
 
 pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     let Report { rendered, tokens, .. } = report;
@@ -27,22 +27,14 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         let comma = if at > 0 { "," } else { "" };
         write!(out, "{comma}{}", one_line(message.as_str()))?;
     }
-    let tokens = json!({
-        "before": tokens.before, "after": tokens.after, "window": tokens.window,
-        "high": tokens.high, "low": tokens.low,
-    });
-    let slots: Vec<Value> = report.slots.iter().map(|slot| self::slot(slot, report.outside)).collect();
+    let slots: Vec<Slot> = report.slots.iter().map(|slot| counted_as_listed(slot, report.outside)).collect();
     let warnings: Vec<String> = report.warnings.iter().map(|warning| report.say(warning)).collect();
-    writeln!(out, "],\"tokens\":{tokens},\"slots\":{},\"warnings\":{}}}", json!(slots), json!(warnings))?;
+    writeln!(out, "],\"tokens\":{},\"slots\":{},\"warnings\":{}}}", json!(tokens), json!(slots), json!(warnings))?;
     Ok(())
 }
 
-fn slot(slot: &Slot, outside: usize) -> Value {
-    let sources: Vec<usize> = slot.sources.iter().filter_map(|&source| source.checked_sub(outside)).collect();
-    let mut shown =
-        json!({"sources": sources, "treatment": slot.treatment.name(), "tokens": slot.tokens, "reason": slot.reason});
-    if let Some(fields) = shown.as_object_mut().filter(|_| !slot.listed.is_empty()) {
-        fields.insert("listed".to_owned(), json!(slot.listed));
-    }
-    shown
+/// A slot with its sources counted as the file counts them: messages outside the list have no index.
+fn counted_as_listed(slot: &Slot, outside: usize) -> Slot {
+    let sources = slot.sources.iter().filter_map(|source| source.checked_sub(outside)).collect();
+    Slot { sources, ..slot.clone() }
 }

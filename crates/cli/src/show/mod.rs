@@ -2,17 +2,23 @@
 
 pub mod asking;
 pub mod events;
+mod gist;
 mod json;
+mod markdown;
+mod notice;
 pub mod replay;
+mod report;
 mod table;
 mod text;
-mod transcript;
 mod why;
 
+pub use gist::gist;
 pub use json::json;
+pub use markdown::markdown;
+pub use notice::notice;
+pub use report::Report;
 pub use table::{line, table};
 pub use text::{bar, cut, pad, room, size, width, wrap};
-pub use transcript::transcript;
 pub use why::why;
 
 use anstyle::Style;

@@ -10,8 +10,7 @@ use waterline::plan::{Action, Slot, Treatment};
 use waterline::warning::Oddity;
 
 use super::text::{columns, cut};
-use super::{DIM, number, plain};
-use crate::command::plan::Report;
+use super::{DIM, Report, number, plain};
 
 const BAR: usize = 12;
 const BOLD: Style = Style::new().bold();

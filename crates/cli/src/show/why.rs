@@ -4,8 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::plain;
-use crate::command::plan::Report;
+use super::{Report, plain};
 
 /// Reasons shown for each value.
 const REASONS: usize = 3;

@@ -124,7 +124,7 @@ pub struct Wanted {
 }
 
 /// The tokens of a plan.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Figures {
     /// Of the whole history, with tool definitions.
     pub before: usize,

@@ -52,7 +52,7 @@ impl fmt::Display for Treatment {
 }
 
 /// One place in a plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Slot {
     /// The messages it stands for, by index.
     pub sources: Vec<usize>,
@@ -63,7 +63,9 @@ pub struct Slot {
     /// Why, for a person.
     pub reason: String,
     /// What is sent for it, in order.
+    #[serde(skip)]
     pub views: Vec<View>,
     /// The values that its ledger lists, likeliest first; only a summary has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<String>,
 }

@@ -95,16 +95,17 @@ pub fn message(json: &str, wire: Wire) -> Result<Message, String> {
     Ok(message)
 }
 
-/// Reads a message that was kept as it came. A system prompt that stood beside the list is told by its role.
+/// Parses a message that was stored as it came. Its role tells a system prompt that was not in the message list.
 #[must_use]
-pub fn kept(text: &Arc<String>, wire: Wire, role: Role) -> Option<Message> {
+pub fn parse_stored(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
     let format = format(wire);
-    let listed = format.message(text, &mut Reader::default()).ok().filter(|message| message.role == role);
+    let listed = format.message(&text, &mut Reader::default()).ok().filter(|message| message.role == role);
     let mut message = match role {
-        Role::System => listed.or_else(|| format.system(text, &mut Reader::default()))?,
+        Role::System => listed.or_else(|| format.system(&text, &mut Reader::default()))?,
         _ => listed?,
     };
-    message.raw = Raw::new(wire, Arc::clone(text), 0..text.len());
+    let length = text.len();
+    message.raw = Raw::new(wire, text, 0..length);
     Some(message)
 }
 

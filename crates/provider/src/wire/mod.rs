@@ -16,7 +16,7 @@ mod options;
 mod read;
 mod rendered;
 
-pub use conversation::{Conversation, Tool, body, kept, message, parse, tools};
+pub use conversation::{Conversation, Tool, body, message, parse, parse_stored, tools};
 pub use error::ParseError;
 pub use options::{Options, Shape};
 pub use rendered::{Json, Rendered};
@@ -142,7 +142,7 @@ pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
 
 /// An answer of one message, written as its wire writes it; of none where nothing came.
 fn answered(wire: Wire, json: String) -> Vec<Message> {
-    let message = kept(&Arc::new(json), wire, Role::Assistant);
+    let message = parse_stored(Arc::new(json), wire, Role::Assistant);
     message.into_iter().filter(|message| !message.parts.is_empty()).collect()
 }
 

@@ -15,6 +15,7 @@ use waterline::policy::Policy;
 use waterline_log::{Log, Session};
 use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::retry::Retry;
+use waterline_provider::wire::parse_stored;
 use waterline_session::{Candidate, Event, Live, Setup};
 use waterline_testkit::server::{Received, Reply, Server};
 
@@ -81,12 +82,8 @@ impl Place {
     }
 
     pub fn texts(&self) -> Vec<String> {
-        self.log().entries("s").unwrap().iter().map(|entry| entry.message(parse).text()).collect()
+        self.log().entries("s").unwrap().iter().map(|entry| entry.message(parse_stored).text()).collect()
     }
-}
-
-fn parse(text: std::sync::Arc<String>, wire: Wire, role: Role) -> Option<Message> {
-    waterline_provider::wire::kept(&text, wire, role)
 }
 
 pub fn user(text: impl Into<String>) -> Vec<Message> {

@@ -23,6 +23,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use model::Model;
 use waterline::message::Wire;
 use waterline_log::{Log, Session};
+use waterline_provider::wire::parse_stored;
 use waterline_testkit::dice::Dice;
 
 /// Tokens that the model takes, by its own count.
@@ -116,7 +117,7 @@ fn check(log: &Log, journal: &Path, model: &Model, turns: u64) -> Result<(), Fai
         return Err(format!("the log is damaged: {problems:?}").into());
     }
     let entries = log.entries("soak")?;
-    let texts: Vec<String> = entries.iter().map(|entry| entry.message(worker::parse).text()).collect();
+    let texts: Vec<String> = entries.iter().map(|entry| entry.message(parse_stored).text()).collect();
     let text = texts.join("\n");
     for line in std::fs::read_to_string(journal)?.lines() {
         let missing = !text.contains(&format!("<{line}>"));

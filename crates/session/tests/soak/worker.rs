@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use waterline::message::{Message, Role, Wire};
@@ -11,7 +10,7 @@ use waterline_log::Log;
 use waterline_provider::answer::Answer;
 use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::retry::Retry;
-use waterline_provider::wire::Tool;
+use waterline_provider::wire::{Tool, parse_stored};
 use waterline_session::{Candidate, Live, SessionError, Setup};
 use waterline_testkit::dice::Dice;
 
@@ -20,10 +19,6 @@ pub(crate) const ORDERS: &str = "WATERLINE_SOAK_WORKER";
 
 pub(crate) fn orders(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal: &Path) -> String {
     [url, model, wire.name(), &turns.to_string(), &seed.to_string(), &journal.display().to_string()].join("\n")
-}
-
-pub(crate) fn parse(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
-    waterline_provider::wire::kept(&text, wire, role)
 }
 
 pub(crate) fn run(orders: &str) {
@@ -39,7 +34,7 @@ async fn work(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal
     let mut live = Live::open(log.clone(), "soak", setup(model, wire)).await.unwrap();
     let mut dice = Dice::new(seed);
     let entries = tokio::task::spawn_blocking(move || log.entries("soak").unwrap()).await.unwrap();
-    let said: Vec<Message> = entries.iter().map(|entry| entry.message(parse)).collect();
+    let said: Vec<Message> = entries.iter().map(|entry| entry.message(parse_stored)).collect();
     let mut turn = said.iter().filter(|message| message.text().contains("<turn ")).count() as u64;
     // A process that was killed left the session anywhere: a question without an answer, calls without results.
     let mut new = match said.iter().rposition(|message| message.role != Role::Assistant) {

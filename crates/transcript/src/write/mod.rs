@@ -1,7 +1,8 @@
-//! Transcripts in the formats that can be written, one JSON object each.
+//! Transcripts in the formats that can be written: one JSON object each, or Markdown for people.
 
 mod atif;
 mod chat;
+mod markdown;
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,6 +12,8 @@ use waterline::message::{Message, Wire};
 use waterline_provider::wire;
 
 use crate::transcript::Transcript;
+
+pub use markdown::{Heading, Words, markdown};
 
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! `/branches`.
 
-use crate::command::sessions::gist;
 use crate::lang::say;
-use crate::show::{cut, pad, room};
-use crate::stored;
+use crate::show::{cut, gist, pad, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::{Branch, Entry, Log};
+use waterline_provider::wire::parse_stored;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -59,7 +58,7 @@ fn line(branch: &Branch, newest: Option<&Entry>) -> String {
     let id = branch.id.map(|id| id.short()).unwrap_or_default();
     let (count, shared) = (branch.tip.position(), branch.shared);
     let size = say(format!("{count} messages ({shared} shared)"), format!("{count} 条消息（{shared} 条共有）"));
-    let message = newest.map(|entry| entry.message(stored::parse));
+    let message = newest.map(|entry| entry.message(parse_stored));
     let words = message.map(|message| match branch.is_aside {
         true => format!("{}: {}", say("stopped answer", "中断的回答"), gist(&message)),
         false => format!("{}: {}", message.role.name(), gist(&message)),

@@ -1,9 +1,10 @@
 //! `/clean`.
 
 use crate::lang::say;
-use crate::workspace::{self, SESSION_DAYS, WORKSPACE_DAYS, before};
+use crate::workspace::{self, SESSION_DAYS, before};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_config::DEFAULT_WORKSPACE_DAYS;
 use waterline_log::Whom;
 
 use super::{Spec, Then};
@@ -20,8 +21,8 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    let agent = &chat.config.agent;
-    let days = agent.workspace_days.unwrap_or(WORKSPACE_DAYS);
+    let agent = &chat.config.settings.agent;
+    let days = agent.workspace_days.unwrap_or(DEFAULT_WORKSPACE_DAYS);
     let session_days = agent.session_days.unwrap_or(SESSION_DAYS);
     let (log, own) = (chat.log.clone(), chat.session().id.clone());
     let place = chat.relay.agent.config().workspaces.clone();

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::approval::Mode;
+use waterline_config::Overrides;
+use waterline_config::policy::SEEDS;
 use waterline_log::Session;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
-use crate::equip::AgentArguments;
 use crate::lang::say;
-use crate::settings::{self, SEEDS};
+use crate::settings;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["config"],
@@ -105,15 +106,15 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
             let policy = Some(value.to_owned());
             // Keys of the other policy would not fit.
             let changed = Session { policy, overrides: BTreeMap::new(), ..chat.session().clone() };
-            let arguments = AgentArguments { policy: None, ..chat.arguments.clone() };
-            put(chat, arguments, changed).await?;
+            let overrides = Overrides { policy: None, ..chat.overrides.clone() };
+            put(chat, overrides, changed).await?;
         }
         "model" => drop(super::model::SPEC.start_with(chat, value).await?),
         "approval" | "agent.approval" => {
-            chat.arguments.approval = Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?)
+            chat.overrides.approval = Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?)
         }
         "agent_max_steps" | "agent.steps" => match value.parse::<usize>() {
-            Ok(steps @ 1..=1_000) => chat.config.agent.steps = Some(steps),
+            Ok(steps @ 1..=1_000) => chat.overrides.steps = Some(steps),
             _ => bail!("agent_max_steps = {value} is refused; it must be a whole number from 1 to 1000"),
         },
         key => {
@@ -124,8 +125,8 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
             let all: Vec<(String, String)> = changed.overrides.clone().into_iter().collect();
             // Refused with its range before anything is changed.
             settings::policy(changed.policy.as_deref().unwrap_or(&name), &all)?;
-            let arguments = chat.arguments.clone();
-            put(chat, arguments, changed).await?;
+            let overrides = chat.overrides.clone();
+            put(chat, overrides, changed).await?;
         }
     }
     chat.reopen().await
@@ -133,15 +134,14 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
 
 /// Stores another policy, or other keys of it, once it is known that a session can be held with them: what flags and the config
 /// set beside them may not fit.
-async fn put(chat: &mut Chat, arguments: AgentArguments, changed: Session) -> Result<()> {
-    let tried = arguments.setup(&chat.config, Some(&changed)).await;
+async fn put(chat: &mut Chat, overrides: Overrides, changed: Session) -> Result<()> {
+    let tried = waterline_config::setup(&chat.config, &overrides, Some(&changed)).await;
     tried.context(say("it does not go with the flags or the config", "与命令行参数或配置不符"))?;
-    let Session { policy, overrides, .. } = changed;
     let change = |session: &mut Session| {
-        session.policy = policy;
-        session.overrides = overrides;
+        session.policy = changed.policy;
+        session.overrides = changed.overrides;
     };
     chat.relay.agent.live_mut().change(change).await?;
-    chat.arguments = arguments;
+    chat.overrides = overrides;
     Ok(())
 }

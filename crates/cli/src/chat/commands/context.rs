@@ -62,7 +62,7 @@ async fn why(chat: &mut Chat, place: u64) -> Result<()> {
         screen.say(say("there is no such message", "没有该消息"));
         return Ok(());
     };
-    screen.note(&cut(&format!("{}: {}", message.role.name(), crate::command::sessions::gist(message)), room(1)));
+    screen.note(&cut(&format!("{}: {}", message.role.name(), crate::show::gist(message)), room(1)));
     match live.generation().slots().iter().find(|slot| slot.sources.contains(&index)) {
         Some(slot) => screen.say(&format!(
             "{} ({} {}): {}",

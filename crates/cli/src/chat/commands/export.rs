@@ -2,7 +2,7 @@
 
 use crate::files::Output;
 use crate::lang::say;
-use crate::show::{count_of, transcript};
+use crate::show::{count_of, markdown};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn write(log: &Log, session: &Session, to: &Path) -> Result<u64> {
     let mut file = Output::private(to)?;
     let is_for_people = to.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
     let messages = match is_for_people {
-        true => transcript(&mut file, log, session)?,
+        true => markdown(&mut file, log, session)?,
         false => log.export(std::slice::from_ref(&session.id), &mut file)?.messages,
     };
     file.finish()?;

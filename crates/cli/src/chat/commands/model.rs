@@ -1,11 +1,11 @@
 //! `/model`.
 
 use crate::lang::say;
-use crate::models::ModelArguments;
 use crate::show::{number, room, wrap};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::OFFLINE;
+use waterline_config::ModelOverrides;
 use waterline_provider::local;
 
 use super::{Spec, Then};
@@ -27,10 +27,10 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
         return Ok(Then::Stay);
     }
     let wanted = wanted(chat, rest).await?;
-    let before = std::mem::replace(&mut chat.arguments.model, wanted);
+    let before = std::mem::replace(&mut chat.overrides.model, wanted);
     if let Err(error) = chat.reopen().await {
         // The session goes on with the model it had.
-        chat.arguments.model = before;
+        chat.overrides.model = before;
         return Err(error);
     }
     let name = rest.to_owned();
@@ -46,7 +46,7 @@ async fn list(chat: &Chat) {
     if let Some(base) = server(chat).and_then(|server| server.base_url) {
         tell(chat, &say(format!("at {base}"), format!("{base} 上")), &local::models(&base).await);
     }
-    let named: Vec<String> = chat.config.models.keys().cloned().collect();
+    let named: Vec<String> = chat.config.settings.models.keys().cloned().collect();
     tell(chat, say("in the config", "配置中"), &named);
 }
 
@@ -57,39 +57,40 @@ fn tell(chat: &Chat, place: &str, names: &[String]) {
 }
 
 /// How a model of this name is asked: where the config says, else at the server that is asked now, else at its provider's.
-async fn wanted(chat: &Chat, name: &str) -> Result<ModelArguments> {
+async fn wanted(chat: &Chat, name: &str) -> Result<ModelOverrides> {
     // The one that the program began with keeps the address it was given.
     if chat.first_model.model.as_deref() == Some(name) {
         return Ok(chat.first_model.clone());
     }
     let model = Some(name.to_owned());
-    let is_named = chat.config.models.contains_key(name) || name == OFFLINE;
+    let is_named = chat.config.settings.models.contains_key(name) || name == OFFLINE;
     let elsewhere = (chat.relay.agent.config().models)(name);
     if let Some(server) = server(chat).filter(|_| !is_named)
         && (elsewhere.is_err() || may_have(&server, name).await)
     {
-        return Ok(ModelArguments { model, window: None, ..server });
+        return Ok(ModelOverrides { model, window: None, ..server });
     }
     elsewhere.map_err(anyhow::Error::msg)?;
-    Ok(ModelArguments { model, ..ModelArguments::default() })
+    Ok(ModelOverrides { model, ..ModelOverrides::default() })
 }
 
 /// The server of somebody's own that is asked now: its address, its wire, its key. None where a provider is asked. An address that
 /// a folder's file names is none of them: no key is sent there.
-fn server(chat: &Chat) -> Option<ModelArguments> {
+fn server(chat: &Chat) -> Option<ModelOverrides> {
     let asked = &chat.relay.agent.live().setup().model.model;
     if asked.address().is_empty() {
         return None;
     }
-    let given = chat.arguments.model.clone();
-    let configured = chat.config.base_url.clone().filter(|_| given.model.is_none() && !chat.config.is_foreign);
+    let given = chat.overrides.model.clone();
+    let settings = &chat.config.settings;
+    let configured = settings.base_url.clone().filter(|_| given.model.is_none() && !settings.is_untrusted);
     let found = local::USUAL.iter().map(|(_, base)| (*base).to_owned()).find(|base| base == asked.address());
     let base_url = given.base_url.clone().or(configured).or(found)?;
-    Some(ModelArguments { base_url: Some(base_url), wire: Some(asked.wire()), ..given })
+    Some(ModelOverrides { base_url: Some(base_url), wire: Some(asked.wire()), ..given })
 }
 
 /// Whether a server may have a model: it says so, perhaps with a version behind the name, or it says nothing.
-async fn may_have(server: &ModelArguments, name: &str) -> bool {
+async fn may_have(server: &ModelOverrides, name: &str) -> bool {
     let names = local::models(server.base_url.as_deref().unwrap_or_default()).await;
     names.is_empty() || names.iter().any(|known| known == name || known.split(':').next() == Some(name))
 }

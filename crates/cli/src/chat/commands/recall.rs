@@ -1,11 +1,10 @@
 //! `/recall`.
 
-use crate::command::sessions::gist;
 use crate::lang::say;
-use crate::show::{cut, room};
-use crate::stored;
+use crate::show::{cut, gist, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_provider::wire::parse_stored;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -28,7 +27,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
         chat.screen.say(say("nothing has these words", "没有找到"));
     }
     for hit in hits {
-        let message = hit.entry.message(stored::parse);
+        let message = hit.entry.message(parse_stored);
         let line = format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), gist(&message));
         chat.screen.say(&cut(&line, room(1)));
     }

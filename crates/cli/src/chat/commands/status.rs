@@ -84,7 +84,7 @@ fn reaches(chat: &Chat) -> Vec<Row> {
         Support::Full => say("confined by the kernel", "由内核隔离").to_owned(),
         Support::None(why) => say(format!("not confined ({why})"), format!("未隔离（{why}）")),
     };
-    let network = if chat.arguments.allow_network || chat.config.agent.network.unwrap_or(false) {
+    let network = if chat.overrides.allow_network || chat.config.settings.agent.network.unwrap_or(false) {
         say("commands may use it", "命令可以使用")
     } else {
         say("not for commands", "命令不可使用")

@@ -1,12 +1,11 @@
 //! `/undo`: the last turns, as if they had not been.
 
-use crate::command::sessions::gist;
 use crate::lang::say;
-use crate::show::{cut, number, room};
-use crate::stored;
+use crate::show::{cut, gist, number, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::To;
+use waterline_provider::wire::parse_stored;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -36,7 +35,7 @@ pub(super) async fn back(chat: &mut Chat, turns: &str) -> Result<()> {
     chat.reopen().await?;
     chat.screen.say(&moved(before.position(), after.position()));
     if let Some(first) = first {
-        let words = gist(&first.message(stored::parse));
+        let words = gist(&first.message(parse_stored));
         let (en, zh) = match turns {
             1 => ("taken back", "已撤销"),
             _ => ("taken back, from here on", "已撤销，自此起"),

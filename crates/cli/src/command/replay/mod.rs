@@ -177,7 +177,7 @@ fn policies(arguments: &Run) -> Result<Vec<Policy>> {
         names = PRESETS.iter().map(|preset| preset.name).collect();
     }
     let mut policies =
-        names.into_iter().map(|name| settings::policy(name, &arguments.set)).collect::<Result<Vec<_>>>()?;
+        names.into_iter().map(|name| settings::policy(name, &arguments.set)).collect::<Result<Vec<_>, _>>()?;
     if let Some(path) = &arguments.weights {
         let weights = weights(path)?;
         policies.iter_mut().for_each(|policy| policy.weights = weights.clone());

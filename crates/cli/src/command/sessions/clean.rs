@@ -1,15 +1,16 @@
 //! `waterline sessions clean`: what nobody has used for long.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
+use waterline_config::{Config, DEFAULT_WORKSPACE_DAYS, workspaces};
 use waterline_log::Whom;
 
 use super::erase::carry_out;
-use crate::config::Config;
 use crate::db::Database;
-use crate::equip;
-use crate::workspace::{self, SESSION_DAYS, WORKSPACE_DAYS, before};
+use crate::environment::environment;
+use crate::workspace::{self, SESSION_DAYS, before};
 
 /// Delete sessions that nobody has used for long, and old workspaces. Without `--yes` it only says what would go
 #[derive(Debug, clap::Args)]
@@ -29,13 +30,14 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
-    let config = Config::load()?.agent;
-    let idle = arguments.idle.map(u64::from).or(config.session_days).unwrap_or(SESSION_DAYS);
-    let workspaces = arguments.workspaces.map(u64::from).or(config.workspace_days).unwrap_or(WORKSPACE_DAYS);
-    let place = equip::workspaces(&config).unwrap_or_default();
+    let config = Config::load(Arc::clone(environment()))?;
+    let agent = &config.settings.agent;
+    let idle = arguments.idle.map(u64::from).or(agent.session_days).unwrap_or(SESSION_DAYS);
+    let unused = arguments.workspaces.map(u64::from).or(agent.workspace_days).unwrap_or(DEFAULT_WORKSPACE_DAYS);
+    let place = workspaces(&config).unwrap_or_default();
     let log = database.open_existing()?;
     let whom = Whom::IdleSince(before(&log, idle));
     let erased = log.would_erase(&whom)?.sessions;
-    let folders = workspace::old(&log, None, before(&log, workspaces), &erased, place)?;
+    let folders = workspace::old(&log, None, before(&log, unused), &erased, place)?;
     carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
 }

@@ -7,12 +7,11 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use serde_json::json;
 use waterline_log::{Entry, Log, Session};
+use waterline_provider::wire::parse_stored;
 
-use super::show::gist;
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{count, count_of, cut, plain, room};
-use crate::stored;
+use crate::show::{count, count_of, cut, gist, plain, room};
 
 const LEFT: Style = AnsiColor::Red.on_default();
 const RIGHT: Style = AnsiColor::Green.on_default();
@@ -51,7 +50,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         let own = count(entries.len(), "message");
         writeln!(out, "{style}{mark} {}: {own} of its own{style:#}", plain(&session.id))?;
         for entry in entries {
-            let text = gist(&entry.message(stored::parse));
+            let text = gist(&entry.message(parse_stored));
             writeln!(
                 out,
                 "{style}{mark}{:>6}  {:<9}{style:#} {}",
@@ -70,7 +69,7 @@ fn head(out: &mut impl Write, log: &Log, shared: u64, left: &Session) -> Result<
         0 => writeln!(out, "they share nothing")?,
         shared => {
             let last = log.entries_in(left.tip, shared - 1..shared)?;
-            let text = last.first().map(|entry| gist(&entry.message(stored::parse))).unwrap_or_default();
+            let text = last.first().map(|entry| gist(&entry.message(parse_stored))).unwrap_or_default();
             writeln!(out, "they share {}, up to: {}", count_of(shared, "message"), cut(&text, room(42)))?;
         }
     }

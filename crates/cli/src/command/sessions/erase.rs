@@ -2,14 +2,15 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use waterline_config::{Config, workspaces};
 use waterline_log::{Erased, Log, Whom};
 
-use crate::config::Config;
 use crate::db::Database;
-use crate::equip;
+use crate::environment::environment;
 use crate::input::{output, raw_output};
 use crate::show::{count, count_of, plain};
 use crate::workspace::{self, Workspace, Workspaces};
@@ -45,7 +46,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         (None, user) => Whom::User(user.clone().unwrap_or_default()),
     };
     // Without a home there is no such place; a folder that names its session is known all the same.
-    let place = equip::workspaces(&Config::load()?.agent).unwrap_or_default();
+    let place = workspaces(&Config::load(Arc::clone(environment()))?).unwrap_or_default();
     let folders = workspace::of(&log, &log.would_erase(&whom)?.sessions, place)?;
     carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
 }

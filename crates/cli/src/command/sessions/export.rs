@@ -10,7 +10,7 @@ use waterline_log::{Exported, Log, LogError};
 use crate::db::{Database, chosen};
 use crate::files::Output;
 use crate::input::raw_output;
-use crate::show::{count_of, plain, transcript};
+use crate::show::{count_of, markdown, plain};
 
 /// Write sessions as JSON lines, complete: importing them gives the same ids. Of a damaged session, what comes before the
 /// damage is written, and the exit status is 1
@@ -77,7 +77,7 @@ fn write(log: &Log, ids: &[String], markdown: bool, out: &mut dyn Write) -> Resu
 fn readable(log: &Log, ids: &[String], out: &mut dyn Write) -> Result<Exported> {
     let mut exported = Exported::default();
     for session in chosen(log, ids)? {
-        exported.messages += transcript(out, log, &session)?;
+        exported.messages += markdown(out, log, &session)?;
         exported.sessions += 1;
     }
     Ok(exported)

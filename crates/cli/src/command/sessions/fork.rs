@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::json_of;
 use crate::db::Database;
 use crate::input::raw_output;
 
@@ -31,7 +30,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let fork = log.fork(&session.id, arguments.at, arguments.name.clone())?;
     let mut out = raw_output();
     if arguments.json {
-        writeln!(out, "{}", json_of(&fork))?;
+        writeln!(out, "{}", serde_json::to_string(&fork)?)?;
     } else {
         writeln!(out, "{}", fork.id)?;
     }

@@ -9,12 +9,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use waterline_log::Log;
-use waterline_transcript::Source;
+use waterline_provider::wire::parse_stored;
+use waterline_transcript::{Source, archive};
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
+use crate::sessions;
 use crate::show::{count, plain};
-use crate::{sessions, stored};
 
 /// Take in session files of any known format, and what `export` wrote; what is there already is not stored again
 #[derive(Debug, clap::Args)]
@@ -87,7 +88,7 @@ fn import(log: &Log, file: &Path, user: Option<&str>, bar: &ProgressBar, tally: 
         return import_lines(log, &source, bar, tally).with_context(|| file.display().to_string());
     }
     let mut failed = None;
-    let report = waterline_transcript::read(&source, |transcript| match stored::store(log, &transcript, user) {
+    let report = waterline_transcript::read(&source, |transcript| match archive::import(log, &transcript, user) {
         Ok(added) => {
             tally.messages += added.messages;
             tally.sessions += usize::from(added.is_new);
@@ -97,7 +98,7 @@ fn import(log: &Log, file: &Path, user: Option<&str>, bar: &ProgressBar, tally: 
             ControlFlow::Continue(())
         }
         Err(error) => {
-            failed = Some(error);
+            failed = Some(anyhow::Error::from(error));
             ControlFlow::Break(())
         }
     });
@@ -144,7 +145,7 @@ fn reader(source: &Source) -> Result<Box<dyn BufRead + '_>> {
 
 fn import_lines(log: &Log, source: &Source, bar: &ProgressBar, tally: &mut Tally) -> Result<()> {
     let before = bar.position();
-    let added = log.import(reader(source)?, stored::parse, |read| bar.set_position(before + read))?;
+    let added = log.import(reader(source)?, parse_stored, |read| bar.set_position(before + read))?;
     let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     tally.messages += size(added.messages);
     tally.sessions += size(added.sessions);

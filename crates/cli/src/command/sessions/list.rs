@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use waterline_log::{Filter, Log, Relation, Session};
 
-use super::{ago, ids, json_of, short};
+use super::{ago, ids, short};
 use crate::db::Database;
 use crate::input::{output, raw_output};
 use crate::show::{cut, number, pad, room, width};
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     if arguments.json {
         let mut out = raw_output();
         for session in &sessions {
-            writeln!(out, "{}", json_of(session))?;
+            writeln!(out, "{}", serde_json::to_string(session)?)?;
         }
         out.flush()?;
         return Ok(ExitCode::SUCCESS);

@@ -16,13 +16,9 @@ mod show;
 mod stats;
 mod verify;
 
-pub use show::gist;
-
 use std::process::ExitCode;
 
 use anyhow::Result;
-use jiff::Timestamp;
-use serde_json::{Value, json};
 use waterline_log::Session;
 
 use crate::db::Database;
@@ -92,12 +88,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
-/// A time for people and programs alike: UTC, to the second.
-fn time(milliseconds: i64) -> String {
-    let seconds = milliseconds.div_euclid(1_000);
-    Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |time| time.to_string())
-}
-
 /// How long ago something was.
 fn ago(now: i64, then: i64) -> String {
     let seconds = (now - then).max(0) / 1_000;
@@ -126,23 +116,4 @@ fn ids(sessions: &[Session]) -> Vec<&str> {
     let mut ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
     ids.sort_unstable();
     ids
-}
-
-/// A session for programs.
-fn json_of(session: &Session) -> Value {
-    json!({
-        "id": session.id,
-        "title": session.title,
-        "user": session.user,
-        "parent": session.parent,
-        "relation": session.relation.name(),
-        "context_id": session.context_id,
-        "parent_context": session.parent_context,
-        "model": session.model,
-        "policy": session.policy,
-        "overrides": session.overrides,
-        "messages": session.tip.position(),
-        "created": time(session.created),
-        "active": time(session.active),
-    })
 }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use waterline_log::{Id, Log, Session, To};
 
-use super::json_of;
 use crate::db::Database;
 use crate::input::{output, raw_output};
 use crate::show::{number, plain};
@@ -77,7 +76,7 @@ fn message(log: &Log, session: &Session, prefix: &str) -> Result<Id> {
 pub fn report(before: &Session, after: &Session, json: bool) -> Result<ExitCode> {
     if json {
         let mut out = raw_output();
-        writeln!(out, "{}", json_of(after))?;
+        writeln!(out, "{}", serde_json::to_string(after)?)?;
         out.flush()?;
     } else {
         let mut out = output();

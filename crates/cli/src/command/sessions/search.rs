@@ -4,15 +4,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use serde_json::json;
 use waterline_log::{Filter, Hit};
+use waterline_provider::wire::parse_stored;
 
-use super::show::gist;
-use super::{ids, short, time};
+use super::{ids, short};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, pad, room, width};
-use crate::stored;
+use crate::show::{cut, gist, pad, room, width};
 
 /// Find messages by their words, in any language
 #[derive(Debug, clap::Args)]
@@ -38,7 +36,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let hits = log.search(&question, session.as_ref().map(|session| session.id.as_str()), arguments.limit.into())?;
     let mut out = if arguments.json { raw_output() } else { output() };
     if arguments.json {
-        hits.iter().try_for_each(|hit| writeln!(out, "{}", as_json(hit)))?;
+        hits.iter().try_for_each(|hit| writeln!(out, "{}", serde_json::to_string(hit)?))?;
     } else {
         let sessions = log.sessions(&Filter::default())?;
         table(&mut out, &hits, &question, &ids(&sessions))?;
@@ -63,7 +61,7 @@ fn table(out: &mut impl Write, hits: &[Hit], question: &str, ids: &[&str]) -> Re
 }
 
 fn gist_of(hit: &Hit) -> String {
-    let message = hit.entry.message(stored::parse);
+    let message = hit.entry.message(parse_stored);
     let whole = message.parts.len() == 1 && !message.text().is_empty();
     if whole { message.text().split_whitespace().collect::<Vec<_>>().join(" ") } else { gist(&message) }
 }
@@ -84,17 +82,5 @@ fn whole(text: &str, word: &str) -> Option<usize> {
     text.match_indices(word).map(|(at, _)| at).find(|&at| {
         let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + word.len()..).unwrap_or_default());
         !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
-    })
-}
-
-fn as_json(hit: &Hit) -> serde_json::Value {
-    json!({
-        "session": hit.session,
-        "position": hit.entry.position,
-        "id": hit.entry.id.to_string(),
-        "role": hit.entry.role.name(),
-        "time": time(hit.entry.time),
-        "score": hit.score,
-        "raw": String::from_utf8_lossy(&hit.entry.bytes),
     })
 }

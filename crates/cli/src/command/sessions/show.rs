@@ -4,15 +4,13 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use serde_json::{Value, json};
-use waterline::message::{Body, Message};
-use waterline_log::{Branch, Entry, Filter, Generation, Log, Session, Summary};
+use waterline_log::{Detail, Filter, Log, Session};
+use waterline_provider::wire::parse_stored;
 
-use super::{ago, json_of, time};
+use super::ago;
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{count_of, cut, number, plain, room};
-use crate::stored;
+use crate::show::{count_of, cut, gist, number, plain, room};
 
 /// Show a session: what it carries, and what was said
 #[derive(Debug, clap::Args)]
@@ -33,15 +31,9 @@ pub struct Arguments {
     json: bool,
 }
 
-/// A session with everything that is shown of it.
+/// A session as it was after some of its messages.
 struct View {
-    session: Session,
-    entries: Vec<Entry>,
-    generations: Vec<Generation>,
-    summary: Option<Summary>,
-    branches: Vec<Branch>,
-    children: Vec<Session>,
-    cleared: u64,
+    detail: Detail,
     end: u64,
 }
 
@@ -54,7 +46,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let view = view(&log, session, arguments)?;
     if arguments.json {
         let mut out = raw_output();
-        writeln!(out, "{}", as_json(&log, &view)?)?;
+        writeln!(out, "{}", serde_json::to_string(&view.detail)?)?;
         out.flush()?;
     } else {
         let mut out = output();
@@ -72,16 +64,7 @@ fn view(log: &Log, session: Session, arguments: &Arguments) -> Result<View> {
     }
     let all = arguments.last == 0 || arguments.json;
     let start = if all { 0 } else { end.saturating_sub(arguments.last) };
-    Ok(View {
-        entries: log.entries_in(session.tip, start..end)?,
-        generations: log.generations(&session.id)?.into_iter().filter(|fold| fold.position <= end).collect(),
-        summary: log.summary(&session.id)?.filter(|summary| summary.until <= end),
-        branches: log.branches(&session.id)?,
-        children: log.sessions(&Filter { parent: Some(session.id.clone()), ..Filter::default() })?,
-        cleared: log.cleared(&session.id)?,
-        end,
-        session,
-    })
+    Ok(View { detail: log.detail(session, start..end)?, end })
 }
 
 fn write_message(log: &Log, session: &Session, position: u64) -> Result<ExitCode> {
@@ -114,7 +97,7 @@ fn children(out: &mut impl Write, log: &Log, below: &[Session], depth: usize) ->
 const DEPTH: usize = 8;
 
 fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
-    let session = &view.session;
+    let session = &view.detail.session;
     let now = log.now();
     writeln!(out, "{}", plain(&session.id))?;
     writeln!(out, "{}", cut(&session.title, room(0)))?;
@@ -130,13 +113,13 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     if let Some(parent) = &session.parent {
         writeln!(out, "{} of {} ({})", session.relation.name(), plain(parent), session.context_id)?;
     }
-    children(out, log, &view.children, 1)?;
-    for branch in view.branches.iter().filter(|branch| !branch.is_current) {
+    children(out, log, &view.detail.children, 1)?;
+    for branch in view.detail.branches.iter().filter(|branch| !branch.is_current) {
         let id = branch.id.map(|id| id.short()).unwrap_or_default();
         let messages = count_of(branch.tip.position(), "message");
         writeln!(out, "  left at message {}: {messages}, up to {id}", branch.shared)?;
     }
-    for generation in &view.generations {
+    for generation in &view.detail.generations {
         let fold = &generation.fold;
         writeln!(
             out,
@@ -149,12 +132,12 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
             if generation.is_current { " (in use)" } else { "" }
         )?;
     }
-    if let Some(summary) = &view.summary {
+    if let Some(summary) = &view.detail.summary {
         let (version, tokens) = (summary.version, number(summary.tokens));
         writeln!(out, "  summary {version} of messages {}–{}: {tokens} tokens", summary.start + 1, summary.until)?;
     }
-    if view.cleared > 0 {
-        writeln!(out, "  cleared after message {}: what lies before is kept and not sent", view.cleared)?;
+    if view.detail.cleared > 0 {
+        writeln!(out, "  cleared after message {}: what lies before is kept and not sent", view.detail.cleared)?;
     }
     state(out, session)
 }
@@ -174,13 +157,13 @@ fn state(out: &mut impl Write, session: &Session) -> Result<()> {
 }
 
 fn messages(out: &mut impl Write, view: &View) -> Result<()> {
-    let first = view.entries.first().map_or(view.end, |entry| entry.position - 1);
+    let first = view.detail.entries.first().map_or(view.end, |entry| entry.position - 1);
     writeln!(out)?;
     if first > 0 {
         writeln!(out, "… {} before these (-n 0 shows all)", count_of(first, "message"))?;
     }
-    for entry in &view.entries {
-        let message = entry.message(stored::parse);
+    for entry in &view.detail.entries {
+        let message = entry.message(parse_stored);
         writeln!(
             out,
             "{:>6}  {:<9} {:>8}  {}",
@@ -191,87 +174,4 @@ fn messages(out: &mut impl Write, view: &View) -> Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// What a message says, on one line.
-pub fn gist(message: &Message) -> String {
-    let text = message.parts.iter().map(|part| match &part.body {
-        Body::Text(text) => text.clone(),
-        Body::Thinking(thinking) => format!("(thinks) {}", thinking.text),
-        Body::Image(_) => "(picture)".to_owned(),
-        Body::Call(call) => format!("{}({})", call.name, call.arguments),
-        Body::Result(result) => result.text(),
-        Body::Opaque(opaque) => opaque.json.clone(),
-    });
-    let text: Vec<String> = text.map(|text| text.chars().take(300).collect()).collect();
-    text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn as_json(log: &Log, view: &View) -> Result<Value> {
-    let entry = |entry: &Entry| {
-        json!({
-            "position": entry.position,
-            "id": entry.id.to_string(),
-            "role": entry.role.name(),
-            "encoding": entry.encoding.name(),
-            "tokens": entry.tokens,
-            "time": time(entry.time),
-            "raw": String::from_utf8_lossy(&entry.bytes),
-        })
-    };
-    let generation = |generation: &Generation| {
-        json!({
-            "number": generation.number,
-            "position": generation.position,
-            "reason": generation.fold.reason,
-            "tokens_before": generation.fold.tokens_before,
-            "tokens_after": generation.fold.tokens_after,
-            "cost_before": generation.fold.cost_before,
-            "cost_after": generation.fold.cost_after,
-            "time": time(generation.time),
-            "is_current": generation.is_current,
-        })
-    };
-    let summary = |summary: &Summary| {
-        json!({
-            "version": summary.version,
-            "summary": summary.text,
-            "summarized_from": summary.start,
-            "summarized_until": summary.until,
-            "summary_tokens": summary.tokens,
-            "original_tokens": summary.original_tokens,
-            "message_count": summary.messages(),
-            "compression_rate": summary.compression_rate(),
-            "created_at": time(summary.time),
-        })
-    };
-    let branch = |branch: &Branch| {
-        json!({
-            "id": branch.id.map(|id| id.to_string()),
-            "messages": branch.tip.position(),
-            "shared": branch.shared,
-            "is_current": branch.is_current,
-        })
-    };
-    let mut json = json_of(&view.session);
-    if let Some(fields) = json.as_object_mut() {
-        fields.insert("state".to_owned(), serde_json::to_value(&view.session.state)?);
-        fields.insert("cleared".to_owned(), json!(view.cleared));
-        fields.insert("children".to_owned(), view.children.iter().map(json_of).collect());
-        fields.insert("branches".to_owned(), view.branches.iter().map(branch).collect());
-        fields.insert("generations".to_owned(), view.generations.iter().map(generation).collect());
-        fields.insert("summary".to_owned(), view.summary.as_ref().map(summary).into());
-        let calls = log.usage(&view.session.id)?;
-        let sum = |of: fn(&waterline_log::Usage) -> u64| calls.iter().map(of).sum::<u64>();
-        let usage = json!({
-            "calls": calls.len(),
-            "input": sum(|call| call.input),
-            "cache_read": sum(|call| call.cache_read),
-            "cache_write": sum(|call| call.cache_write),
-            "output": sum(|call| call.output),
-        });
-        fields.insert("usage".to_owned(), usage);
-        fields.insert("entries".to_owned(), view.entries.iter().map(entry).collect());
-    }
-    Ok(json)
 }

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use serde_json::json;
 use waterline_log::Stats;
 
 use crate::db::Database;
@@ -24,7 +23,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let stats = log.stats()?;
     let mut out = if arguments.json { raw_output() } else { output() };
     if arguments.json {
-        writeln!(out, "{}", as_json(&stats))?;
+        writeln!(out, "{}", serde_json::to_string(&stats)?)?;
     } else {
         writeln!(out, "{}", log.url())?;
         for (name, value) in rows(&stats) {
@@ -63,32 +62,4 @@ fn rows(stats: &Stats) -> Vec<(&'static str, String)> {
         rows.push(("jobs", format!("{} waiting, {} failed", size(stats.jobs), size(stats.failed_jobs))));
     }
     rows
-}
-
-fn as_json(stats: &Stats) -> serde_json::Value {
-    let [input, cache_read, cache_write] = stats.prompt;
-    json!({
-        "sessions": stats.sessions,
-        "users": stats.users,
-        "messages": stats.messages,
-        "contents": stats.contents,
-        "branches": stats.branches,
-        "tokens": stats.tokens,
-        "message_bytes": stats.message_bytes,
-        "stored_bytes": stats.stored_bytes,
-        "database_bytes": stats.database_bytes,
-        "generations": stats.generations,
-        "summaries": stats.summaries,
-        "checkpoints": stats.checkpoints,
-        "artifacts": stats.artifacts,
-        "artifact_bytes": stats.artifact_bytes,
-        "calls": stats.calls,
-        "input": input,
-        "cache_read": cache_read,
-        "cache_write": cache_write,
-        "output": stats.output,
-        "price": stats.price,
-        "jobs": stats.jobs,
-        "failed_jobs": stats.failed_jobs,
-    })
 }

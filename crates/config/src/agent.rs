@@ -1,16 +1,22 @@
-//! What files say about the agent and about servers that offer tools.
+//! What files set about the agent and about MCP servers.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
 use serde::Deserialize;
 use waterline_agent::Limits;
 use waterline_agent::approval::{Mode, Ruling};
 use waterline_sandbox::workspace::Grant;
 
-use crate::equip::COMMAND_TIME;
+use crate::error::ConfigError;
+use crate::notice::Notice;
+
+/// How long a command may take if nothing is set, in seconds.
+pub(crate) const COMMAND_TIMEOUT: u64 = 120;
+
+/// Days after which a workspace is removed if nothing is set.
+pub const DEFAULT_WORKSPACE_DAYS: u64 = 7;
 
 /// What the agent may do.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -22,44 +28,44 @@ pub struct AgentSettings {
     pub iterations: Option<usize>,
     /// Seconds of one turn.
     pub time: Option<u64>,
-    /// Tools that are switched on beside the usual ones.
+    /// Tools that are enabled in addition to the default ones.
     pub tools_on: Vec<String>,
-    /// Tools that are switched off.
+    /// Tools that are disabled.
     pub tools_off: Vec<String>,
-    /// When somebody is asked: all, selective, custom, none.
+    /// When a person is asked before a call: all, selective, custom, none.
     pub approval: Option<Mode>,
-    /// Seconds an answer may take; then it is no.
+    /// Seconds to wait for an answer; after that it counts as no.
     pub approval_timeout: Option<u64>,
-    /// Rules of one's own on calls.
-    pub rules: Vec<RuleConfig>,
+    /// The user's rules on calls.
+    pub rules: Vec<RuleSettings>,
     /// Middlewares: the name of a list, or a list of names, each alone or with its settings.
     pub middleware: Option<Middlewares>,
-    /// Folders that files may be reached in beside the workspace.
+    /// Directories that files may be reached in, besides the workspace.
     #[serde(deserialize_with = "grants")]
     pub allow_dirs: Vec<Grant>,
-    /// Folders that commands may look into.
+    /// Directories that commands may read.
     pub read_dirs: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: Option<bool>,
-    /// Seconds a command may take if it does not say.
+    /// Seconds a command may take unless it asks for another limit.
     pub command_timeout: Option<u64>,
-    /// Variables that commands see beside the usual ones.
+    /// Variables that commands see in addition to the default ones.
     pub environment: Vec<String>,
     /// Where the workspaces are.
     pub workspaces: Option<PathBuf>,
     /// Days after which unused workspaces are removed.
     pub workspace_days: Option<u64>,
-    /// Days after which unused sessions are removed; never where nothing is said.
+    /// Days after which unused sessions are removed; never unless set.
     pub session_days: Option<u64>,
 }
 
 /// A rule on calls.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RuleConfig {
+pub struct RuleSettings {
     /// The tool; `*` for any.
     pub tool: String,
-    /// What its arguments look like, as a regular expression; anything if nothing is said.
+    /// What its arguments look like, as a regular expression; anything unless set.
     #[serde(default)]
     pub pattern: String,
     /// allow, ask or deny.
@@ -73,36 +79,36 @@ pub enum Middlewares {
     /// A list by its name.
     Preset(String),
     /// One by one.
-    List(Vec<Entry>),
+    List(Vec<MiddlewareEntry>),
 }
 
 /// One middleware: its name, or its name with its settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Entry {
+pub enum MiddlewareEntry {
     /// With its usual settings.
     Name(String),
     /// With settings of its own.
     With(String, toml::Value),
 }
 
-/// A server that offers tools: a program, or an address.
+/// An MCP server: a program, or an address.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct McpConfig {
+pub struct McpSettings {
     /// The program.
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables it sees beside PATH, HOME and LANG.
+    /// Variables it sees in addition to PATH, HOME and LANG.
     pub env: BTreeMap<String, String>,
-    /// The folder it starts in; the home folder if nothing is said.
+    /// The directory it starts in; the home directory unless set.
     pub cwd: Option<PathBuf>,
     /// The address.
     pub url: Option<String>,
     /// Headers, each from a variable: `Authorization = "MY_TOKEN_HEADER"`.
     pub header_env: BTreeMap<String, String>,
-    /// The tools that are switched on; all if nothing is said.
+    /// The tools that are enabled; all unless set.
     pub tools: Option<Vec<String>>,
     /// Seconds a call may take.
     pub timeout: Option<u64>,
@@ -110,15 +116,15 @@ pub struct McpConfig {
     pub off: bool,
 }
 
-/// Folders as `--allow-dir` takes them.
+/// Directories as `PATH`, or `PATH:ro` for reading only.
 fn grants<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Grant>, D::Error> {
     let texts = Vec::<String>::deserialize(deserializer)?;
     texts.iter().map(|text| text.parse::<Grant>().map_err(serde::de::Error::custom)).collect()
 }
 
 impl AgentSettings {
-    /// Values that make no sense are refused.
-    pub(super) fn check(&self) -> Result<()> {
+    /// Refuses values outside their range.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let counts = [
             ("steps", self.steps.map(|n| n as u64), 1_000),
             ("iterations", self.iterations.map(|n| n as u64), 100_000),
@@ -130,14 +136,15 @@ impl AgentSettings {
         ];
         for (name, value, most) in counts {
             if let Some(value) = value.filter(|value| !(1..=most).contains(value)) {
-                bail!("agent.{name} is {value}; it must be a whole number from 1 to {most}");
+                let allowed = format!("a whole number from 1 to {most}");
+                return Err(ConfigError::range(format!("agent.{name}"), value, allowed));
             }
         }
         Ok(())
     }
 
-    /// A project's file comes with a folder, perhaps from somebody else: it may not widen what the agent may do.
-    pub(super) fn of_project(&self, file: &str) -> Result<()> {
+    /// The first key that a project's file may not set, because it could widen what the agent may do.
+    pub(crate) fn widening_key(&self) -> Option<&'static str> {
         let widening = [
             ("approval", self.approval.is_some()),
             ("approval_timeout", self.approval_timeout.is_some()),
@@ -152,49 +159,44 @@ impl AgentSettings {
             ("workspace_days", self.workspace_days.is_some()),
             ("session_days", self.session_days.is_some()),
         ];
-        match widening.into_iter().find(|(_, set)| *set) {
-            Some((name, _)) => bail!(
-                "{file} sets agent.{name}, which says what the agent may do; that belongs into the config of the user"
-            ),
-            None => Ok(()),
-        }
+        widening.into_iter().find(|(_, set)| *set).map(|(name, _)| name)
     }
 
-    /// What comes with a folder may ask for less than the user allows, and for no more. Gives what does not hold, in two languages.
-    pub(super) fn narrow(&mut self, user: &Self, file: &str) -> Vec<(String, String)> {
+    /// Lowers the limits of a file that came with a directory to what the user allows. Returns what was lowered.
+    pub(crate) fn narrow(&mut self, user: &Self, file: &'static str) -> Vec<Notice> {
         let steps = user.steps.unwrap_or(Limits::default().steps);
-        let command_timeout = user.command_timeout.unwrap_or(COMMAND_TIME);
+        let command_timeout = user.command_timeout.unwrap_or(COMMAND_TIMEOUT);
         let iterations = user.iterations.unwrap_or(usize::MAX);
         let time = user.time.unwrap_or(u64::MAX);
-        let told = [
-            at_most("steps", &mut self.steps, steps, file),
-            at_most("command_timeout", &mut self.command_timeout, command_timeout, file),
-            at_most("iterations", &mut self.iterations, iterations, file),
-            at_most("time", &mut self.time, time, file),
+        let lowered = [
+            at_most("agent.steps", &mut self.steps, steps, file),
+            at_most("agent.command_timeout", &mut self.command_timeout, command_timeout, file),
+            at_most("agent.iterations", &mut self.iterations, iterations, file),
+            at_most("agent.time", &mut self.time, time, file),
         ];
-        told.into_iter().flatten().collect()
+        lowered.into_iter().flatten().collect()
     }
 
-    /// These settings, as far as the newer ones do not say otherwise.
-    pub(super) fn under(self, newer: Self) -> Self {
-        fn longer<T>(older: Vec<T>, newer: Vec<T>) -> Vec<T> {
+    /// These settings, overridden by newer ones; lists are joined.
+    pub(crate) fn merge(self, newer: Self) -> Self {
+        fn join<T>(older: Vec<T>, newer: Vec<T>) -> Vec<T> {
             older.into_iter().chain(newer).collect()
         }
         Self {
             steps: newer.steps.or(self.steps),
             iterations: newer.iterations.or(self.iterations),
             time: newer.time.or(self.time),
-            tools_on: longer(self.tools_on, newer.tools_on),
-            tools_off: longer(self.tools_off, newer.tools_off),
+            tools_on: join(self.tools_on, newer.tools_on),
+            tools_off: join(self.tools_off, newer.tools_off),
             approval: newer.approval.or(self.approval),
             approval_timeout: newer.approval_timeout.or(self.approval_timeout),
-            rules: longer(newer.rules, self.rules),
+            rules: join(newer.rules, self.rules),
             middleware: newer.middleware.or(self.middleware),
-            allow_dirs: longer(self.allow_dirs, newer.allow_dirs),
-            read_dirs: longer(self.read_dirs, newer.read_dirs),
+            allow_dirs: join(self.allow_dirs, newer.allow_dirs),
+            read_dirs: join(self.read_dirs, newer.read_dirs),
             network: newer.network.or(self.network),
             command_timeout: newer.command_timeout.or(self.command_timeout),
-            environment: longer(self.environment, newer.environment),
+            environment: join(self.environment, newer.environment),
             workspaces: newer.workspaces.or(self.workspaces),
             workspace_days: newer.workspace_days.or(self.workspace_days),
             session_days: newer.session_days.or(self.session_days),
@@ -202,29 +204,29 @@ impl AgentSettings {
     }
 }
 
-/// Brings a value of a file down to what is allowed; says so where it was more.
+/// Lowers a value of a file to what is allowed; says so if it was higher.
 fn at_most<T: Copy + Ord + fmt::Display>(
-    name: &str,
+    key: &str,
     value: &mut Option<T>,
     allowed: T,
-    file: &str,
-) -> Option<(String, String)> {
+    file: &'static str,
+) -> Option<Notice> {
     let wanted = value.filter(|wanted| *wanted > allowed)?;
     *value = Some(allowed);
-    Some((
-        format!("agent.{name} of {file} is {wanted}; {allowed} holds, and only your own config can allow more"),
-        format!("{file} 的 agent.{name} 为 {wanted}；以 {allowed} 为准，只有您自己的配置可以放宽"),
-    ))
+    Some(Notice::Narrowed { key: key.to_owned(), file, wanted: wanted.to_string(), allowed: allowed.to_string() })
 }
 
-impl McpConfig {
-    pub(super) fn check(&self, name: &str) -> Result<()> {
+impl McpSettings {
+    pub(crate) fn check(&self, name: &str) -> Result<(), ConfigError> {
         if self.command.is_some() == self.url.is_some() {
-            bail!("mcp.{name} must have either a command or a url");
+            return Err(ConfigError::Server(name.to_owned()));
         }
-        if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !(cwd.is_absolute() || cwd.starts_with("~"))) {
-            bail!("mcp.{name}.cwd is {cwd:?}; it must be a whole path, or begin with ~/");
+        match self.cwd.as_ref().filter(|cwd| !(cwd.is_absolute() || cwd.starts_with("~"))) {
+            Some(cwd) => {
+                let allowed = "a whole path, or begin with ~/";
+                Err(ConfigError::range(format!("mcp.{name}.cwd"), format!("{cwd:?}"), allowed))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 }

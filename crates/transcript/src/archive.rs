@@ -1,55 +1,51 @@
-//! Recorded conversations into the log, and stored sessions out of it again.
+//! Imports transcripts into the log, and exports stored sessions as transcripts. The log blocks, and so do these.
 
-use std::sync::Arc;
-
-use anyhow::Result;
 use serde_json::{Value, json};
 use waterline::message::{Message, Role, Wire};
+use waterline::model::Model;
 use waterline::tokens::Counter;
 use waterline_log::{
-    Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Session, Summary, Tip, Usage,
+    Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Result, Session, Summary, Tip, Usage,
 };
-use waterline_provider::wire::{self, Tool};
-use waterline_transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage as Reported};
+use waterline_provider::wire::{Tool, parse_stored};
 
-use crate::settings;
+use crate::transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage as Reported};
 
 /// The most characters of a title.
 const TITLE: usize = 80;
 
-/// Reads a stored message of a wire.
-pub fn parse(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
-    wire::kept(&text, wire, role)
-}
-
-/// What storing a transcript came to.
+/// What an import added to the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stored {
+#[non_exhaustive]
+pub struct Imported {
     /// Messages that were new.
     pub messages: usize,
     /// Whether the session was new.
     pub is_new: bool,
-    /// Whether it was there and went on.
+    /// Whether it existed and was continued.
     pub continued: bool,
-    /// The session that it is a fork of, because that went another way.
+    /// The session that it is a fork of, because the two differ.
     pub forked: Option<String>,
 }
 
-/// Stores a recorded conversation: its messages, its model calls, and where the program that held it cut its context.
-/// What is there already is not stored again.
-pub fn store(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<Stored> {
-    let (model, _) = settings::model(transcript.model.as_deref());
+/// Imports a recorded conversation: its messages, its model calls, and where the program that recorded it compacted its
+/// context. What the log has already is not stored again.
+///
+/// # Errors
+/// When the log cannot be read or written.
+pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<Imported> {
+    let model = transcript.model.as_deref().and_then(Model::known).unwrap_or_else(Model::unknown);
     let counter = model.counter();
     let said: Vec<&Recorded> = transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
     let times = times(&said);
     let incoming: Vec<Incoming> =
         said.iter().zip(times).map(|(entry, time)| Incoming::of(&entry.message, &counter).at(time)).collect();
-    let Some(first) = incoming.first() else { return Ok(Stored::default()) };
+    let Some(first) = incoming.first() else { return Ok(Imported::default()) };
     let root = Id::of(None, first.role, first.encoding, &first.bytes);
 
     let mut session = describe(transcript, &said);
     session.user = user.map(str::to_owned);
-    let mut stored = Stored { is_new: make(log, &mut session, root)?, ..Stored::default() };
+    let mut stored = Imported { is_new: make(log, &mut session, root)?, ..Imported::default() };
     let (mut offered, appended) = log.offer(&session.id, incoming.clone())?;
     stored.messages = appended.new;
     if offered == Offered::Apart {
@@ -66,7 +62,7 @@ pub fn store(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<S
 
 /// The recorded conversation left the way that the stored one went. If all that differs is an answer that was not finished
 /// when it was imported before, the session follows; else it is a fork.
-fn part(log: &Log, session: &mut Session, tip: Tip, incoming: Vec<Incoming>, stored: &mut Stored) -> Result<Offered> {
+fn part(log: &Log, session: &mut Session, tip: Tip, incoming: Vec<Incoming>, stored: &mut Imported) -> Result<Offered> {
     let known = log.session(&session.id)?;
     let shared = log.compare_tips(known.tip, tip)?.shared;
     let own = log.entries_in(known.tip, shared..known.tip.position())?;
@@ -93,7 +89,7 @@ fn learn(log: &Log, told: &Session) -> Result<()> {
     let was_made = |title: &str| {
         title.is_empty()
             || title.starts_with(['<', '/'])
-            || first.iter().any(|entry| entry.message(parse).text().starts_with(title))
+            || first.iter().any(|entry| entry.message(parse_stored).text().starts_with(title))
     };
     let title = if was_made(&known.title) { told.title.clone() } else { known.title.clone() };
     let is_longer = told.state.elsewhere() > known.state.elsewhere();
@@ -110,7 +106,7 @@ fn learn(log: &Log, told: &Session) -> Result<()> {
 fn make(log: &Log, session: &mut Session, root: Id) -> Result<bool> {
     match log.session(&session.id) {
         Err(LogError::NoSession { .. }) => {}
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
         Ok(known) => {
             let first = log.entries_in(known.tip, 0..1)?.first().map(|entry| entry.id);
             if first.is_none_or(|first| first == root) {
@@ -127,7 +123,7 @@ fn create(log: &Log, session: &Session) -> Result<bool> {
     match log.create(session.clone()) {
         Ok(_) => Ok(true),
         Err(LogError::Exists { .. }) => Ok(false),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 
@@ -166,9 +162,9 @@ fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
     session
 }
 
-/// What the user said first, on one line. What a program put into the user's mouth (`<…>`, `/command`) is no title, unless
+/// What the user said first, on one line. What a program wrote in the user's name (`<…>`, `/command`) is skipped, unless
 /// there is nothing else.
-pub fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
+fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
     let texts: Vec<String> = messages
         .filter(|message| message.role == Role::User && message.has_text())
         .take(20)
@@ -250,8 +246,11 @@ fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Count
     Ok(())
 }
 
-/// A stored session as a transcript: what can be replayed.
-pub fn transcript(log: &Log, session: &Session) -> Result<Transcript> {
+/// Exports a stored session as a transcript.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
     let entries = log.entries_in(session.tip, 0..session.tip.position())?;
     let named = session.state.other.get("wire").and_then(Value::as_str).and_then(|name| name.parse().ok());
     let wire = named.or_else(|| entries.iter().find_map(Entry::wire)).unwrap_or(Wire::OpenaiChat);
@@ -265,7 +264,7 @@ pub fn transcript(log: &Log, session: &Session) -> Result<Transcript> {
     found.model.clone_from(&session.model);
     found.tools = session.state.tools.iter().map(tool_of).collect();
     for entry in &entries {
-        if let Some(recorded) = found.push(entry.message(parse)) {
+        if let Some(recorded) = found.push(entry.message(parse_stored)) {
             recorded.time = Some(entry.time / 1_000);
         }
     }

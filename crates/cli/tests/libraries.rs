@@ -1,0 +1,58 @@
+//! What the libraries leave to the program: they name none of its flags and none of its commands, because an
+//! application that embeds them has neither. `hint.rs` adds both.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::path::{Path, PathBuf};
+
+const LIBRARIES: [&str; 9] =
+    ["engine", "log", "provider", "sandbox", "session", "agent", "transcript", "replay", "config"];
+
+/// The commands of the program, as an error might name them.
+const COMMANDS: [&str; 11] =
+    ["chat", "run", "plan", "policy", "convert", "replay", "sessions", "tokens", "check", "config", "doctor"];
+
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Whether a line of code, not of a comment, names a flag (`--max-tokens`) or a command (`waterline run`).
+fn names_the_command_line(line: &str) -> bool {
+    let code = line.trim_start();
+    if code.starts_with("//") {
+        return false;
+    }
+    let flag = code.split("--").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+    flag || COMMANDS.iter().any(|command| code.contains(&format!("waterline {command}")))
+}
+
+#[test]
+fn libraries_name_no_flag_and_no_command_of_the_program() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    for library in LIBRARIES {
+        let mut files = Vec::new();
+        sources(&crates.join(library).join("src"), &mut files);
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let lines = code.lines().enumerate().filter(|(_, line)| names_the_command_line(line));
+            found.extend(lines.map(|(at, line)| format!("{}:{}: {}", file.display(), at + 1, line.trim())));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_flag_or_a_command_is_noticed_in_code_only() {
+    assert!(names_the_command_line("    #[error(\"too long; --max-tokens allows more\")]"));
+    assert!(names_the_command_line("    \"`waterline sessions list` shows them\""));
+    assert!(!names_the_command_line("    /// As `--allow-dir` takes them."));
+    assert!(!names_the_command_line("    let waterline_run = a - -b;"));
+}

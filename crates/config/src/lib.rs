@@ -1,0 +1,31 @@
+//! Waterline's settings: files, environment and overrides, merged once into typed values that know their origin.
+//!
+//! Built in < user file < project file < `.env` < environment < [`Overrides`]. [`Config::load`] reads the files and
+//! the variables of an [`Environment`], which the host program or a test provides; nothing here reads the process's
+//! own environment. This crate prints nothing and names no command-line flag: it returns typed errors and
+//! [`Notice`]s, and the program that shows them adds the hint.
+
+mod agent;
+mod assemble;
+mod config;
+mod environment;
+mod error;
+mod lang;
+mod models;
+mod notice;
+pub mod origin;
+mod overrides;
+pub mod policy;
+mod settings;
+pub mod trust;
+
+pub use agent::{AgentSettings, DEFAULT_WORKSPACE_DAYS, McpSettings, MiddlewareEntry, Middlewares, RuleSettings};
+pub use assemble::{first_policy, for_session, gather, roles, servers, setup, skill_directories, workspaces};
+pub use config::{Config, files};
+pub use environment::{Environment, KEY_VARIABLES, PROVIDER_KEYS, VariableOrigin};
+pub use error::ConfigError;
+pub use lang::Lang;
+pub use models::{Chosen, Models, offline};
+pub use notice::Notice;
+pub use overrides::{ModelOverrides, Overrides};
+pub use settings::{ModelSettings, Settings};

@@ -1,0 +1,231 @@
+//! Which model answers: the one that is named, else the one whose key is there, else one on this machine, else the
+//! built-in one. Keys come from the environment or from files; they are passed on and never shown.
+
+use waterline::message::Wire;
+use waterline::policy::Policy;
+use waterline_agent::{OFFLINE, Offline};
+use waterline_provider::http::{Endpoint, Key, Timeouts};
+use waterline_provider::local;
+use waterline_session::Candidate;
+
+use crate::config::Config;
+use crate::environment::{ANTHROPIC_KEY, Environment, GEMINI_KEY, OPENAI_KEY, OWN_KEY};
+use crate::error::ConfigError;
+use crate::notice::Notice;
+use crate::overrides::ModelOverrides;
+use crate::policy;
+use crate::settings::ModelSettings;
+
+/// The variables of the providers' keys, and the model that answers there if none is named.
+const PROVIDERS: [(&str, Wire, &str); 3] = [
+    (ANTHROPIC_KEY, Wire::Anthropic, "claude-sonnet-5"),
+    (OPENAI_KEY, Wire::OpenaiChat, "gpt-5.6"),
+    (GEMINI_KEY, Wire::Gemini, "gemini-2.5-pro"),
+];
+
+/// The models that settings describe, with the policies they are used with.
+#[derive(Clone, Debug)]
+pub struct Models<'a> {
+    /// The settings.
+    pub config: &'a Config,
+    /// The policy that overrides and settings name.
+    pub policy: Chosen,
+}
+
+impl Models<'_> {
+    /// The model that answers.
+    ///
+    /// # Errors
+    /// When its key, its address or its policy cannot be used.
+    pub async fn primary(&self, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
+        let settings = &self.config.settings;
+        let of_variable = || self.config.environment.variable("WATERLINE_MODEL");
+        let name = overrides.model.clone().or_else(of_variable).or_else(|| settings.model.clone());
+        let of_config = || settings.base_url.clone().filter(|_| overrides.model.is_none());
+        let base = overrides.base_url.clone().or_else(of_config);
+        let mut found = match (name, base) {
+            (Some(name), base) => self.named(&name, base, overrides)?,
+            (None, Some(base)) => {
+                let servers = [("the server", base.trim_end_matches('/').trim_end_matches("/v1"))];
+                let found = local::find(&servers).await;
+                let found = found.ok_or_else(|| ConfigError::NoModel { base: base.clone() })?;
+                self.local(local::Found { base, ..found }, overrides)?
+            }
+            (None, None) => self.without_setup(overrides).await?,
+        };
+        found.window = overrides.window.or(found.window);
+        Ok(found)
+    }
+
+    /// The models that answer when the first fails, and a notice about each that cannot be used: the first may well
+    /// answer.
+    #[must_use]
+    pub fn fallback(&self) -> (Vec<Candidate>, Vec<Notice>) {
+        let (mut found, mut notices) = (Vec::new(), Vec::new());
+        for name in self.config.settings.fallback.iter().flatten() {
+            match self.find(name) {
+                Ok(candidate) => found.push(candidate),
+                Err(error) => notices.push(Notice::Fallback { model: name.clone(), why: error.full_text() }),
+            }
+        }
+        (found, notices)
+    }
+
+    /// The model that writes summaries.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn summariser(&self) -> Result<Option<Candidate>, ConfigError> {
+        let found = self.config.settings.summariser.as_ref().map(|name| self.find(name)).transpose();
+        found.map_err(|error| ConfigError::Summariser(Box::new(error)))
+    }
+
+    /// A model by its name, with what the settings say about it.
+    ///
+    /// # Errors
+    /// When its key, its address or its policy cannot be used.
+    pub fn find(&self, name: &str) -> Result<Candidate, ConfigError> {
+        let settings = &self.config.settings;
+        let own = settings.models.get(name).cloned().unwrap_or_default();
+        if own.base_url.is_none() && settings.model.as_deref() == Some(name) {
+            let (base_url, is_untrusted) = (settings.base_url.clone(), settings.is_untrusted);
+            return self.candidate(name, &ModelSettings { base_url, is_untrusted, ..own });
+        }
+        self.candidate(name, &own)
+    }
+
+    /// A model that is named, with what the settings say about it.
+    fn named(&self, name: &str, base: Option<String>, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
+        let settings = &self.config.settings;
+        let own = settings.models.get(name).cloned().unwrap_or_default();
+        let is_untrusted = match (&overrides.base_url, &base) {
+            (Some(_), _) => false,
+            (None, Some(_)) => settings.is_untrusted,
+            (None, None) => own.is_untrusted,
+        };
+        let own = ModelSettings {
+            // A key file that the caller names is meant for just this address.
+            is_untrusted: is_untrusted && overrides.key_file.is_none(),
+            base_url: base.or(own.base_url),
+            wire: overrides.wire.or(own.wire),
+            key_file: overrides.key_file.clone().or(own.key_file),
+            ..own
+        };
+        self.candidate(name, &own)
+    }
+
+    /// A model that a server offers, with the window that it reports.
+    fn local(&self, found: local::Found, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
+        let mut candidate = self.named(&found.model, Some(found.base), overrides)?;
+        // A quarter of the window is kept for the answer.
+        candidate.window = candidate.window.or(Some(found.window * 3 / 4));
+        Ok(candidate)
+    }
+
+    /// What is there without any set-up.
+    async fn without_setup(&self, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
+        for (name, _, model) in PROVIDERS {
+            if self.config.environment.variable(name).is_some() {
+                return self.named(model, None, overrides);
+            }
+        }
+        match local::find(&local::USUAL).await {
+            Some(found) => self.local(found, overrides),
+            None => Ok(offline()),
+        }
+    }
+
+    fn candidate(&self, name: &str, own: &ModelSettings) -> Result<Candidate, ConfigError> {
+        if name == OFFLINE {
+            return Ok(offline());
+        }
+        let wire = own.wire.unwrap_or_else(|| wire_of(name));
+        let key = key(name, wire, own, &self.config.environment)?;
+        let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
+        let policy = self.policy.for_model(own, &self.config.environment)?;
+        Ok(Candidate { window: own.window, price: own.price, policy, ..Candidate::new(name, endpoint) })
+    }
+}
+
+/// The policy that overrides and settings choose.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// The one that the caller names.
+    pub flag: Option<String>,
+    /// The one that the settings name.
+    pub config: Option<String>,
+    /// Keys that the caller sets.
+    pub sets: Vec<(String, String)>,
+}
+
+impl Chosen {
+    /// Its name, or its file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.flag.as_deref().or(self.config.as_deref()).unwrap_or("auto")
+    }
+
+    /// The policy for models that have none of their own.
+    ///
+    /// # Errors
+    /// When there is no such policy, or a key does not fit.
+    pub fn policy(&self, environment: &Environment) -> Result<Policy, ConfigError> {
+        policy::load(self.name(), &self.sets, environment)
+    }
+
+    /// The policy of a model that has settings of its own; overrides win over it.
+    fn for_model(&self, own: &ModelSettings, environment: &Environment) -> Result<Option<Policy>, ConfigError> {
+        if own.policy.is_none() && own.set.is_empty() {
+            return Ok(None);
+        }
+        let name = self.flag.as_deref().or(own.policy.as_deref()).or(self.config.as_deref()).unwrap_or("auto");
+        let own = own.set.iter().map(|(key, value)| (key.clone(), value.to_string()));
+        let sets: Vec<(String, String)> = own.chain(self.sets.iter().cloned()).collect();
+        policy::load(name, &sets, environment).map(Some)
+    }
+}
+
+/// The offline model, which says how to connect another one.
+#[must_use]
+pub fn offline() -> Candidate {
+    Offline::candidate(
+        "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or configure a model and its address.",
+    )
+}
+
+/// The wire that models of such a name speak.
+fn wire_of(name: &str) -> Wire {
+    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    match () {
+        () if name.starts_with("claude") => Wire::Anthropic,
+        () if name.starts_with("gemini") => Wire::Gemini,
+        () => Wire::OpenaiChat,
+    }
+}
+
+/// The key of a model. A provider's key is not sent to another address unless the user says so.
+fn key(name: &str, wire: Wire, own: &ModelSettings, environment: &Environment) -> Result<Option<Key>, ConfigError> {
+    if own.is_untrusted {
+        return Ok(None);
+    }
+    if let Some(path) = &own.key_file {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|source| ConfigError::KeyFile { path: path.clone(), source })?;
+        return Ok(Some(Key::new(text)));
+    }
+    if let Some(variable) = &own.key_env {
+        let missing = || ConfigError::KeyVariable { model: name.to_owned(), variable: variable.clone() };
+        return Ok(Some(Key::new(environment.variable(variable).ok_or_else(missing)?)));
+    }
+    if own.base_url.is_some() {
+        return Ok(environment.variable(OWN_KEY).map(Key::new));
+    }
+    let provider = PROVIDERS
+        .iter()
+        .find(|(_, known, _)| *known == wire || *known == Wire::OpenaiChat && wire == Wire::OpenaiResponses);
+    let Some((variable, ..)) = provider else { return Ok(None) };
+    match environment.variable(variable) {
+        Some(key) => Ok(Some(Key::new(key))),
+        None => Err(ConfigError::NoKey { model: name.to_owned(), variable }),
+    }
+}
