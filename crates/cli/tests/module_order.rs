@@ -1,0 +1,256 @@
+//! The top-level modules of every crate have an order to read them in: no import cycles between them. Test code is left out.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// Crates that still have a cycle. A crate leaves this list when its last cycle is gone; none may be added.
+const STILL_CYCLIC: &[&str] = &["agent", "cli", "engine", "log", "provider", "replay", "session", "transcript"];
+
+/// What stands for the items of `lib.rs` or `main.rs` themselves.
+const ROOT: &str = "(root)";
+
+#[test]
+fn modules_import_each_other_in_one_direction() {
+    let mut problems = Vec::new();
+    for (name, directory) in crates() {
+        let cycle = Graph::read(&directory).cycle();
+        match (cycle, STILL_CYCLIC.contains(&name.as_str())) {
+            (Some(cycle), false) => problems.push(format!("{name}: {cycle}")),
+            (None, true) => problems.push(format!("{name} has no cycle any more: take it off STILL_CYCLIC")),
+            // Printed with `--nocapture`, for whoever untangles it.
+            (Some(cycle), true) => println!("{name}: {cycle}"),
+            (None, false) => {}
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Every crate of the workspace with its source directory.
+fn crates() -> BTreeMap<String, PathBuf> {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let directories = std::fs::read_dir(all).unwrap().map(|entry| entry.unwrap().path());
+    directories
+        .filter(|path| path.join("Cargo.toml").exists())
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path.join("src")))
+        .collect()
+}
+
+/// Which top-level module of a crate refers to which, and the file where it does.
+#[derive(Default)]
+struct Graph(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Graph {
+    fn read(source: &Path) -> Self {
+        let root = ["lib.rs", "main.rs"].map(|name| source.join(name)).into_iter().find(|path| path.exists()).unwrap();
+        let root_paths = paths(&tokens(&root));
+        let modules = modules(source);
+        // What the root re-exports belongs to the module it comes from.
+        let exported: BTreeMap<&str, &str> = root_paths
+            .iter()
+            .filter(|path| path.is_use)
+            .filter_map(|path| {
+                let mut names = path.names.iter().map(String::as_str).filter(|name| !["crate", "self"].contains(name));
+                let module = names.next().filter(|name| modules.contains(*name))?;
+                Some((names.next_back()?, module))
+            })
+            .collect();
+        let mut graph = Self::default();
+        for path in root_paths.iter().filter(|path| !path.is_use) {
+            if let Some(module) = path.names.iter().find(|name| modules.contains(*name)) {
+                graph.add(ROOT, module, &root, source);
+            }
+        }
+        for file in files(source).into_iter().filter(|file| *file != root) {
+            let place = place(&file, source);
+            let Some(own) = place.first().filter(|own| modules.contains(*own)) else { continue };
+            for name in paths(&tokens(&file)).iter().filter_map(|path| below_root(&path.names, place.len())) {
+                let target = if modules.contains(name) { name } else { *exported.get(name).unwrap_or(&ROOT) };
+                graph.add(own, target, &file, source);
+            }
+        }
+        graph
+    }
+
+    fn add(&mut self, from: &str, to: &str, file: &Path, source: &Path) {
+        if from != to {
+            let file = file.strip_prefix(source).unwrap().display().to_string();
+            self.0.entry(from.to_owned()).or_default().entry(to.to_owned()).or_insert(file);
+        }
+    }
+
+    /// A shortest cycle, with a file for each of its imports.
+    fn cycle(&self) -> Option<String> {
+        let cycles = self.0.keys().filter_map(|start| self.way_back(start));
+        let shortest = cycles.min_by_key(Vec::len)?;
+        let steps = shortest.iter().zip(shortest.iter().cycle().skip(1)).map(|(from, to)| {
+            let file = self.0.get(*from).and_then(|targets| targets.get(*to)).unwrap();
+            format!("{from} → {to} ({file})")
+        });
+        Some(steps.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The shortest way from a module back to itself.
+    fn way_back<'a>(&'a self, start: &'a str) -> Option<Vec<&'a str>> {
+        let mut seen = BTreeSet::new();
+        let mut ways = std::collections::VecDeque::from([vec![start]]);
+        while let Some(way) = ways.pop_front() {
+            let targets = self.0.get(*way.last().unwrap()).into_iter().flatten();
+            for target in targets.map(|(target, _)| target.as_str()) {
+                if target == start {
+                    return Some(way);
+                }
+                if seen.insert(target) {
+                    ways.push_back([way.clone(), vec![target]].concat());
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The top-level modules: a file or a directory each.
+fn modules(source: &Path) -> BTreeSet<String> {
+    let names = std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path());
+    let names = names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+    names.filter(|name| !["lib", "main", "bin", "tests"].contains(&name.as_str())).collect()
+}
+
+/// The source files, without those that hold only tests.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.file_stem().is_some_and(|name| name == "tests") {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The module path of a file: `show/text.rs` is `show`, `text`, and `show/mod.rs` is `show`.
+fn place(file: &Path, source: &Path) -> Vec<String> {
+    let path = file.strip_prefix(source).unwrap().with_extension("");
+    let mut names: Vec<String> = path.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+    if names.last().is_some_and(|name| name == "mod") {
+        names.pop();
+    }
+    names
+}
+
+fn tokens(file: &Path) -> Vec<TokenTree> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let stream: TokenStream = text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    without_tests(stream)
+}
+
+/// The tokens of a file without what stands behind `#[cfg(test)]`.
+fn without_tests(stream: TokenStream) -> Vec<TokenTree> {
+    let mut kept: Vec<TokenTree> = Vec::new();
+    let mut rest = stream.into_iter().peekable();
+    while let Some(token) = rest.next() {
+        let is_test = token.to_string().replace(' ', "") == "[cfg(test)]";
+        if is_test && kept.last().is_some_and(|sign| sign.to_string() == "#") {
+            kept.pop();
+            skip_item(&mut rest);
+        } else {
+            kept.push(token);
+        }
+    }
+    kept
+}
+
+/// An item ends with its body or with a semicolon.
+fn skip_item(rest: &mut Peekable<proc_macro2::token_stream::IntoIter>) {
+    for token in rest {
+        match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => return,
+            TokenTree::Punct(sign) if sign.as_char() == ';' => return,
+            _ => {}
+        }
+    }
+}
+
+/// A path such as `crate::show::text`, and whether a `use` names it.
+struct Named {
+    names: Vec<String>,
+    is_use: bool,
+}
+
+/// Every path of a file, those in braces written out.
+fn paths(tokens: &[TokenTree]) -> Vec<Named> {
+    let mut found = Vec::new();
+    collect(tokens, &[], false, &mut found);
+    found.retain(|path| path.names.len() > 1);
+    found
+}
+
+fn collect(mut rest: &[TokenTree], before: &[String], mut is_use: bool, found: &mut Vec<Named>) {
+    while let Some((token, behind)) = rest.split_first() {
+        rest = behind;
+        match token {
+            TokenTree::Ident(name) if name == "use" => is_use = true,
+            // `pub(crate)` and `pub(in crate::x)` refer to nothing.
+            TokenTree::Ident(name) if name == "pub" => {
+                if let Some((TokenTree::Group(_), behind)) = rest.split_first() {
+                    rest = behind;
+                }
+            }
+            TokenTree::Ident(name) => {
+                let names = [before, &[name.to_string()]].concat();
+                rest = collect_from(names, rest, is_use, found);
+            }
+            TokenTree::Punct(sign) if sign.as_char() == ';' => is_use = false,
+            TokenTree::Group(group) => collect(&without_tests(group.stream()), &[], false, found),
+            _ => {}
+        }
+    }
+}
+
+/// Goes on with a path that has begun. Returns the tokens behind it.
+fn collect_from<'a>(
+    mut names: Vec<String>,
+    mut rest: &'a [TokenTree],
+    is_use: bool,
+    found: &mut Vec<Named>,
+) -> &'a [TokenTree] {
+    let is = |token: &TokenTree, text: &str| token.to_string() == text;
+    while let [first, second, third, behind @ ..] = rest
+        && is(first, ":")
+        && is(second, ":")
+    {
+        match third {
+            TokenTree::Ident(name) => names.push(name.to_string()),
+            TokenTree::Group(group) => {
+                collect(&without_tests(group.stream()), &names, is_use, found);
+                return behind;
+            }
+            _ => break,
+        }
+        rest = behind;
+    }
+    if let [renames, TokenTree::Ident(name), behind @ ..] = rest
+        && is_use
+        && is(renames, "as")
+    {
+        names.push(name.to_string());
+        rest = behind;
+    }
+    found.push(Named { names, is_use });
+    rest
+}
+
+/// The first name below the crate's root, for a path in a module of this depth; none for a path that stays inside.
+fn below_root(names: &[String], depth: usize) -> Option<&str> {
+    let ups = names.iter().take_while(|name| *name == "super").count();
+    let is_absolute = names.first().is_some_and(|name| name == "crate") || (ups > 0 && ups == depth);
+    is_absolute.then(|| names.get(ups.max(1)).map(String::as_str)).flatten()
+}
