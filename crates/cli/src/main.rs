@@ -24,7 +24,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Keeps an LLM agent's conversation for ever, and sends the model only what it needs.
 #[derive(Debug, Parser)]
@@ -58,6 +58,10 @@ enum Command {
     Config(command::config::Arguments),
     /// Check config, keys, servers, database and sandbox
     Doctor(command::doctor::Arguments),
+    /// Print the completion script of a shell
+    Completions(command::completions::Arguments),
+    /// Print the manual page, or write the pages of all commands into a directory
+    Man(command::man::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -78,6 +82,8 @@ fn main() -> ExitCode {
         Command::Check(arguments) => command::check::run(arguments),
         Command::Config(arguments) => command::config::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),
+        Command::Completions(arguments) => command::completions::run(arguments, Arguments::command()),
+        Command::Man(arguments) => command::man::run(arguments, Arguments::command()),
     };
     match outcome {
         Ok(code) => code,

@@ -220,3 +220,41 @@ fn help_is_there_for_every_command() {
         assert!(ended.code == 0 && ended.out.contains("Usage: waterline"), "{command}");
     }
 }
+
+/// The commands that `--help` lists.
+fn listed_commands() -> Vec<String> {
+    let help = run(&["--help"], "").out;
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_every_command_in_every_shell() {
+    let commands = listed_commands();
+    assert!(commands.iter().any(|name| name == "chat") && commands.len() > 10, "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = run(&["completions", shell], "");
+        assert_eq!(script.code, 0, "{}", script.err);
+        for command in &commands {
+            assert!(script.out.contains(command.as_str()), "{shell}: {command}");
+        }
+        assert!(script.out.contains("resume"), "{shell}: flags of a command");
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_command() {
+    let commands = listed_commands();
+    let page = run(&["man"], "").out;
+    assert!(page.contains(".TH") && page.contains("waterline"), "{page}");
+    let directory = tempfile::tempdir().unwrap();
+    let pages = directory.path().join("man1");
+    let written = run(&["man", pages.to_str().unwrap()], "");
+    assert_eq!(written.code, 0, "{}", written.err);
+    for command in commands.iter().filter(|name| *name != "help") {
+        assert!(page.contains(&format!("waterline\\-{command}")), "{command} in the program's own page");
+        let page = std::fs::read_to_string(pages.join(format!("waterline-{command}.1"))).unwrap();
+        assert!(page.contains("SYNOPSIS"), "{command}");
+    }
+}

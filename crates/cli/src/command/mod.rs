@@ -2,9 +2,11 @@
 
 pub mod chat;
 pub mod check;
+pub mod completions;
 pub mod config;
 pub mod convert;
 pub mod doctor;
+pub mod man;
 pub mod plan;
 pub mod policy;
 pub mod replay;
