@@ -40,7 +40,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
 }
 
 fn all(chat: &Chat) {
-    for spec in &ALL {
+    for spec in ALL {
         tell(chat, &spec.usage(), spec.about);
     }
     chat.screen.note(say("keys", "按键"));

@@ -95,7 +95,7 @@ impl Spec {
 }
 
 /// Every command, in the order of the help.
-static ALL: [Spec; 29] = [
+static ALL: &[Spec] = &[
     help::SPEC,
     status::SPEC,
     current::SPEC,
