@@ -1,6 +1,7 @@
 //! Writes a log with something of everything: the database that is kept for each format (`tests/formats`).
 //!
 //! `cargo run -p waterline-log --example format -- ADDRESS`
+#![expect(clippy::print_stdout, reason = "it says what it wrote")]
 
 use waterline::message::{Message, Role};
 use waterline::tokens::{Counter, Method};
@@ -42,5 +43,7 @@ fn main() -> Result<()> {
     log.record_usage("main", Usage { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Usage::default() })?;
     log.put_artifact("main", "text/plain", "a large…", b"a large output".to_vec())?;
     log.add_job("summary", Some("main"), "{}")?;
-    log.set_preference("ada", "policy", Some("chat"))
+    log.set_preference("ada", "policy", Some("chat"))?;
+    println!("wrote {url}");
+    Ok(())
 }

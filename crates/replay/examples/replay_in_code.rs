@@ -1,0 +1,64 @@
+//! A recorded conversation through two policies: how much each would have remembered, and what it would have cost.
+//!
+//! `cargo run -p waterline-replay --example replay_in_code [SESSION_FILE]`
+#![expect(clippy::print_stdout, reason = "an example prints what it shows")]
+
+use std::ops::ControlFlow;
+
+use waterline::message::{Message, Role, Wire};
+use waterline::policy::Policy;
+use waterline::tokens::Method;
+use waterline_replay::price::Prices;
+use waterline_replay::run::{Setup, replay};
+use waterline_transcript::{Source, Transcript, read};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let setup = Setup {
+        policies: vec![Policy::preset("tail")?, Policy::preset("auto")?],
+        windows: vec![1_000],
+        prices: Prices::named("cached").ok_or("no such price list")?,
+        model: None,
+        method: Some(Method::Chars4),
+        trace: false,
+        learn: false,
+    };
+    for transcript in transcripts()? {
+        println!("{}", transcript.id);
+        for outcome in replay(transcript, &setup, |_context| {}) {
+            println!(
+                "  {:<5} retained {:>5.1}% of the values that calls needed, at {:.2} of the cost of sending everything",
+                outcome.policy,
+                outcome.tally.retained() * 100.0,
+                outcome.tally.cost(),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The conversations of a file in any known format; without one, a conversation made here.
+fn transcripts() -> Result<Vec<Transcript>, Box<dyn std::error::Error>> {
+    let Some(file) = std::env::args_os().nth(1) else { return Ok(vec![an_order()]) };
+    let mut found = Vec::new();
+    read(&Source::File(file.into()), |transcript| {
+        found.push(transcript);
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
+}
+
+/// An order id in the first result, much output about nothing, and at the end a call that needs the id.
+fn an_order() -> Transcript {
+    let mut transcript = Transcript::new("an order".to_owned(), Wire::OpenaiChat);
+    transcript.push(Message::text_of(Role::User, "Please ship my order."));
+    transcript.push(Message::call_of("find", "find", r#"{"name": "anna"}"#));
+    transcript.push(Message::result_of("find", "the order is W-7044921", false));
+    for at in 0..12 {
+        let id = format!("wait-{at}");
+        transcript.push(Message::call_of(id.clone(), "wait", "{}"));
+        transcript.push(Message::result_of(id, "nothing new here. ".repeat(40), false));
+    }
+    transcript.push(Message::call_of("ship", "ship", r#"{"order": "W-7044921"}"#));
+    transcript.push(Message::result_of("ship", "shipped", false));
+    transcript
+}
