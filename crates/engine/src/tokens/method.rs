@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::bpe;
 use super::estimate::{self, Ratio};
 
 /// A way of counting the tokens of a text.
@@ -65,8 +66,8 @@ impl Method {
     pub(super) fn text(self, text: &str) -> usize {
         let chars = || text.chars().count();
         match self {
-            Self::O200k => bpe_openai::o200k_base().count(text),
-            Self::Cl100k => bpe_openai::cl100k_base().count(text),
+            Self::O200k => bpe::O200K.count(text),
+            Self::Cl100k => bpe::CL100K.count(text),
             Self::Estimate(ratio) => ratio.tokens(text),
             Self::Chars4 => estimate::quarter(text),
             Self::AgentGraph => chars().div_ceil(2),

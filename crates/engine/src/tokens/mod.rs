@@ -3,6 +3,7 @@
 //! A message is counted once, when it is appended. What a call really cost is fed back through
 //! [`Calibration`], so that an estimate converges on the provider's own figures.
 
+mod bpe;
 mod calibrate;
 mod estimate;
 mod method;
