@@ -8,10 +8,7 @@ use tiktoken_rs::CoreBPE;
 use waterline::tokens::{Counter, Method};
 
 static REFERENCE: LazyLock<[(Method, CoreBPE); 2]> = LazyLock::new(|| {
-    [
-        (Method::O200k, tiktoken_rs::o200k_base().unwrap()),
-        (Method::Cl100k, tiktoken_rs::cl100k_base().unwrap()),
-    ]
+    [(Method::O200k, tiktoken_rs::o200k_base().unwrap()), (Method::Cl100k, tiktoken_rs::cl100k_base().unwrap())]
 });
 
 #[track_caller]
@@ -42,8 +39,21 @@ fn words_of_mixed_case_and_script() {
 #[test]
 fn white_space_and_symbols() {
     for text in [
-        "a  b", "a \n b", " \n\n  c\n  ", "\r\n\r\n x", "x \t\t", "  ", "\u{a0}\u{3000} y", "\u{85}\u{2028}z",
-        "//\n/\n x ///...\r\n", " !?\n\n", "}\n\n\n}", "-> =>\n", "<|endoftext|>", "\u{0}\u{1}\u{7f}", "👩‍👩‍👧‍👦 🇩🇪",
+        "a  b",
+        "a \n b",
+        " \n\n  c\n  ",
+        "\r\n\r\n x",
+        "x \t\t",
+        "  ",
+        "\u{a0}\u{3000} y",
+        "\u{85}\u{2028}z",
+        "//\n/\n x ///...\r\n",
+        " !?\n\n",
+        "}\n\n\n}",
+        "-> =>\n",
+        "<|endoftext|>",
+        "\u{0}\u{1}\u{7f}",
+        "👩‍👩‍👧‍👦 🇩🇪",
     ] {
         check(text);
     }

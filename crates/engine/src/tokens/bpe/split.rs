@@ -13,7 +13,8 @@ pub(super) fn o200k(text: &str) -> usize {
     //   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
     //   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
     let opened = if class.opens_word() { word(text, length) } else { Word::None };
-    let bare = if opened.is_mixed() || !(class.is_letter() || class == Class::Mark) { Word::None } else { word(text, 0) };
+    let bare =
+        if opened.is_mixed() || !(class.is_letter() || class == Class::Mark) { Word::None } else { word(text, 0) };
     let end = match (opened, bare) {
         (Word::Mixed(end), _) | (_, Word::Mixed(end)) | (Word::Upper(end), _) | (_, Word::Upper(end)) => Some(end),
         (Word::None, Word::None) => None,
