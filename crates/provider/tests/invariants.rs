@@ -18,10 +18,9 @@ use waterline::warning::Oddity;
 use waterline_provider::wire::{self, Rendered};
 use waterline_testkit::{Event, conversation, write};
 
-const CASES: u32 = 1_000;
-
 fn cases() -> u32 {
-    std::env::var("WATERLINE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(CASES)
+    let given = std::env::var("WATERLINE_CASES").ok().and_then(|text| text.parse().ok());
+    given.unwrap_or_else(|| waterline_testkit::effort(150, 1_000))
 }
 
 /// The newest Claude binds thinking to its prefix, the other does not.

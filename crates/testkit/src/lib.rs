@@ -3,6 +3,7 @@
 //! A dev-dependency only.
 
 pub mod dice;
+mod effort;
 pub mod generate;
 pub mod model;
 pub mod notation;
@@ -11,5 +12,6 @@ pub mod server;
 pub mod spoken;
 pub mod write;
 
+pub use effort::effort;
 pub use generate::{Event, conversation};
 pub use notation::{messages, show};

@@ -29,9 +29,6 @@ use waterline_testkit::dice::Dice;
 /// Tokens that the model takes, by its own count.
 pub const WINDOW: usize = 16_000;
 
-/// Turns of a case, unless the environment says otherwise.
-const TURNS: u64 = 40;
-
 /// A case that takes longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(1_200);
 
@@ -42,7 +39,7 @@ fn main() {
     }
     let arguments = Arguments::from_args();
     let postgres = std::env::var("WATERLINE_TEST_POSTGRES").ok();
-    let turns = std::env::var("WATERLINE_SOAK_TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(TURNS);
+    let turns = std::env::var("WATERLINE_SOAK_TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or_else(|| waterline_testkit::effort(8, 40));
     let mut trials = Vec::new();
     for (seed, wire) in (1_u64..).zip(Wire::ALL) {
         trials.push(Trial::test(format!("sqlite::{wire}"), move || {
