@@ -36,7 +36,7 @@ fn visit(path: &Path, check: &mut dyn FnMut(&str)) {
             visit(&entry.unwrap().path(), check);
         }
     } else if let Ok(text) = std::fs::read_to_string(path) {
-        text.lines().for_each(check);
+        text.lines().for_each(&mut *check);
         // Whole files too: what a newline does depends on what follows it.
         check(&text);
     }

@@ -33,11 +33,7 @@ fn main() {
         });
         trials.push(trial.with_ignored_flag(!there));
     };
-    add(
-        "every_acknowledged_append_survives_kills",
-        true,
-        killed::every_acknowledged_append_survives_kills,
-    );
+    add("every_acknowledged_append_survives_kills", true, killed::every_acknowledged_append_survives_kills);
     add("several_processes_write_at_once", true, killed::several_processes_write_at_once);
     add("a_torn_write_ahead_log_loses_no_whole_append", true, damage::a_torn_write_ahead_log_loses_no_whole_append);
     add(

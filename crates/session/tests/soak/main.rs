@@ -39,7 +39,10 @@ fn main() {
     }
     let arguments = Arguments::from_args();
     let postgres = std::env::var("WATERLINE_TEST_POSTGRES").ok();
-    let turns = std::env::var("WATERLINE_SOAK_TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or_else(|| waterline_testkit::effort(8, 40));
+    let turns = std::env::var("WATERLINE_SOAK_TURNS")
+        .ok()
+        .and_then(|turns| turns.parse().ok())
+        .unwrap_or_else(|| waterline_testkit::effort(8, 40));
     let mut trials = Vec::new();
     for (seed, wire) in (1_u64..).zip(Wire::ALL) {
         trials.push(Trial::test(format!("sqlite::{wire}"), move || {

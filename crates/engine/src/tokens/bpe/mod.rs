@@ -83,3 +83,15 @@ impl Encoding {
         count
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry that cannot be read would end the vocabulary there, and every count would be too high.
+    #[test]
+    fn the_vocabularies_are_whole() {
+        assert_eq!(O200K.vocabulary.len(), 199_998);
+        assert_eq!(CL100K.vocabulary.len(), 100_256);
+    }
+}
