@@ -76,9 +76,8 @@ impl Agent {
         crew: Arc<Crew>,
         depth: usize,
     ) -> Result<Self, AgentError> {
-        let (id, reader) = (session.to_owned(), log.clone());
-        let read = tokio::task::spawn_blocking(move || reader.session(&id)).await;
-        let known = read.map_err(|_| waterline_session::SessionError::Ending)??;
+        let id = session.to_owned();
+        let known = log.handle().run(move |log| log.session(&id)).await?;
         let (session_of, gear) = (known.clone(), config.clone());
         // A fork copies the files of the session it came from.
         let opened = tokio::task::spawn_blocking(move || session_workspace::open(&session_of, &gear)).await;

@@ -364,7 +364,7 @@ fn ten_days_ago(db: &str) -> Log {
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
         i64::try_from(now.as_millis()).unwrap() - 10 * 86_400_000
     };
-    Log::open_with(db, &Options { clock, ..Options::default() }).unwrap()
+    Log::open_with(db, &Options::default().with_clock(clock)).unwrap()
 }
 
 /// Roles and sub-agents work in the folder of another session.

@@ -48,7 +48,7 @@ fn main() {
 }
 
 fn open(url: &str) -> Log {
-    Log::open_with(url, &Options { wait: Duration::from_secs(600), ..Options::default() }).unwrap()
+    Log::open_with(url, &Options::default().with_wait(Duration::from_secs(600))).unwrap()
 }
 
 fn counter() -> Counter {

@@ -55,6 +55,16 @@ pub enum LogError {
         /// The file.
         name: String,
     },
+    /// All connections were in use for too long.
+    #[error("all {connections} connections to {name} were in use for {wait:?}; try again, or allow more connections")]
+    Busy {
+        /// The file or server.
+        name: String,
+        /// How many connections there may be.
+        connections: usize,
+        /// How long it waited.
+        wait: std::time::Duration,
+    },
     /// A write did not reach the disk: what comes after it might not either.
     #[error(
         "a write to {name} failed and nothing more is written ({text}); check the disk, then start again: everything acknowledged before is stored"

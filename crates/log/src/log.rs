@@ -2,36 +2,21 @@
 //! one, one operation a file.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
 
 use crate::error::{LogError, Result};
+use crate::handle::AsyncLog;
+use crate::options::Options;
 use crate::store::{self, Connection, Store, Work};
+use crate::workers::Workers;
 
-/// How a log is opened.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How long to wait for another process's lock, or for a connection.
-    pub wait: Duration,
-    /// The clock: milliseconds since 1970.
-    pub clock: fn() -> i64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { wait: Duration::from_secs(10), clock: system_clock }
-    }
-}
-
-fn system_clock() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Every message ever appended, and what hangs on it. Cheap to clone; may be used from many threads. Calls block: in async
-/// code they belong on a thread for blocking work.
+/// Every message ever appended, and what hangs on it. Cheap to clone; may be used from many threads. Calls block: async
+/// code uses [`Log::handle`].
 #[derive(Clone)]
 pub struct Log {
+    // Dropped first: it waits for the work that still uses the store.
+    workers: Arc<Workers>,
     store: Arc<dyn Store>,
     clock: fn() -> i64,
 }
@@ -56,8 +41,30 @@ impl Log {
     /// # Errors
     /// As [`Log::open`].
     pub fn open_with(url: &str, options: &Options) -> Result<Self> {
-        let store = store::open(url, options.wait)?;
-        Ok(Self { store: store.into(), clock: options.clock })
+        let store = store::open(url, options)?;
+        let workers = Arc::new(Workers::new(options.connections));
+        Ok(Self { workers, store, clock: options.clock })
+    }
+
+    /// The log for async programs.
+    #[must_use]
+    pub fn handle(&self) -> AsyncLog {
+        AsyncLog::new(self.clone(), Arc::clone(&self.workers))
+    }
+
+    /// The log for work on one of its own threads. It does not hold the pool: a pool waits for its threads when it is
+    /// dropped, so none of them may hold it.
+    pub(crate) fn for_worker(&self) -> Self {
+        Self::inside(&self.store, self.clock)
+    }
+
+    /// The log on a store, with a pool of its own that starts no thread until it is used.
+    pub(crate) fn inside(store: &Arc<dyn Store>, clock: fn() -> i64) -> Self {
+        Self { workers: Arc::new(Workers::new(NonZeroUsize::MIN)), store: Arc::clone(store), clock }
+    }
+
+    pub(crate) fn clock(&self) -> fn() -> i64 {
+        self.clock
     }
 
     /// Its address, without a password.

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
+use tokio_util::task::TaskTracker;
 use waterline::history::History;
 use waterline::message::{Message, Role};
 use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
-use waterline_log::{Incoming, Log, LogError, Resumed, Session};
+use waterline_log::{AsyncLog, Incoming, Log, LogError, Resumed, Session};
 use waterline_provider::wire::parse_stored;
 
 use crate::cache::LastCall;
@@ -29,7 +29,7 @@ use crate::summarise::Pending;
 /// A session in use.
 #[derive(Debug)]
 pub struct Live {
-    pub(crate) log: Log,
+    pub(crate) log: AsyncLog,
     pub(crate) setup: Setup,
     /// Which model is asked: 0 is the first, the others are those of the fallback list.
     pub(crate) at: usize,
@@ -66,8 +66,8 @@ pub struct Live {
     pub(crate) focus: Option<Focus>,
     /// A call is under way, or broke off: what is in memory may not be what is in the log.
     busy: bool,
-    /// Held by work on the log that is under way, also if nobody waits for it any more.
-    work: Arc<()>,
+    /// Work on the log that is under way, also if its caller gave it up.
+    work: TaskTracker,
 }
 
 impl Live {
@@ -75,15 +75,14 @@ impl Live {
     ///
     /// # Errors
     /// When there is no such session.
-    pub async fn open(log: Log, session: &str, setup: Setup) -> Result<Self, SessionError> {
-        let model = known(&setup.model);
+    pub async fn open(log: impl Into<AsyncLog>, session: &str, setup: Setup) -> Result<Self, SessionError> {
+        let (log, model) = (log.into(), known(&setup.model));
         let (counter, id) = (model.counter(), session.to_owned());
-        let reader = log.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let resumed = reader.resume(&id, &counter, parse_stored)?;
-            Ok::<_, SessionError>((resumed, reader.last_usage(&id)?, crate::learned::read(&reader)?))
+        let read = log.run(move |log| {
+            let resumed = log.resume(&id, &counter, parse_stored)?;
+            Ok((resumed, log.last_usage(&id)?, crate::learned::read(log)?))
         });
-        let (resumed, usage, experiences) = read.await.map_err(|_| SessionError::Ending)??;
+        let (resumed, usage, experiences) = read.await?;
         let Resumed { session, generation, history, cleared } = resumed;
         let tools = setup.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
         let mut live = Self {
@@ -111,7 +110,7 @@ impl Live {
             turn_begins: false,
             focus: None,
             busy: false,
-            work: Arc::default(),
+            work: TaskTracker::new(),
             setup,
         };
         live.use_model(0);
@@ -298,7 +297,7 @@ impl Live {
     /// The log it is stored in.
     #[must_use]
     pub const fn log(&self) -> &Log {
-        &self.log
+        self.log.blocking()
     }
 
     /// What it is held with.
@@ -322,9 +321,9 @@ impl Live {
         if !self.busy {
             return Ok(());
         }
-        while Arc::strong_count(&self.work) > 1 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        self.work.close();
+        self.work.wait().await;
+        self.work.reopen();
         let (id, counter) = (self.session.id.clone(), *self.history.counter());
         let resumed = self.on_log(move |log| log.resume(&id, &counter, parse_stored)).await?;
         (self.session, self.generation) = (resumed.session, resumed.generation);
@@ -422,21 +421,21 @@ impl Live {
         messages.iter().map(|message| Incoming::of(message, self.history.counter())).collect()
     }
 
-    /// Work on the log, on a thread where blocking is allowed. It is done to its end, also if nobody waits for it.
+    /// Work on the log, on one of its own threads. It is done to its end, also if the caller gives it up.
     ///
     /// # Errors
-    /// When the log says so, or the program ends.
+    /// When the log says so.
     pub async fn on_log<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Log) -> waterline_log::Result<T> + Send + 'static,
     ) -> Result<T, SessionError> {
-        let (log, held) = (self.log.clone(), Arc::clone(&self.work));
-        let done = tokio::task::spawn_blocking(move || {
-            let outcome = work(&log);
+        let held = self.work.token();
+        let done = self.log.run(move |log| {
+            let outcome = work(log);
             drop(held);
             outcome
         });
-        Ok(done.await.map_err(|_| SessionError::Ending)??)
+        Ok(done.await?)
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Work on the log, on a thread where blocking is allowed.
+    /// Work on the log, on one of its own threads.
     ///
     /// # Errors
     /// When the log says so.
@@ -41,9 +41,7 @@ impl Scene {
         &self,
         work: impl FnOnce(&Log) -> Result<T, LogError> + Send + 'static,
     ) -> Result<T, Failure> {
-        let log = self.log.clone();
-        let done = tokio::task::spawn_blocking(move || work(&log)).await;
-        done.map_err(|_| Failure::new("the program is ending"))?.map_err(|error| Failure::new(error.to_string()))
+        self.log.handle().run(work).await.map_err(|error| Failure::new(error.to_string()))
     }
 
     /// Work on files, on a thread where blocking is allowed.

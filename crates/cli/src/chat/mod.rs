@@ -322,8 +322,8 @@ impl Chat {
         &self,
         work: impl FnOnce(&Log, &str) -> waterline_log::Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (log, id) = (self.log.clone(), self.session().id.clone());
-        Ok(tokio::task::spawn_blocking(move || work(&log, &id)).await??)
+        let id = self.session().id.clone();
+        Ok(self.log.handle().run(move |log| work(log, &id)).await?)
     }
 
     /// Asks something that is answered with yes or no.

@@ -6,15 +6,17 @@ mod migrate;
 mod postgres;
 mod sqlite;
 mod tls;
+mod transaction;
 mod value;
 
 pub(crate) use dialect::Dialect;
 pub(crate) use value::{Row, Value, values};
 
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
 use crate::error::{LogError, Result};
+use crate::options::Options;
 
 /// One transaction.
 pub(crate) trait Connection {
@@ -23,6 +25,9 @@ pub(crate) trait Connection {
 
     /// Hands over the rows of a query, one at a time.
     fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()>;
+
+    /// Runs statements that have no values and no rows.
+    fn batch(&mut self, sql: &str) -> Result<()>;
 
     /// What is special about this database.
     fn dialect(&self) -> Dialect;
@@ -64,6 +69,12 @@ impl dyn Connection + '_ {
 /// Work inside one transaction. It may be run again when two writers meet.
 pub(crate) type Work = Box<dyn Fn(&mut dyn Connection) -> Result<()> + Send>;
 
+/// Operations inside one transaction, which they see as a store of its own. They may be run again when two writers meet.
+pub(crate) type Job = Box<dyn Fn(&Arc<dyn Store>) -> Result<()> + Send>;
+
+/// Receives the outcome of a transaction, once it is durable.
+pub(crate) type Finish = Box<dyn FnOnce(Result<()>) + Send>;
+
 /// A database.
 pub(crate) trait Store: Send + Sync {
     /// Reads one consistent state.
@@ -74,6 +85,12 @@ pub(crate) trait Store: Send + Sync {
 
     /// Writes while nobody else does: what is deleted must not be what another one just found.
     fn write_alone(&self, work: Work) -> Result<()>;
+
+    /// Does several operations in one transaction.
+    fn transact(&self, job: Job, finish: Finish);
+
+    /// Whether [`Store::transact`] only queues the work, so that it may be called where blocking is not allowed.
+    fn queues_writes(&self) -> bool;
 
     /// What the database itself finds wrong with its files.
     fn check(&self) -> Result<Vec<String>>;
@@ -92,9 +109,9 @@ pub(crate) trait Store: Send + Sync {
 }
 
 /// Opens the database at an address and brings it to the newest format.
-pub(crate) fn open(url: &str, wait: Duration) -> Result<Box<dyn Store>> {
+pub(crate) fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(Box::new(postgres::Postgres::open(url, wait)?));
+        return Ok(Arc::new(postgres::Postgres::open(url, options)?));
     }
     let file = match url.split_once("://") {
         Some(("sqlite", file)) => file,
@@ -105,7 +122,7 @@ pub(crate) fn open(url: &str, wait: Duration) -> Result<Box<dyn Store>> {
     if file.is_empty() || file.contains("password=") || file.starts_with("host=") {
         return Err(LogError::Address { url: if file.is_empty() { String::new() } else { "host=…".to_owned() } });
     }
-    Ok(Box::new(sqlite::Sqlite::open(Path::new(file), wait)?))
+    Ok(Arc::new(sqlite::Sqlite::open(Path::new(file), options)?))
 }
 
 /// An address as it may be shown: of one that may hold a password, only what it begins with.

@@ -14,20 +14,25 @@ use postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::migrate::migrate;
-use super::{Connection, Dialect, Row, Store, Value, Work, values};
+use super::transaction::Transaction;
+use super::{Connection, Dialect, Finish, Job, Row, Store, Value, Work, values};
 use crate::error::{LogError, Result};
+use crate::options::Options;
 
 /// How often a write is tried when two writers meet.
 const TRIES: usize = 5;
-
-/// Connections at most; more writers wait for one.
-const CONNECTIONS: u32 = 16;
 
 /// Any number that nobody else uses: whoever migrates holds this lock.
 const LOCK: i64 = 0x7761_7465_726c_696e;
 
 /// Whoever erases holds this lock alone, whoever writes shares it.
 const ERASING: i32 = 0x7761_7465;
+
+/// How a writer holds that lock.
+const SHARED: &str = "pg_advisory_xact_lock_shared";
+const ALONE: &str = "pg_advisory_xact_lock";
+
+type Pooled = r2d2::PooledConnection<Server>;
 
 /// A log on a server.
 pub(super) struct Postgres {
@@ -64,7 +69,8 @@ struct Handle {
 }
 
 impl Postgres {
-    pub(super) fn open(url: &str, wait: Duration) -> Result<Self> {
+    pub(super) fn open(url: &str, options: &Options) -> Result<Self> {
+        let wait = options.wait;
         let (url, own) = take_own(url);
         // What cannot be read is not shown: it may hold a password.
         let unread = |error: postgres::Error| LogError::Open { name: "postgres://…".to_owned(), text: cause(&error) };
@@ -84,13 +90,14 @@ impl Postgres {
             first.join()
         });
         first.map_err(|_| LogError::Open { name: name.clone(), text: "its thread ended early".to_owned() })??;
-        let builder = r2d2::Pool::builder().max_size(CONNECTIONS).min_idle(Some(0)).connection_timeout(wait);
+        let most = u32::try_from(options.connections.get()).unwrap_or(u32::MAX);
+        let builder = r2d2::Pool::builder().max_size(most).min_idle(Some(0)).connection_timeout(wait);
         let pool =
             builder.test_on_check_out(true).error_handler(Box::new(r2d2::NopErrorHandler)).build_unchecked(server);
         Ok(Self { name, schema: own.schema, pool: Some(pool) })
     }
 
-    fn handle(&self) -> Result<r2d2::PooledConnection<Server>> {
+    fn handle(&self) -> Result<Pooled> {
         let failed = |text: String| LogError::Connection { name: self.name.clone(), text };
         let pool = self.pool.as_ref().ok_or_else(|| failed("it was let go of".to_owned()))?;
         pool.get().map_err(|error| failed(error.to_string()))
@@ -189,11 +196,19 @@ impl Store for Postgres {
     }
 
     fn write(&self, work: Work) -> Result<()> {
-        self.write_under("pg_advisory_xact_lock_shared", &work)
+        self.write_under(SHARED, &mut |handle| handle.doing(&work))
     }
 
     fn write_alone(&self, work: Work) -> Result<()> {
-        self.write_under("pg_advisory_xact_lock", &work)
+        self.write_under(ALONE, &mut |handle| handle.doing(&work))
+    }
+
+    fn transact(&self, job: Job, finish: Finish) {
+        finish(self.attempt(|| self.try_job(&job)));
+    }
+
+    fn queues_writes(&self) -> bool {
+        false
     }
 
     fn check(&self) -> Result<Vec<String>> {
@@ -231,27 +246,50 @@ impl Store for Postgres {
 }
 
 impl Postgres {
-    fn write_under(&self, lock: &str, work: &Work) -> Result<()> {
+    fn write_under(&self, lock: &str, work: &mut dyn FnMut(&mut Handle) -> Result<()>) -> Result<()> {
+        self.attempt(|| {
+            let mut handle = self.begin(lock)?;
+            let outcome = work(&mut handle);
+            end(&mut handle, outcome)
+        })
+    }
+
+    /// Tries again when two writers meet.
+    fn attempt(&self, mut write: impl FnMut() -> Result<()>) -> Result<()> {
         for _ in 1..TRIES {
-            match self.try_to_write(lock, work) {
+            match write() {
                 Err(LogError::Race { .. }) => {}
                 outcome => return outcome,
             }
         }
-        self.try_to_write(lock, work)
+        write()
     }
 
-    fn try_to_write(&self, lock: &str, work: &Work) -> Result<()> {
+    fn try_job(&self, job: &Job) -> Result<()> {
+        let mut handle = self.begin(SHARED)?;
+        // A job that panics leaves a transaction open, and the connection must not be used again.
+        let before = std::mem::replace(&mut handle.broken, true);
+        let (handle, outcome) = Transaction::run(handle, job);
+        let mut handle = handle.ok_or_else(|| LogError::Race { name: self.name.clone() })?;
+        handle.broken = before;
+        end(&mut handle, outcome)
+    }
+
+    fn begin(&self, lock: &str) -> Result<Pooled> {
         let mut handle = self.handle()?;
         handle.batch(&format!("BEGIN; SELECT {lock}(hashtext(current_schema()), {ERASING})"))?;
-        let outcome = handle.doing(work);
-        if outcome.is_ok() {
-            return handle.batch("COMMIT");
-        }
-        // The first error is the one to tell; a connection that cannot even roll back is closed.
-        handle.broken |= handle.batch("ROLLBACK").is_err();
-        outcome
+        Ok(handle)
     }
+}
+
+/// Commits, or takes back what failed.
+fn end(handle: &mut Handle, outcome: Result<()>) -> Result<()> {
+    if outcome.is_ok() {
+        return handle.batch("COMMIT");
+    }
+    // The first error is the one to report; a connection that cannot even roll back is closed.
+    handle.broken |= handle.batch("ROLLBACK").is_err();
+    outcome
 }
 
 impl Handle {
@@ -262,11 +300,6 @@ impl Handle {
         // A lost connection is noticed by the pool.
         self.broken = before;
         outcome
-    }
-
-    fn batch(&mut self, sql: &str) -> Result<()> {
-        let outcome = self.client.batch_execute(sql);
-        outcome.map_err(|error| self.failed(&error))
     }
 
     fn failed(&mut self, error: &postgres::Error) -> LogError {
@@ -329,6 +362,33 @@ impl Connection for Handle {
             visit(Row((0..columns).map(value).collect::<Result<_>>()?))?;
         }
         Ok(())
+    }
+
+    fn batch(&mut self, sql: &str) -> Result<()> {
+        let outcome = self.client.batch_execute(sql);
+        outcome.map_err(|error| self.failed(&error))
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Connection for Pooled {
+    fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64> {
+        (**self).run(sql, values)
+    }
+
+    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
+        (**self).each(sql, values, visit)
+    }
+
+    fn batch(&mut self, sql: &str) -> Result<()> {
+        (**self).batch(sql)
     }
 
     fn dialect(&self) -> Dialect {

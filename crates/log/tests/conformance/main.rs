@@ -12,6 +12,7 @@
 
 mod branches;
 mod generations;
+mod handle;
 mod lines;
 mod messages;
 mod place;
@@ -34,6 +35,7 @@ fn main() {
         lines::CASES,
         upkeep::CASES,
         work::CASES,
+        handle::CASES,
     ]
     .concat();
     let server = std::env::var("WATERLINE_TEST_POSTGRES").ok();

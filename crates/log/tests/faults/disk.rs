@@ -96,7 +96,7 @@ pub(crate) fn a_file_without_permission_is_read_and_not_written() {
 pub(crate) fn a_locked_file_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db").display().to_string();
-    let options = Options { wait: Duration::from_millis(100), ..Options::default() };
+    let options = Options::default().with_wait(Duration::from_millis(100));
     let log = Log::open_with(&file, &options).unwrap();
     let tip = log.create(Session::new("s")).unwrap().tip;
     let other = rusqlite::Connection::open(&file).unwrap();

@@ -28,7 +28,7 @@ fn gone(schema: &str) {
 }
 
 pub(crate) fn a_server_that_is_not_there_is_told() {
-    let options = Options { wait: Duration::from_secs(2), ..Options::default() };
+    let options = Options::default().with_wait(Duration::from_secs(2));
     let refused = Log::open_with("postgres://user:secret-word@127.0.0.1:1/db", &options).unwrap_err();
     let text = refused.to_string();
     assert!(matches!(refused, LogError::Connection { .. }) && text.contains("is the server running"), "{text}");
@@ -41,7 +41,7 @@ pub(crate) fn a_server_that_is_not_there_is_told() {
 pub(crate) fn a_server_that_hangs_is_given_up() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://user@{}/db", listener.local_addr().unwrap());
-    let options = Options { wait: Duration::from_millis(300), ..Options::default() };
+    let options = Options::default().with_wait(Duration::from_millis(300));
     let refused = Log::open_with(&url, &options).unwrap_err().to_string();
     assert!(refused.contains("has said nothing") && refused.contains("is the server running"), "{refused}");
     drop(listener);

@@ -97,7 +97,7 @@ impl Live {
                 }
             };
             let made = text.clone();
-            let stored = tokio::task::spawn_blocking(move || {
+            let stored = log.run(move |log| {
                 if let Some(memory) = memory.filter(|_| for_memory) {
                     let kept =
                         memory.keep(Section::Trimmed, &daily).and_then(|()| memory.keep(Section::Notes, &lasting));
@@ -111,6 +111,7 @@ impl Live {
                 {
                     tracing::warn!(target: "waterline::summary", %error, "a summary was not stored");
                 }
+                Ok(())
             });
             stored.await.ok().filter(|()| !made.is_empty()).map(|()| made)
         });

@@ -6,7 +6,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, ToSql};
 
 use crate::error::{LogError, Result};
-use crate::store::{Connection, Dialect, Row, Value, Work};
+use crate::store::{Connection, Dialect, Row, Value};
 
 /// A connection.
 pub(super) struct Handle {
@@ -15,10 +15,6 @@ pub(super) struct Handle {
 }
 
 impl Handle {
-    pub(super) fn batch(&mut self, sql: &str) -> Result<()> {
-        self.connection.execute_batch(sql).map_err(|error| explain(&self.name, &error))
-    }
-
     /// Whether the transaction is over, because SQLite took it back.
     pub(super) fn is_over(&self) -> bool {
         self.connection.is_autocommit()
@@ -37,19 +33,14 @@ impl Handle {
         if self.connection.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
     }
 
-    /// One write of a group: fails without the others.
-    pub(super) fn alone(&mut self, work: &Work) -> Result<()> {
-        self.batch("SAVEPOINT alone")?;
-        match work(self) {
-            Ok(()) => self.batch("RELEASE alone"),
-            Err(error) => {
-                // What cannot be taken back alone is taken back with everything else of the group.
-                if self.connection.execute_batch("ROLLBACK TO alone; RELEASE alone").is_err() {
-                    drop(self.end(false));
-                }
-                Err(error)
-            }
+    /// Ends one write of a group, begun with a savepoint: it fails without the others.
+    pub(super) fn end_alone(&mut self, outcome: Result<()>) -> Result<()> {
+        let Err(error) = outcome else { return self.batch("RELEASE alone") };
+        // What cannot be taken back alone is taken back with everything else of the group.
+        if self.connection.execute_batch("ROLLBACK TO alone; RELEASE alone").is_err() {
+            drop(self.end(false));
         }
+        Err(error)
     }
 
     pub(super) fn copy_into(&self, path: &Path) -> Result<()> {
@@ -91,6 +82,10 @@ impl Connection for Handle {
             visit(Row((0..columns).map(value).collect::<Result<_>>()?))?;
         }
         Ok(())
+    }
+
+    fn batch(&mut self, sql: &str) -> Result<()> {
+        self.connection.execute_batch(sql).map_err(|error| explain(&self.name, &error))
     }
 
     fn dialect(&self) -> Dialect {

@@ -1,37 +1,47 @@
-//! One file, no set-up. Readers have connections of their own; all writes of a process go through one thread, which
+//! One file, no set-up. A bounded number of connections reads; all writes of a process go through one thread, which
 //! commits whatever waits together, so that many writers share one flush. Other processes take turns by SQLite's lock.
 
 mod handle;
+mod readers;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use handle::{Handle, explain};
+use readers::{Borrowed, Readers};
 use rusqlite::OpenFlags;
-use writer::Writer;
+use writer::{Task, Writer};
 
 use super::migrate::{self, migrate};
-use super::{Connection, Store, Work};
+use super::{Connection, Finish, Job, Store, Work};
 use crate::error::{LogError, Result};
+use crate::options::Options;
 
 /// A log in one file.
 pub(super) struct Sqlite {
     path: PathBuf,
     name: String,
     wait: Duration,
+    /// The page cache of a connection, in KiB.
+    cache: u32,
     /// Whether files beside it cannot be made either, so that it is read as it lies there.
     immutable: bool,
-    readers: Mutex<Vec<Handle>>,
+    readers: Readers,
     writer: Option<Writer>,
 }
 
 impl Sqlite {
-    pub(super) fn open(path: &Path, wait: Duration) -> Result<Self> {
-        let name = path.display().to_string();
-        let mut store =
-            Self { path: path.to_owned(), name, wait, immutable: false, readers: Mutex::default(), writer: None };
+    pub(super) fn open(path: &Path, options: &Options) -> Result<Self> {
+        let mut store = Self {
+            path: path.to_owned(),
+            name: path.display().to_string(),
+            wait: options.wait,
+            cache: options.cache,
+            immutable: false,
+            readers: Readers::new(options.connections.get(), options.wait),
+            writer: None,
+        };
         match store.open_writer_patiently() {
             Ok(handle) => store.writer = Some(Writer::start(handle)),
             Err(LogError::ReadOnly { .. }) => store.open_to_read()?,
@@ -77,6 +87,10 @@ impl Sqlite {
         }
     }
 
+    fn read_only(&self) -> LogError {
+        LogError::ReadOnly { name: self.name.clone() }
+    }
+
     fn cannot_open(&self, error: &std::io::Error) -> LogError {
         LogError::Open { name: self.name.clone(), text: error.to_string() }
     }
@@ -102,7 +116,7 @@ impl Sqlite {
             Ok(handle)
         });
         match opened {
-            Ok(handle) => lock(&self.readers).push(handle),
+            Ok(handle) => self.readers.add(handle),
             Err(error @ LogError::Newer { .. }) => return Err(error),
             // As it lies there it may only be read if nothing waits in a write-ahead log.
             Err(error) if size_of(&beside(&self.path, "-wal")) > 0 => return Err(error),
@@ -110,7 +124,7 @@ impl Sqlite {
                 self.immutable = true;
                 let mut handle = self.connect_to_read()?;
                 migrate::check(&mut handle)?;
-                lock(&self.readers).push(handle);
+                self.readers.add(handle);
             }
         }
         Ok(())
@@ -135,32 +149,52 @@ impl Sqlite {
         connection.set_prepared_statement_cache_capacity(128);
         connection.busy_timeout(self.wait).map_err(cannot)?;
         let mut handle = Handle { connection, name: self.name.clone() };
-        handle.batch("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384;")?;
+        handle.batch(&format!("PRAGMA foreign_keys = ON; PRAGMA cache_size = -{};", self.cache))?;
         Ok(handle)
     }
 
-    /// A transaction that only reads, on a connection of its own.
-    fn reader(&self) -> Result<Handle> {
-        let idle = lock(&self.readers).pop();
-        idle.map_or_else(|| self.connect_to_read(), Ok)
+    /// Does work on a connection that only reads. One on which it failed half-way is closed.
+    fn with_reader<T>(&self, work: impl FnOnce(&mut Handle) -> Result<T>) -> Result<T> {
+        let mut borrowed = self.readers.borrow(&self.name)?;
+        let mut handle = borrowed.handle.take().map_or_else(|| self.connect_to_read(), Ok)?;
+        let outcome = work(&mut handle)?;
+        self.give_back(borrowed, handle)?;
+        Ok(outcome)
+    }
+
+    fn give_back(&self, mut borrowed: Borrowed<'_>, mut handle: Handle) -> Result<()> {
+        handle.end(false)?;
+        borrowed.handle = Some(handle);
+        borrowed.give_back();
+        Ok(())
     }
 }
 
 impl Store for Sqlite {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
-        let mut handle = self.reader()?;
-        handle.batch("BEGIN")?;
-        let outcome = work(&mut handle);
-        handle.end(false)?;
-        lock(&self.readers).push(handle);
-        outcome
+        // An error of the work is no error of the connection, which stays usable.
+        self.with_reader(|handle| {
+            handle.batch("BEGIN")?;
+            Ok(work(handle))
+        })?
     }
 
     fn write(&self, work: Work) -> Result<()> {
         match &self.writer {
             Some(writer) => writer.write(&self.name, work),
-            None => Err(LogError::ReadOnly { name: self.name.clone() }),
+            None => Err(self.read_only()),
         }
+    }
+
+    fn transact(&self, job: Job, finish: Finish) {
+        match &self.writer {
+            Some(writer) => writer.queue(&self.name, Task::Job(job), finish),
+            None => finish(Err(self.read_only())),
+        }
+    }
+
+    fn queues_writes(&self) -> bool {
+        true
     }
 
     fn write_alone(&self, work: Work) -> Result<()> {
@@ -169,11 +203,12 @@ impl Store for Sqlite {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        let mut handle = self.reader()?;
         let mut found = Vec::new();
-        (&mut handle as &mut dyn Connection).each("PRAGMA integrity_check(20)", &[], &mut |mut row| {
-            found.push(row.text(0));
-            Ok(())
+        self.with_reader(|handle| {
+            handle.each("PRAGMA integrity_check(20)", &[], &mut |mut row| {
+                found.push(row.text(0));
+                Ok(())
+            })
         })?;
         found.retain(|line| line != "ok");
         Ok(found)
@@ -181,7 +216,7 @@ impl Store for Sqlite {
 
     fn shrink(&self) -> Result<()> {
         if self.writer.is_none() {
-            return Err(LogError::ReadOnly { name: self.name.clone() });
+            return Err(self.read_only());
         }
         let mut handle = self.connect(OpenFlags::default())?;
         // The words of what was deleted stay in the index until its parts are merged.
@@ -210,7 +245,8 @@ impl Store for Sqlite {
         }
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let part = folder.join(format!(".waterline-backup-{}", uuid::Uuid::new_v4().simple()));
-        let copied = super::private(&part).map_err(cannot).and_then(|_| self.reader()?.copy_into(&part));
+        let copied =
+            super::private(&part).map_err(cannot).and_then(|_| self.with_reader(|handle| handle.copy_into(&part)));
         let placed = copied.and_then(|()| {
             // What lies beside an older file of that name is not the new one's.
             ["-wal", "-shm"].iter().for_each(|ending| drop(std::fs::remove_file(beside(to, ending))));
@@ -227,7 +263,7 @@ impl Store for Sqlite {
 impl Drop for Sqlite {
     fn drop(&mut self) {
         // Without readers, the last connection to close is the writer's, which empties the write-ahead log.
-        lock(&self.readers).clear();
+        self.readers.clear();
         self.writer = None;
     }
 }
@@ -253,9 +289,4 @@ fn is_read_only(path: &Path) -> bool {
         && std::fs::File::options().append(true).open(path).is_err_and(|error| {
             matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
         })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A reader that panicked left a connection that nobody put back: the list itself is whole.
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
