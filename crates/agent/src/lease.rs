@@ -1,25 +1,95 @@
-//! One process at a time works in a session: two would run the same calls.
+//! One process at a time works in a session: two would run the same calls. On one machine the lock of the workspace says so at
+//! once, however a process ends; between machines the lease in the log does.
 
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use waterline_log::{AsyncLog, LogError};
+use waterline_session::{Held, SessionError};
 
 use crate::error::AgentError;
 
-/// The right to work in a session, given back when it is dropped or the process ends, however that ends.
+/// The right to work in a session, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    /// The workspace itself: a file beside it could be left behind, one in it removed by a command.
+    pub(crate) held: Held,
+    /// The workspace itself: a file beside it could be left behind, one in it removed by a command. Dropped last, so that
+    /// the next process on this machine finds the lease given back or its holder gone.
     _locked: Option<File>,
 }
 
 impl Lease {
-    /// Takes it, by the folder that the session works in.
-    pub(crate) fn take(workspace: &Path, session: &str) -> Result<Self, AgentError> {
-        // Where the file system has no locks, the log still refuses what would not fit.
-        let Ok(folder) = File::open(workspace) else { return Ok(Self { _locked: None }) };
-        match folder.try_lock() {
-            Err(TryLockError::WouldBlock) => Err(AgentError::InUse { session: session.to_owned() }),
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Self { _locked: Some(folder) }),
+    /// Takes it, by the directory that the session works in and by the log.
+    pub(crate) async fn take(log: AsyncLog, workspace: &Path, session: &str) -> Result<Self, AgentError> {
+        let in_use = || AgentError::InUse { session: session.to_owned() };
+        // Where the file system has no locks, the lease in the log still holds.
+        let locked = match File::open(workspace).map(|directory| (directory.try_lock(), directory)) {
+            Ok((Err(TryLockError::WouldBlock), _)) => return Err(in_use()),
+            Ok((Ok(()), directory)) => Some(directory),
+            Ok((Err(TryLockError::Error(_)), _)) | Err(_) => None,
+        };
+        let own = Holder::new(workspace, locked.as_ref());
+        let gone = |holder: &str| Holder::parse(holder).and_then(|holder| holder.proof_of_end(&own));
+        match Held::take(log, session, &own.to_string(), gone).await {
+            Ok(held) => Ok(Self { held, _locked: locked }),
+            Err(SessionError::Log(LogError::Leased { .. })) => Err(in_use()),
+            Err(error) => Err(error.into()),
         }
     }
+}
+
+/// How a holder of a lease describes itself: by the lock it holds, so that others on the same machine can see whether it still
+/// runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Holder {
+    /// Names one run of one machine; empty where the system does not tell.
+    machine: String,
+    /// The device and number of the locked directory; empty where nothing is locked.
+    file: String,
+    path: PathBuf,
+}
+
+impl Holder {
+    fn new(path: &Path, locked: Option<&File>) -> Self {
+        let machine = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let file = locked.and_then(identity).unwrap_or_default();
+        Self { machine: machine.trim().to_owned(), file, path: path.to_owned() }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.splitn(3, ' ');
+        let (machine, file, path) = (fields.next()?, fields.next()?, fields.next()?);
+        Some(Self { machine: machine.to_owned(), file: file.to_owned(), path: path.into() })
+    }
+
+    /// Whether this one has ended: then its lock is free, and is held until the caller has taken the lease over.
+    fn proof_of_end(&self, own: &Self) -> Option<Option<File>> {
+        if self.machine.is_empty() || self.file.is_empty() || self.machine != own.machine {
+            return None;
+        }
+        if self.file == own.file {
+            // The caller holds that lock already.
+            return Some(None);
+        }
+        let directory = File::open(&self.path).ok()?;
+        let is_same = identity(&directory).as_ref() == Some(&self.file);
+        (is_same && directory.try_lock().is_ok()).then_some(Some(directory))
+    }
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {}", self.machine, self.file, self.path.display())
+    }
+}
+
+#[cfg(unix)]
+fn identity(file: &File) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    file.metadata().ok().map(|metadata| format!("{}:{}", metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &File) -> Option<String> {
+    None
 }

@@ -41,8 +41,15 @@ impl Agent {
     /// Makes sure that nobody else works in the session, and that all that was done in it is known here. A sub-agent works under
     /// the lease of the agent that started it.
     async fn lease(&mut self) -> Result<Option<Lease>, AgentError> {
-        let lease =
-            (self.depth == 0).then(|| Lease::take(self.workspace.path(), &self.live.session().id)).transpose()?;
+        let lease = match self.depth {
+            0 => {
+                let (log, session) = (self.live.log().handle(), &self.live.session().id);
+                let lease = Lease::take(log, self.workspace.path(), session).await?;
+                self.live.work_under(&lease.held);
+                Some(lease)
+            }
+            _ => None,
+        };
         self.live.settle().await?;
         if self.live.catch_up().await? {
             self.hear(&Event::Notice("another process went on with this session; it goes on from there".to_owned()));

@@ -109,6 +109,22 @@ pub enum LogError {
         /// The number of messages it has now.
         position: u64,
     },
+    /// Another process works in the session.
+    #[error("session {session} is in use by another process; wait for it or end it, or fork the session")]
+    Leased {
+        /// The session.
+        session: String,
+        /// The holder of its lease, in its own words.
+        holder: String,
+        /// The number of that lease.
+        token: i64,
+    },
+    /// Another process took over the session, because this one did not renew its lease in time.
+    #[error("another process took over session {session} meanwhile; nothing of this was written: resume the session")]
+    LeaseLost {
+        /// The session.
+        session: String,
+    },
     /// Two writers met; the operation is tried again.
     #[error("two writers met in {name}; try again")]
     Race {

@@ -34,11 +34,15 @@ impl fmt::Debug for AsyncLog {
     }
 }
 
-impl AsyncLog {
-    pub(crate) const fn new(log: Log, workers: Arc<Workers>) -> Self {
-        Self { log, workers }
+impl Log {
+    /// The log for async programs.
+    #[must_use]
+    pub fn handle(&self) -> AsyncLog {
+        AsyncLog { workers: self.workers(), log: self.clone() }
     }
+}
 
+impl AsyncLog {
     /// Opens the log at an address without blocking the caller's thread.
     ///
     /// # Errors
@@ -78,6 +82,12 @@ impl AsyncLog {
             drop(reply.send(outcome));
         }));
         done.await.unwrap_or_else(|_| Err(self.stopped()))
+    }
+
+    /// Does work on the log that nobody waits for.
+    pub fn detach(&self, work: impl FnOnce(&Log) + Send + 'static) {
+        let log = self.log.for_worker();
+        self.workers.run(Box::new(move || work(&log)));
     }
 
     /// Does several operations in one transaction: all of them are durable when it returns, or none of them happened.

@@ -6,13 +6,12 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use crate::error::{LogError, Result};
-use crate::handle::AsyncLog;
 use crate::options::Options;
 use crate::store::{self, Connection, Store, Work};
 use crate::workers::Workers;
 
 /// Every message ever appended, and what hangs on it. Cheap to clone; may be used from many threads. Calls block: async
-/// code uses [`Log::handle`].
+/// code uses [`AsyncLog`](crate::AsyncLog).
 #[derive(Clone)]
 pub struct Log {
     // Dropped first: it waits for the work that still uses the store.
@@ -46,10 +45,8 @@ impl Log {
         Ok(Self { workers, store, clock: options.clock })
     }
 
-    /// The log for async programs.
-    #[must_use]
-    pub fn handle(&self) -> AsyncLog {
-        AsyncLog::new(self.clone(), Arc::clone(&self.workers))
+    pub(crate) fn workers(&self) -> Arc<Workers> {
+        Arc::clone(&self.workers)
     }
 
     /// The log for work on one of its own threads. It does not hold the pool: a pool waits for its threads when it is

@@ -139,7 +139,7 @@ impl Live {
         self.last = Some(LastCall::new(usage.time, usage.model.clone()));
         self.folds.called();
         let id = self.session.id.clone();
-        self.on_log(move |log| log.record_usage(&id, usage)).await?;
+        self.write(move |log| log.record_usage(&id, usage.clone())).await?;
         self.learn_factor().await
     }
 }

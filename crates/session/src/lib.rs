@@ -13,6 +13,7 @@ mod figures;
 mod folds;
 mod keep;
 mod learned;
+mod lease;
 mod level;
 mod live;
 pub mod memory;
@@ -27,6 +28,7 @@ mod trace;
 
 pub use error::SessionError;
 pub use event::Event;
+pub use lease::Held;
 pub use level::Level;
 pub use live::Live;
 pub use setup::{Candidate, Setup};

@@ -1,7 +1,7 @@
 //! A session in use: what is in memory of it, and how it goes to and from the log.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tokio_util::task::TaskTracker;
 use waterline::history::History;
@@ -10,7 +10,7 @@ use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
-use waterline_log::{AsyncLog, Incoming, Log, LogError, Resumed, Session};
+use waterline_log::{AsyncLog, Incoming, Lease, Log, LogError, Resumed, Session};
 use waterline_provider::wire::parse_stored;
 
 use crate::cache::LastCall;
@@ -18,6 +18,7 @@ use crate::error::SessionError;
 use crate::folds::Folds;
 use crate::keep;
 use crate::learned::Experience;
+use crate::lease::Held;
 use crate::level::Level;
 use crate::on_demand::Focus;
 use crate::recover::Reported;
@@ -68,6 +69,8 @@ pub struct Live {
     busy: bool,
     /// Work on the log that is under way, also if its caller gave it up.
     work: TaskTracker,
+    /// The lease under which the session is written, as long as it is held.
+    fence: Weak<Lease>,
 }
 
 impl Live {
@@ -111,6 +114,7 @@ impl Live {
             focus: None,
             busy: false,
             work: TaskTracker::new(),
+            fence: Weak::new(),
             setup,
         };
         live.use_model(0);
@@ -271,7 +275,7 @@ impl Live {
         let stored = changed.clone();
         // Given up half-way, nobody knows which of the two is stored: then it is read anew.
         self.busy = true;
-        self.on_log(move |log| log.save(&stored)).await?;
+        self.write(move |log| log.save(&stored)).await?;
         self.session = changed;
         self.busy = false;
         Ok(())
@@ -388,7 +392,7 @@ impl Live {
         }
         let incoming = self.incoming(&messages);
         let (id, tip) = (self.session.id.clone(), self.session.tip);
-        let appended = self.on_log(move |log| log.append(&id, tip, incoming)).await?;
+        let appended = self.write(move |log| log.append(&id, tip, incoming.clone())).await?;
         self.session.tip = appended.tip;
         self.turn_begins |= messages.iter().any(|message| message.role == Role::User);
         self.history.extend(messages);
@@ -419,6 +423,27 @@ impl Live {
 
     fn incoming(&self, messages: &[Message]) -> Vec<Incoming> {
         messages.iter().map(|message| Incoming::of(message, self.history.counter())).collect()
+    }
+
+    /// Writes under a lease from now on: once another process has taken that lease, what is written here is refused. When
+    /// the lease is given back, writes are as before.
+    pub fn work_under(&mut self, held: &Held) {
+        self.fence = held.fence();
+    }
+
+    /// Writes in one transaction, if no other process has taken the session's lease. It is done to its end, also if the
+    /// caller gives it up.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
+    ) -> Result<T, SessionError> {
+        let (held, fence) = (self.work.token(), self.fence.upgrade());
+        let done = self.log.write(move |log| {
+            let _held = &held;
+            fence.as_ref().map_or(Ok(()), |fence| log.check_lease(fence))?;
+            work(log)
+        });
+        Ok(done.await?)
     }
 
     /// Work on the log, on one of its own threads. It is done to its end, also if the caller gives it up.

@@ -132,7 +132,8 @@ impl Live {
         let slots = self.generation.frozen(&self.history, from);
         let (head, past, cleared) = (self.generation.head(), self.history.past(), self.cleared);
         let planned = self.session.clone();
-        self.session = self.on_log(move |log| log.freeze(&planned, Sent { cleared, head, past, slots, fold })).await?;
+        let sent = Sent { cleared, head, past, slots, fold };
+        self.session = self.write(move |log| log.freeze(&planned, sent.clone())).await?;
         Ok(())
     }
 

@@ -47,6 +47,14 @@ impl Dialect {
         }
     }
 
+    /// The time of the server, in milliseconds since 1970; none where the database is a file.
+    pub(crate) const fn server_time(self) -> Option<&'static str> {
+        match self {
+            Self::Sqlite => None,
+            Self::Postgres => Some("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"),
+        }
+    }
+
     /// How the words of a text, separated by blanks, go into the index under a key: the statement's head, and one row.
     pub(crate) const fn index_words(self) -> (&'static str, &'static str) {
         match self {

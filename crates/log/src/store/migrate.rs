@@ -4,7 +4,8 @@ use super::{Connection, Dialect, values};
 use crate::error::{LogError, Result};
 
 /// The formats in their order; the last one is the newest.
-const FORMATS: &[&str] = &[include_str!("../../migrations/0001_first.sql")];
+const FORMATS: &[&str] =
+    &[include_str!("../../migrations/0001_first.sql"), include_str!("../../migrations/0002_leases.sql")];
 
 /// The newest format.
 pub(super) const NEWEST: i64 = FORMATS.len() as i64;

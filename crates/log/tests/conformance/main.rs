@@ -13,6 +13,7 @@
 mod branches;
 mod generations;
 mod handle;
+mod leases;
 mod lines;
 mod messages;
 mod place;
@@ -36,6 +37,7 @@ fn main() {
         upkeep::CASES,
         work::CASES,
         handle::CASES,
+        leases::CASES,
     ]
     .concat();
     let server = std::env::var("WATERLINE_TEST_POSTGRES").ok();

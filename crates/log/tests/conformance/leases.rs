@@ -1,0 +1,140 @@
+//! One holder at a time works in a session, and one whose lease was taken over can begin nothing more.
+
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use waterline_log::{Log, LogError, Options, Session, Tip, Whom};
+
+use crate::cases;
+use crate::place::{Place, said};
+
+cases![
+    a_lease_has_one_holder,
+    a_lease_is_given_to_one_of_many,
+    an_expired_lease_is_taken_over,
+    a_holder_that_is_gone_is_replaced_once,
+    an_earlier_holder_writes_nothing,
+    a_lease_goes_with_its_session,
+];
+
+const LONG: Duration = Duration::from_secs(600);
+
+fn is_leased<T: std::fmt::Debug>(outcome: &Result<T, LogError>) -> bool {
+    matches!(outcome, Err(LogError::Leased { .. }))
+}
+
+fn a_lease_has_one_holder(place: &dyn Place) {
+    let (here, there) = (place.open(), place.open());
+    here.create(Session::new("s")).unwrap();
+    let lease = here.take_lease("s", "here", LONG).unwrap();
+    match there.take_lease("s", "there", LONG) {
+        Err(LogError::Leased { holder, token, .. }) => assert_eq!((holder.as_str(), token), ("here", lease.token)),
+        other => panic!("{other:?}"),
+    }
+    here.renew_lease(&lease, LONG).unwrap();
+    assert!(is_leased(&there.take_lease("s", "there", LONG)));
+    here.release_lease(&lease).unwrap();
+    let next = there.take_lease("s", "there", LONG).unwrap();
+    assert!(next.token > lease.token, "each holder has a number of its own");
+    here.release_lease(&lease).unwrap();
+    assert!(is_leased(&here.take_lease("s", "here", LONG)), "an earlier holder gives back nothing of another's");
+    assert!(matches!(here.renew_lease(&lease, LONG), Err(LogError::LeaseLost { .. })));
+}
+
+fn a_lease_is_given_to_one_of_many(place: &dyn Place) {
+    let log = place.open();
+    for round in 0..5 {
+        let id = format!("s{round}");
+        log.create(Session::new(&id)).unwrap();
+        let taken = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let (log, id, taken) = (place.open(), &id, &taken);
+                scope.spawn(move || match log.take_lease(id, &n.to_string(), LONG) {
+                    Ok(_) => drop(taken.fetch_add(1, Ordering::Relaxed)),
+                    Err(error) => assert!(matches!(error, LogError::Leased { .. }), "{error}"),
+                });
+            }
+        });
+        assert_eq!(taken.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// A clock for files; a server has its own, so that there the lease is short.
+static TIME: AtomicI64 = AtomicI64::new(0);
+
+fn an_expired_lease_is_taken_over(place: &dyn Place) {
+    let now = 1_800_000_000_000;
+    TIME.store(now, Ordering::SeqCst);
+    let (url, mut options) = (place.other(), Options::default());
+    if !url.starts_with("postgres") {
+        options = options.with_clock(|| TIME.load(Ordering::SeqCst));
+    }
+    let log = Log::open_with(&url, &options).unwrap();
+    log.create(Session::new("s")).unwrap();
+    let short = Duration::from_secs(2);
+    let lost = log.take_lease("s", "first", short).unwrap();
+    assert!(is_leased(&log.take_lease("s", "second", short)));
+    TIME.store(now + 2_001, Ordering::SeqCst);
+    let next = until_taken(&log, "second", short);
+    assert!(next.token > lost.token);
+    // A clock that was set back keeps a session no longer than twice the time of its lease.
+    TIME.store(now - 1_000_000, Ordering::SeqCst);
+    assert!(until_taken(&log, "third", short).token > next.token);
+    // And one that went back a little while it is held changes nothing.
+    let held = log.take_lease("s", "third", short);
+    assert!(is_leased(&held));
+    TIME.fetch_sub(100, Ordering::SeqCst);
+    assert!(is_leased(&log.take_lease("s", "fourth", short)));
+}
+
+fn until_taken(log: &Log, holder: &str, time: Duration) -> waterline_log::Lease {
+    let start = std::time::Instant::now();
+    loop {
+        match log.take_lease("s", holder, time) {
+            Err(LogError::Leased { .. }) if start.elapsed() < Duration::from_secs(20) => std::thread::yield_now(),
+            taken => return taken.unwrap(),
+        }
+    }
+}
+
+fn a_holder_that_is_gone_is_replaced_once(place: &dyn Place) {
+    let log = place.open();
+    log.create(Session::new("s")).unwrap();
+    let gone = log.take_lease("s", "gone", LONG).unwrap();
+    let next = log.take_over("s", gone.token, "next", LONG).unwrap();
+    assert!(next.token > gone.token);
+    assert!(
+        is_leased(&log.take_over("s", gone.token, "late", LONG)),
+        "the lease is no longer that of the holder that is gone"
+    );
+    assert!(matches!(log.renew_lease(&gone, LONG), Err(LogError::LeaseLost { .. })));
+}
+
+fn an_earlier_holder_writes_nothing(place: &dyn Place) {
+    let log = place.open();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let tip = log.create(Session::new("s")).unwrap().tip;
+    let first = log.take_lease("s", "first", LONG).unwrap();
+    let append = |lease: &waterline_log::Lease, tip: Tip, text: &'static str| {
+        let lease = lease.clone();
+        runtime.block_on(log.handle().write(move |log| {
+            log.check_lease(&lease)?;
+            log.append("s", tip, said(&[text]))
+        }))
+    };
+    let tip = append(&first, tip, "one").unwrap().tip;
+    let second = log.take_over("s", first.token, "second", LONG).unwrap();
+    assert!(matches!(append(&first, tip, "two"), Err(LogError::LeaseLost { .. })));
+    assert_eq!(log.session("s").unwrap().tip, tip);
+    append(&second, tip, "three").unwrap();
+}
+
+fn a_lease_goes_with_its_session(place: &dyn Place) {
+    let log = place.open();
+    log.create(Session::new("s")).unwrap();
+    log.take_lease("s", "/home/ada", LONG).unwrap();
+    log.erase(&Whom::Session("s".to_owned())).unwrap();
+    log.create(Session::new("s")).unwrap();
+    log.take_lease("s", "again", LONG).unwrap();
+}
