@@ -208,7 +208,9 @@ impl Sweep {
             for (table, column) in OWNED {
                 connection.run(&format!("DELETE FROM {table} WHERE {column} = $1"), values![session])?;
             }
+            // They hold nothing of what was said.
             connection.run("DELETE FROM lease WHERE session = $1", values![session])?;
+            connection.run("DELETE FROM conversation WHERE session = $1", values![session])?;
             connection.run("DELETE FROM session WHERE id = $1", values![session])?;
             connection.run("UPDATE session SET parent = NULL WHERE parent = $1", values![session])?;
             // A generation that a fork goes on with no longer says where it came from.

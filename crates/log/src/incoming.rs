@@ -1,5 +1,6 @@
 //! A message on its way into the log.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use waterline::message::{Form, Message, Raw, Role};
@@ -31,14 +32,11 @@ impl Incoming {
     /// A message as it came: its raw bytes are kept, or its parts where it has none.
     #[must_use]
     pub fn of(message: &Message, counter: &Counter) -> Self {
-        let (encoding, bytes) = match &message.raw {
-            Some(raw) if !raw.as_str().is_empty() => (Encoding::Wire(raw.wire()), raw.as_str().as_bytes().to_vec()),
-            raw => (Encoding::Neutral, neutral(message, raw.as_ref())),
-        };
+        let (encoding, bytes) = form_of(message);
         Self {
             role: message.role,
             encoding,
-            bytes,
+            bytes: bytes.into_owned(),
             tokens: counter.message(message),
             counter: counter.name(),
             text: searchable(message),
@@ -59,6 +57,14 @@ impl Incoming {
     pub const fn at(mut self, time: Option<i64>) -> Self {
         self.time = time;
         self
+    }
+}
+
+/// The bytes under which a message is stored, and how they are read.
+pub(crate) fn form_of(message: &Message) -> (Encoding, Cow<'_, [u8]>) {
+    match &message.raw {
+        Some(raw) if !raw.as_str().is_empty() => (Encoding::Wire(raw.wire()), raw.as_str().as_bytes().into()),
+        raw => (Encoding::Neutral, neutral(message, raw.as_ref()).into()),
     }
 }
 

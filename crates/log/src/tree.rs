@@ -148,7 +148,7 @@ pub(crate) fn ids_behind(connection: &mut dyn Connection, tip: Tip, incoming: &[
 }
 
 /// How many of a chain of ids are there, and where the last of those is. Whoever is there has its parents there.
-fn known(connection: &mut dyn Connection, ids: &[Id]) -> Result<(usize, Tip)> {
+pub(crate) fn known(connection: &mut dyn Connection, ids: &[Id]) -> Result<(usize, Tip)> {
     let (mut low, mut high, mut at) = (0, ids.len(), Tip::EMPTY);
     // Most often everything is known or nothing is: ask for the last one first.
     let mut next = ids.len();

@@ -15,6 +15,9 @@ pub enum SessionError {
     /// There is nothing to send.
     #[error("there is nothing to send: say something first")]
     Empty,
+    /// Other callers kept moving the session on.
+    #[error("too many callers go on with the same session at once; try again")]
+    Crowded,
     /// The work was given up, because the program ends.
     #[error("the program is ending")]
     Ending,

@@ -20,9 +20,11 @@ pub mod memory;
 mod on_demand;
 mod plan;
 mod recover;
+mod registry;
 mod setup;
 mod shape;
 mod sheet;
+mod submit;
 mod summarise;
 mod trace;
 
@@ -31,4 +33,6 @@ pub use event::Event;
 pub use lease::Held;
 pub use level::Level;
 pub use live::Live;
+pub use registry::{Entered, Sessions};
 pub use setup::{Candidate, Setup};
+pub use submit::{How, Submitted};

@@ -1,7 +1,7 @@
 //! A session in use: what is in memory of it, and how it goes to and from the log.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use tokio_util::task::TaskTracker;
 use waterline::history::History;
@@ -196,6 +196,18 @@ impl Live {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         self.model().policy.as_ref().unwrap_or(&self.setup.policy)
+    }
+
+    /// Whether its messages are counted as this setup's model counts them.
+    pub(crate) fn can_be_held_with(&self, setup: &Setup) -> bool {
+        known(&setup.model).counter().name() == self.history.counter().name()
+    }
+
+    /// Holds the session with other models, tools and settings from now on.
+    pub(crate) fn hold_with(&mut self, setup: Setup) {
+        self.budget.tools = setup.tools.iter().map(|tool| self.history.counter().tool(&tool.json)).sum();
+        self.setup = setup;
+        self.use_model(0);
     }
 
     /// Asks another model from now on. What its provider taught about it counts.

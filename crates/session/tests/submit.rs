@@ -1,0 +1,273 @@
+//! Clients that send their whole conversation with each call: it finds its session, forks it or begins one. On SQLite, and on
+//! PostgreSQL where WATERLINE_TEST_POSTGRES names a server.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use place::{newest, policy, setup, silent, whole};
+use waterline::message::{Message, Role};
+use waterline_log::{Incoming, Log, Session, Tip};
+use waterline_provider::wire::parse_stored;
+use waterline_session::{How, Sessions, Setup, Submitted};
+use waterline_testkit::server::{Received, Server};
+
+/// A fresh log on each database.
+fn logs(folder: &tempfile::TempDir) -> Vec<String> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let mut urls = vec![folder.path().join("log.db").display().to_string()];
+    if let Ok(server) = std::env::var("WATERLINE_TEST_POSTGRES") {
+        let mark = if server.contains('?') { '&' } else { '?' };
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        urls.push(format!("{server}{mark}schema=submit_{}_{number}", std::process::id()));
+    }
+    urls
+}
+
+/// A model that repeats what it was asked.
+async fn server() -> Server {
+    Server::start(|received: &Received| whole(&format!("re: {}", newest(received)), 10)).await.unwrap()
+}
+
+fn held(server: &Server) -> Setup {
+    setup(server, 100_000, policy("auto", &[]))
+}
+
+fn sessions(url: &str, most: usize) -> Sessions {
+    Sessions::new(Log::open(url).unwrap(), most, Duration::from_secs(600))
+}
+
+/// Messages as a client writes them: user and assistant in turn, behind a system prompt if there is one.
+fn list(prompt: Option<&str>, texts: &[&str]) -> Vec<Message> {
+    let role = |at: usize| if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
+    let said = texts.iter().enumerate().map(|(at, text)| Message::text_of(role(at), *text));
+    prompt.map(|text| Message::text_of(Role::System, text)).into_iter().chain(said).collect()
+}
+
+async fn submit(sessions: &Sessions, user: &str, list: Vec<Message>, server: &Server) -> Submitted {
+    sessions.submit(Some(user), list, held(server)).await.unwrap()
+}
+
+/// Submits and calls; gives the session, how it was found, how many messages were new, and the answer.
+async fn call(sessions: &Sessions, list: Vec<Message>, server: &Server) -> (String, How, usize, String) {
+    let Submitted { mut live, new, how, .. } = submit(sessions, "ada", list, server).await;
+    let count = new.len();
+    let answer = live.call(new, silent).await.unwrap();
+    (live.session().id.clone(), how, count, answer.messages[0].text())
+}
+
+async fn texts(sessions: &Sessions, id: &str) -> Vec<String> {
+    let id = id.to_owned();
+    let entries = sessions.log().run(move |log| log.entries(&id)).await.unwrap();
+    entries.iter().map(|entry| entry.message(parse_stored).text()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_goes_on_in_its_session_also_after_a_restart() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    for url in logs(&folder) {
+        let mut said = vec!["one".to_owned()];
+        let mut known = None;
+        for round in 0..5 {
+            // A new process each time. The answers come back as the client writes them, not as the provider did.
+            let sessions = sessions(&url, 10);
+            let words: Vec<&str> = said.iter().map(String::as_str).collect();
+            let (id, how, new, answer) = call(&sessions, list(Some("be brief"), &words), &server).await;
+            assert_eq!(how, if round == 0 { How::Created } else { How::Continued }, "round {round}");
+            assert_eq!(new, if round == 0 { 2 } else { 1 }, "only what is new is added");
+            assert_eq!(*known.get_or_insert(id.clone()), id);
+            said.push(answer);
+            assert_eq!(texts(&sessions, &id).await[1..], said[..]);
+            said.push(format!("and {round}"));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_list_adds_nothing() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    for url in logs(&folder) {
+        let sessions = sessions(&url, 10);
+        let mut first = submit(&sessions, "ada", list(None, &["one"]), &server).await;
+        let (id, new) = (first.live.session().id.clone(), std::mem::take(&mut first.new));
+        first.live.say(new).await.unwrap();
+        drop(first);
+        for _ in 0..3 {
+            let again = submit(&sessions, "ada", list(None, &["one"]), &server).await;
+            assert_eq!(
+                (again.live.session().id.as_str(), again.how, again.new.len()),
+                (id.as_str(), How::Continued, 0)
+            );
+        }
+        assert_eq!(texts(&sessions, &id).await, ["one"]);
+        // Behind an answer, the same list once more asks for another one: the first stays where it is.
+        let (_, _, _, answer) = call(&sessions, list(None, &["one"]), &server).await;
+        let (other, how, new, _) = call(&sessions, list(None, &["one"]), &server).await;
+        assert_eq!((how, new), (How::Forked, 0));
+        assert_ne!(other, id);
+        assert_eq!(texts(&sessions, &id).await, ["one", answer.as_str()]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_or_truncated_history_is_a_fork() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    for url in logs(&folder) {
+        let sessions = sessions(&url, 10);
+        let (id, ..) = call(&sessions, list(Some("s"), &["one"]), &server).await;
+        call(&sessions, list(Some("s"), &["one", "re: one", "two"]), &server).await;
+        let edited = list(Some("s"), &["one", "re: one", "other"]);
+        let (fork, how, new, _) = call(&sessions, edited, &server).await;
+        assert_eq!((how, new), (How::Forked, 1));
+        assert_eq!(texts(&sessions, &fork).await, ["s", "one", "re: one", "other", "re: other"]);
+        assert_eq!(texts(&sessions, &id).await, ["s", "one", "re: one", "two", "re: two"]);
+        let truncated = list(Some("s"), &["one", "re: one"]);
+        assert_eq!(submit(&sessions, "ada", truncated, &server).await.how, How::Forked);
+        // The fork goes on as a session of its own.
+        let (same, how, ..) =
+            call(&sessions, list(Some("s"), &["one", "re: one", "other", "re: other", "x"]), &server).await;
+        assert_eq!((same, how), (fork, How::Continued));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_and_first_words_are_kept_apart() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    for url in logs(&folder) {
+        let sessions = sessions(&url, 10);
+        let (id, ..) = call(&sessions, list(Some("s"), &["one"]), &server).await;
+        let other = submit(&sessions, "bob", list(Some("s"), &["one", "re: one", "two"]), &server).await;
+        assert_eq!((other.how, other.new.len()), (How::Created, 4));
+        assert_ne!(other.live.session().id, id);
+        // Many conversations begin with one system prompt.
+        let (another, how, ..) = call(&sessions, list(Some("s"), &["something else"]), &server).await;
+        assert_eq!(how, How::Created);
+        assert_ne!(another, id);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_system_prompt_moves_the_session() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    for url in logs(&folder) {
+        let sessions = sessions(&url, 10);
+        let (id, ..) = call(&sessions, list(Some("it is ten"), &["one"]), &server).await;
+        let next = list(Some("it is eleven"), &["one", "re: one", "two"]);
+        let (same, how, _, _) = call(&sessions, next, &server).await;
+        assert_eq!((same, how), (id.clone(), How::Moved));
+        assert_eq!(texts(&sessions, &id).await, ["it is eleven", "one", "re: one", "two", "re: two"]);
+        let sent = server.received().pop().unwrap().body;
+        assert!(sent.contains("it is eleven") && !sent.contains("it is ten"), "{sent}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_session_is_found_by_its_ids() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    for url in logs(&folder) {
+        let sessions = sessions(&url, 10);
+        let model = waterline::model::Model::known("gpt-4o").unwrap();
+        let stored: Vec<Incoming> =
+            list(Some("s"), &["one", "two"]).iter().map(|message| Incoming::of(message, &model.counter())).collect();
+        let session = Session { user: Some("ada".to_owned()), ..Session::new("imported") };
+        let made = sessions.log().write(move |log| {
+            log.create(session.clone())?;
+            log.append("imported", Tip::EMPTY, stored.clone())
+        });
+        made.await.unwrap();
+        let (id, how, new, _) = call(&sessions, list(Some("s"), &["one", "two", "three"]), &server).await;
+        assert_eq!((id.as_str(), how, new), ("imported", How::Continued, 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_clients_at_once_lose_nothing() {
+    let (server, folder) = (Arc::new(server().await), tempfile::tempdir().unwrap());
+    for url in logs(&folder) {
+        let sessions = sessions(&url, 4);
+        let (id, ..) = call(&sessions, list(None, &["one"]), &server).await;
+        let clients: Vec<_> = (0..24)
+            .map(|n| {
+                let (sessions, server) = (sessions.clone(), Arc::clone(&server));
+                tokio::spawn(async move {
+                    // A third go on with one session, each in its own words; the others speak of something else.
+                    let words = format!("client {n}");
+                    let said = if n % 3 == 0 { vec!["one", "re: one", &words] } else { vec![words.as_str()] };
+                    let (session, how, ..) = call(&sessions, list(None, &said), &server).await;
+                    assert_eq!(texts(&sessions, &session).await.last().unwrap(), &format!("re: {words}"));
+                    (n, session, how)
+                })
+            })
+            .collect();
+        let mut continued = 0;
+        for client in clients {
+            let (n, session, how) = client.await.unwrap();
+            continued += usize::from(how == How::Continued);
+            assert_eq!(how == How::Created, n % 3 != 0, "client {n}");
+            assert_eq!(how == How::Continued, session == id, "client {n}");
+        }
+        assert_eq!(continued, 1, "one goes on with the session, the others fork it");
+        sessions.sweep();
+        assert!(sessions.len() <= 4, "{sessions:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_conversation_is_found() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    for url in logs(&folder) {
+        let sessions = sessions(&url, 4);
+        let words: Vec<String> = (0..10_000).map(|n| format!("message {n}")).collect();
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        words.pop();
+        let mut first = submit(&sessions, "ada", list(None, &words), &server).await;
+        let new = std::mem::take(&mut first.new);
+        first.live.say(new).await.unwrap();
+        drop(first);
+        words.extend(["answer", "and now?"]);
+        let next = submit(&sessions, "ada", list(None, &words), &server).await;
+        assert_eq!((next.how, next.new.len()), (How::Continued, 2));
+    }
+}
+
+#[tokio::test]
+async fn a_session_has_one_user_at_a_time() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let sessions = sessions(&logs(&folder)[0], 10);
+    sessions.log().write(|log| log.create(Session::new("s"))).await.unwrap();
+    let first = sessions.enter("s", held(&server)).await.unwrap();
+    assert!(sessions.try_enter("s", held(&server)).await.unwrap().is_none());
+    let fork = sessions.enter_or_fork("s", held(&server)).await.unwrap();
+    assert_ne!(fork.session().id, "s");
+    let waiting = tokio::spawn({
+        let (sessions, held) = (sessions.clone(), held(&server));
+        async move { sessions.enter("s", held).await.unwrap().session().id.clone() }
+    });
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    drop(first);
+    assert_eq!(waiting.await.unwrap(), "s");
+}
+
+#[tokio::test]
+async fn sessions_that_are_not_used_are_dropped_and_resumed() {
+    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let log = Log::open(&logs(&folder)[0]).unwrap();
+    let sessions = Sessions::new(log, 2, Duration::from_secs(600));
+    for id in ["a", "b", "c", "d"] {
+        sessions.log().write(move |log| log.create(Session::new(id))).await.unwrap();
+        let mut live = sessions.enter(id, held(&server)).await.unwrap();
+        live.call(place::user("hello"), silent).await.unwrap();
+    }
+    assert_eq!(sessions.len(), 2);
+    let again = sessions.enter("a", held(&server)).await.unwrap();
+    assert_eq!(again.session().tip.position(), 2);
+    drop(again);
+    let brief = Sessions::new(sessions.log().clone(), 2, Duration::ZERO);
+    drop(brief.enter("a", held(&server)).await.unwrap());
+    brief.sweep();
+    assert!(brief.is_empty());
+}
