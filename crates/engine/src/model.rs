@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::tokens::{Counter, Method, Ratio};
 
-const TABLE: &str = include_str!("../../../presets/models.toml");
+const TABLE: &str = include_str!("../presets/models.toml");
 
 static MODELS: LazyLock<Table> = LazyLock::new(|| {
     // The table is part of the program and a test reads it; an unreadable one must still not mean "no limit".

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use waterline::model::Model;
 
-const LISTS: &str = include_str!("../../../presets/prices.toml");
+const LISTS: &str = include_str!("../presets/prices.toml");
 
 static SHIPPED: LazyLock<Vec<Prices>> = LazyLock::new(|| {
     let table: Table = toml::from_str(LISTS).unwrap_or_default();

@@ -9,7 +9,7 @@ use super::asked::Asked;
 use super::script::{self, MARK};
 use crate::tool::Nature;
 
-const SHIPPED: &str = include_str!("../../../../presets/risks.toml");
+const SHIPPED: &str = include_str!("../../presets/risks.toml");
 
 /// How much can go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

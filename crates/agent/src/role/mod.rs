@@ -16,7 +16,7 @@ use waterline_sandbox::small_file::Folder;
 
 /// The shipped roles.
 const SHIPPED: [&str; 2] =
-    [include_str!("../../../../presets/roles/init.toml"), include_str!("../../../../presets/roles/execute.toml")];
+    [include_str!("../../presets/roles/init.toml"), include_str!("../../presets/roles/execute.toml")];
 
 /// A role.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::index::{Index, Seen};
 use super::value::Kind;
 
-const WEIGHTS: &str = include_str!("../../../../presets/ledger.toml");
+const WEIGHTS: &str = include_str!("../../presets/ledger.toml");
 
 static SHIPPED: LazyLock<Weights> = LazyLock::new(|| Weights::read(WEIGHTS).unwrap_or_default());
 

@@ -13,7 +13,7 @@ pub struct Preset {
 
 macro_rules! presets {
     ($($name:literal),*) => {
-        &[$(Preset { name: $name, text: include_str!(concat!("../../../../presets/policies/", $name, ".toml")) }),*]
+        &[$(Preset { name: $name, text: include_str!(concat!("../../presets/policies/", $name, ".toml")) }),*]
     };
 }
 

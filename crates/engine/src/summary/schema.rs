@@ -12,11 +12,11 @@ pub const NAMES: &[&str] = &["general", "init", "execute", "daily", "facts"];
 pub const GENERAL: &str = "general";
 
 const TEXTS: [&str; 5] = [
-    include_str!("../../../../presets/summaries/general.toml"),
-    include_str!("../../../../presets/summaries/init.toml"),
-    include_str!("../../../../presets/summaries/execute.toml"),
-    include_str!("../../../../presets/summaries/daily.toml"),
-    include_str!("../../../../presets/summaries/facts.toml"),
+    include_str!("../../presets/summaries/general.toml"),
+    include_str!("../../presets/summaries/init.toml"),
+    include_str!("../../presets/summaries/execute.toml"),
+    include_str!("../../presets/summaries/daily.toml"),
+    include_str!("../../presets/summaries/facts.toml"),
 ];
 
 static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
