@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::Value;
-use waterline::message::{Call, Message, Role};
+use waterline::message::{Message, Role, ToolCall};
 use waterline_log::{Log, Session, State};
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
@@ -47,7 +47,7 @@ pub(crate) struct View<'a> {
     pub(crate) attached: Vec<String>,
     pub(crate) asides: Vec<String>,
     pub(crate) answer: Option<&'a Answer>,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<ToolCall>,
     pub(crate) instead: BTreeMap<String, Instead>,
     pub(crate) words: BTreeMap<String, Word>,
     pub(crate) finished: Vec<Finished>,
@@ -127,7 +127,7 @@ impl Agent {
         // Files are copied.
         drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
         let prompt = prompt::system(&self.config, &self.workspace);
-        Ok(self.live.say(vec![Message::text_of(Role::System, prompt)]).await?)
+        Ok(self.live.say(vec![Message::system(prompt)]).await?)
     }
 
     /// The session it works in.
@@ -201,21 +201,21 @@ impl Agent {
     }
 
     /// The calls without a result, in their order. A call of `call_tool` is the call that it means.
-    pub(crate) fn open_calls(&self) -> Vec<Call> {
+    pub(crate) fn open_calls(&self) -> Vec<ToolCall> {
         let mut answered: Vec<&str> = Vec::new();
-        let mut open: Vec<Call> = Vec::new();
+        let mut open: Vec<ToolCall> = Vec::new();
         for (message, source) in self.newest() {
             if message.role == Role::User && message.results().next().is_none() || message.role == Role::System {
                 break;
             }
             answered.extend(message.results().map(|result| result.call_id.as_str()));
             // Under the ids they are sent with, but with the arguments as the model wrote them.
-            let written: Vec<&Call> = source.calls().collect();
-            let call = |(at, call): (usize, &Call)| {
+            let written: Vec<&ToolCall> = source.calls().collect();
+            let call = |(at, call): (usize, &ToolCall)| {
                 let same = written.get(at).filter(|written| written.name == call.name);
-                Call { arguments: same.unwrap_or(&call).arguments.clone(), ..call.clone() }
+                ToolCall { arguments: same.unwrap_or(&call).arguments.clone(), ..call.clone() }
             };
-            let calls: Vec<Call> = message.calls().enumerate().map(call).collect();
+            let calls: Vec<ToolCall> = message.calls().enumerate().map(call).collect();
             open.splice(0..0, calls.into_iter().filter(|call| !answered.contains(&call.id.as_str())));
         }
         open.into_iter().map(meant).collect()
@@ -261,7 +261,7 @@ impl Agent {
 }
 
 /// The call that a call of `call_tool` means; any other is what it is.
-fn meant(call: Call) -> Call {
+fn meant(call: ToolCall) -> ToolCall {
     if call.name != CALL_TOOL {
         return call;
     }
@@ -270,7 +270,7 @@ fn meant(call: Call) -> Call {
     let arguments = fields.get("arguments").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
     // Some models write the arguments as a text.
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
-    Call { id: call.id, name: name.to_owned(), arguments }
+    ToolCall { id: call.id, name: name.to_owned(), arguments }
 }
 
 fn tools_of(state: &State) -> Vec<Tool> {

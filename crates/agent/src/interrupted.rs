@@ -3,7 +3,7 @@
 //! answered as cancelled: nobody here had them made.
 
 use serde_json::Value;
-use waterline::message::{Call, Part};
+use waterline::message::{Part, ToolCall};
 use waterline_log::{State, kept};
 
 use crate::agent::Agent;
@@ -46,8 +46,8 @@ impl Agent {
             Some(Waiting::Approval(_)) | None => None,
         };
         let foreign = self.foreign_ids();
-        let is_cancelled = |call: &Call| foreign.contains(&call.id) && asked.as_ref() != Some(&call.id);
-        let open: Vec<Call> = self.open_calls().into_iter().filter(is_cancelled).collect();
+        let is_cancelled = |call: &ToolCall| foreign.contains(&call.id) && asked.as_ref() != Some(&call.id);
+        let open: Vec<ToolCall> = self.open_calls().into_iter().filter(is_cancelled).collect();
         for call in &open {
             self.live.say(vec![result(call, vec![Part::text(FOREIGN)], true)]).await?;
         }
@@ -66,11 +66,11 @@ impl Agent {
     }
 
     /// Answers calls that were begun and have no result; gives those that were not begun.
-    pub(crate) async fn answer_interrupted(&mut self, open: Vec<Call>) -> Result<Vec<Call>, AgentError> {
+    pub(crate) async fn answer_interrupted(&mut self, open: Vec<ToolCall>) -> Result<Vec<ToolCall>, AgentError> {
         let started = started(self.state());
         let waiting = Waiting::of(self.state()).map(|waiting| waiting.call_id().to_owned());
-        let was_begun = |call: &Call| started.contains(&call.id) && waiting.as_ref() != Some(&call.id);
-        let (begun, rest): (Vec<Call>, Vec<Call>) = open.into_iter().partition(was_begun);
+        let was_begun = |call: &ToolCall| started.contains(&call.id) && waiting.as_ref() != Some(&call.id);
+        let (begun, rest): (Vec<ToolCall>, Vec<ToolCall>) = open.into_iter().partition(was_begun);
         for call in &begun {
             self.live.say(vec![result(call, vec![Part::text(TEXT)], true)]).await?;
         }
@@ -86,7 +86,7 @@ impl Agent {
     }
 
     /// Notes which calls are begun now.
-    pub(crate) async fn note_started(&mut self, calls: &[Call]) -> Result<(), AgentError> {
+    pub(crate) async fn note_started(&mut self, calls: &[ToolCall]) -> Result<(), AgentError> {
         let ids: Vec<Value> = calls.iter().map(|call| Value::from(call.id.as_str())).collect();
         self.live
             .change(|session| drop(session.state.other.insert(kept::STARTED.to_owned(), Value::Array(ids))))

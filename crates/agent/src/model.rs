@@ -90,7 +90,7 @@ impl Agent {
     /// What was said meanwhile is heard before the next step.
     async fn hear_steering(&mut self) -> Result<(), AgentError> {
         for text in self.person.steering() {
-            self.live.say(vec![Message::text_of(waterline::message::Role::User, &text)]).await?;
+            self.live.say(vec![Message::user(&text)]).await?;
             self.hear(&Event::Steered(text));
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::{StreamExt as _, stream};
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Role, ToolCall};
 use waterline::model;
 use waterline_log::Log;
 use waterline_provider::answer::{Answer, Delta, Stop, Usage};
@@ -119,7 +119,7 @@ impl Asked {
         let message = match &self.newest {
             Some(message) if message.results().next().is_some() => report(message),
             Some(message) => self.reply(message.text().trim()).await,
-            None => Message::text_of(Role::Assistant, self.about()),
+            None => Message::assistant(self.about()),
         };
         let stop = if message.calls().next().is_some() { Stop::Calls } else { Stop::End };
         let output = model::Model::unknown().counter().message(&message);
@@ -144,11 +144,14 @@ impl Asked {
             Some(Plain::Remember(what)) => self.remember(what).await,
             _ => self.quote(question).await,
         };
-        Message::text_of(Role::Assistant, text)
+        Message::assistant(text)
     }
 
     fn call(&self, tool: &str, arguments: &serde_json::Value) -> Message {
-        Message::call_of(format!("offline_{}", self.messages), tool, arguments.to_string())
+        Message::assistant_with_calls(
+            "",
+            [ToolCall::new(format!("offline_{}", self.messages), tool, arguments.to_string())],
+        )
     }
 
     async fn remember(&self, what: &str) -> String {
@@ -233,7 +236,7 @@ fn report(message: &Message) -> Message {
         let how = if result.is_error { "failed" } else { "says" };
         format!("{what} {how}:\n{}", cut(&result.text(), RESULT_CHARS))
     });
-    Message::text_of(Role::Assistant, lines.collect::<Vec<_>>().join("\n\n"))
+    Message::assistant(lines.collect::<Vec<_>>().join("\n\n"))
 }
 
 /// The words of a question that say something.

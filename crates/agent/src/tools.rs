@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use waterline::message::{Body, Call, Message, Part, Role, ToolResult};
+use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 use waterline_session::SessionError;
 
 use crate::agent::{Agent, View};
@@ -33,7 +33,7 @@ const WINDOW_SHARE: usize = 8;
 
 /// A call that was run.
 struct Ran {
-    call: Call,
+    call: ToolCall,
     /// Something else was answered in its place.
     was_run: bool,
     output: Result<Output, Failure>,
@@ -41,13 +41,13 @@ struct Ran {
 }
 
 /// A result, as it is said.
-pub(crate) fn result(call: &Call, parts: Vec<Part>, is_error: bool) -> Message {
+pub(crate) fn result(call: &ToolCall, parts: Vec<Part>, is_error: bool) -> Message {
     let result = ToolResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, is_error };
     Message::new(Role::Tool, vec![Body::Result(result).into()])
 }
 
 /// Why a call is not run because it goes in circles; it may be the end of the turn.
-fn circles(call: &Call, run: &mut Run) -> Option<String> {
+fn circles(call: &ToolCall, run: &mut Run) -> Option<String> {
     match run.repeats.look(&call.name, &call.arguments)? {
         Halt::Call(why) => Some(why),
         Halt::Turn(why) => {
@@ -69,7 +69,7 @@ fn arguments(text: &str) -> Result<Value, Failure> {
 }
 
 /// Runs one call; again after a while where its trouble may pass.
-async fn run_call(config: &AgentConfig, scene: &Scene, call: &Call) -> Result<Output, Failure> {
+async fn run_call(config: &AgentConfig, scene: &Scene, call: &ToolCall) -> Result<Output, Failure> {
     let arguments = arguments(&call.arguments)?;
     let tool = config.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
     let mut waits = config.tool_waits.iter();
@@ -146,8 +146,12 @@ impl Agent {
     }
 
     /// The calls that are run next: one, or several beside each other where none of them changes anything.
-    fn group<'a>(&self, calls: &'a [Call], instead: &BTreeMap<String, Instead>) -> Option<(&'a [Call], &'a [Call])> {
-        let together = |call: &&Call| {
+    fn group<'a>(
+        &self,
+        calls: &'a [ToolCall],
+        instead: &BTreeMap<String, Instead>,
+    ) -> Option<(&'a [ToolCall], &'a [ToolCall])> {
+        let together = |call: &&ToolCall| {
             let nature = self.config.toolbox.find(&call.name).map(|tool| tool.nature());
             let harmless = match nature {
                 Some(Nature::Reads) => true,
@@ -164,7 +168,7 @@ impl Agent {
     /// Runs calls beside each other and stores their results in order. Says what comes next where the turn cannot go on.
     async fn run_group(
         &mut self,
-        group: &[Call],
+        group: &[ToolCall],
         instead: &BTreeMap<String, Instead>,
         run: &mut Run,
     ) -> Result<Option<Next>, AgentError> {
@@ -194,7 +198,7 @@ impl Agent {
     }
 
     /// A call to be run, or what is answered instead. It holds nothing of the agent, which stores results meanwhile.
-    fn start(&self, call: &Call, instead: Option<&Instead>) -> impl Future<Output = Ran> + Send + use<> {
+    fn start(&self, call: &ToolCall, instead: Option<&Instead>) -> impl Future<Output = Ran> + Send + use<> {
         let (call, instead) = (call.clone(), instead.cloned());
         let (config, scene) = (Arc::clone(&self.config), self.scene(&call.id));
         let begins =

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline::policy::Policy;
 use waterline_agent::{OFFLINE, Offline};
 use waterline_log::{Log, Session};
@@ -19,7 +19,7 @@ fn tool(name: &str) -> Tool {
 }
 
 fn user(text: &str) -> Vec<Message> {
-    vec![Message::text_of(Role::User, text)]
+    vec![Message::user(text)]
 }
 
 /// A session of the offline model, with a memory beside the log.
@@ -71,7 +71,7 @@ async fn it_calls_the_tools_for_plain_requests_and_reports() {
     assert_eq!(answer.stop, Stop::Calls);
     let call = answer.messages[0].calls().next().unwrap().clone();
     assert_eq!((call.name.as_str(), call.arguments.as_str()), ("read_file", r#"{"path":"notes.txt"}"#));
-    let result = vec![Message::result_of(call.id, "milk, bread", false)];
+    let result = vec![Message::tool_result(call.id, "milk, bread")];
     let answer = live.call(result, |_| ()).await.unwrap();
     assert!(answer.messages[0].text().contains("says:\nmilk, bread"), "{}", answer.messages[0].text());
     let answer = live.call(user("list files in src"), |_| ()).await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use place::{Line, Place, bash, calls, model, says, sent, tools};
 use serde_json::{Value, json};
-use waterline::message::{Body, Call, Message, Part, Role};
+use waterline::message::{Body, Message, Part, Role, ToolCall};
 use waterline::model::Model;
 use waterline_agent::{Agent, AgentError, Ending, Said, Waiting, Word};
 use waterline_log::{Incoming, Session};
@@ -567,11 +567,11 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         let (place, elsewhere) = (Place::new(), Place::new());
         let calls = [("run_bash_command", bash_call, "{\"command\": \"touch ran\"}"), ("ask_human", question, "{}")];
         let call = |(name, id, arguments): (&str, &str, &str)| -> Part {
-            Body::Call(Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }).into()
+            Body::Call(ToolCall::new(id, name, arguments)).into()
         };
         let said = [
-            Message::text_of(Role::System, "You help."),
-            Message::text_of(Role::User, "tidy up"),
+            Message::system("You help."),
+            Message::user("tidy up"),
             Message::new(Role::Assistant, calls.into_iter().map(call).collect()),
         ];
         let log = elsewhere.log();

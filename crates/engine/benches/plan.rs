@@ -3,7 +3,7 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use waterline::history::History;
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Part, Role, ToolCall};
 use waterline::model::Model;
 use waterline::plan::{Action, Budget, Generation, Input, plan};
 use waterline::policy::{PRESETS, Policy};
@@ -11,15 +11,12 @@ use waterline::policy::{PRESETS, Policy};
 /// A coding session: a request, then steps that read files and run commands, a new request now and then.
 fn session(messages: usize, words: usize) -> impl Iterator<Item = Message> {
     (0..messages).map(move |at| match at % 40 {
-        0 => Message::text_of(
-            Role::User,
-            format!("Please fix issue {at} in src/module_{}/parser.rs and run the tests.", at % 97),
-        ),
+        0 => Message::user(format!("Please fix issue {at} in src/module_{}/parser.rs and run the tests.", at % 97)),
         step if step % 2 == 1 => {
             let arguments = format!("{{\"path\":\"src/module_{}/file_{}.rs\",\"offset\":{at}}}", at % 97, at % 1_013);
-            Message::call_of(format!("call_{at}"), "read_file", arguments)
+            Message::assistant_with_calls("", [ToolCall::new(format!("call_{at}"), "read_file", arguments)])
         }
-        _ => Message::result_of(format!("call_{}", at - 1), output(at, words), false),
+        _ => Message::tool_result(format!("call_{}", at - 1), output(at, words)),
     })
 }
 
@@ -49,7 +46,7 @@ fn extend(c: &mut Criterion) {
         let window = 1_000_000_000;
         let first = plan(&input(&history, &generation, &policy, window));
         generation.freeze(&history, first);
-        history.append(Message::text_of(Role::User, "And now the next thing, please."));
+        history.append(Message::user("And now the next thing, please."));
         group.bench_function(BenchmarkId::new("plan one new message", earlier), |b| {
             b.iter(|| plan(&input(&history, &generation, &policy, window)));
         });
@@ -58,7 +55,7 @@ fn extend(c: &mut Criterion) {
             b.iter(|| {
                 at += 1;
                 let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
-                history.append(Message::text_of(role, "One more short message."));
+                history.append(Message::new(role, vec![Part::text("One more short message.")]));
                 let next = plan(&input(&history, &generation, &policy, window));
                 generation.freeze(&history, next);
             });

@@ -1,7 +1,7 @@
 //! Waterline's pure centre: from any message history to a valid, explained context.
 //!
 //! ```
-//! use waterline::message::{Message, Role};
+//! use waterline::message::Message;
 //! use waterline::model::Model;
 //! use waterline::plan::{Budget, Generation, Input, plan};
 //! use waterline::policy::Policy;
@@ -9,8 +9,8 @@
 //!
 //! let model = Model::known("gpt-4o").unwrap_or(Model::unknown());
 //! let mut history = History::new(model.counter());
-//! history.append(Message::text_of(Role::System, "You are a careful engineer."));
-//! history.append(Message::text_of(Role::User, "Why does the build fail?"));
+//! history.append(Message::system("You are a careful engineer."));
+//! history.append(Message::user("Why does the build fail?"));
 //!
 //! let policy = Policy::preset("auto")?;
 //! let mut generation = Generation::new();

@@ -109,7 +109,7 @@ pub enum Body {
     /// A picture.
     Image(Image),
     /// The model asks for a tool to be run.
-    Call(Call),
+    Call(ToolCall),
     /// What a tool answered.
     Result(ToolResult),
     /// Something of a wire that has no neutral meaning; it goes back only to the wire it came from.
@@ -143,7 +143,7 @@ pub enum Image {
 
 /// A request to run a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
+pub struct ToolCall {
     /// Links the call with its result; empty where the wire gave none.
     pub id: String,
     /// The tool.
@@ -189,7 +189,19 @@ impl Part {
     }
 }
 
+impl ToolCall {
+    /// A call of the tool `name` with its arguments as JSON text.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self { id: id.into(), name: name.into(), arguments: arguments.into() }
+    }
+}
+
 impl ToolResult {
+    /// The answer to the call `call_id`, as one text.
+    pub fn new(call_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { call_id: call_id.into(), name: None, parts: vec![Part::text(text)], is_error: false }
+    }
+
     /// The text parts, joined.
     #[must_use]
     pub fn text(&self) -> String {
@@ -295,22 +307,38 @@ impl Message {
         Self { role, parts, extra: Extra::new(), raw: None, form: Form::Changed }
     }
 
-    /// A message of one text.
-    pub fn text_of(role: Role, text: impl Into<String>) -> Self {
-        Self::new(role, vec![Part::text(text)])
+    /// Instructions of the program that runs the agent.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::new(Role::System, vec![Part::text(text)])
     }
 
-    /// A result of one text.
-    pub fn result_of(call_id: impl Into<String>, text: impl Into<String>, is_error: bool) -> Self {
-        let parts = vec![Part::text(text)];
-        let result = ToolResult { call_id: call_id.into(), name: None, parts, is_error };
+    /// Text written by the user.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, vec![Part::text(text)])
+    }
+
+    /// Text written by the model.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, vec![Part::text(text)])
+    }
+
+    /// A message of the model that calls tools; `text` precedes the calls and may be empty.
+    pub fn assistant_with_calls(text: impl Into<String>, calls: impl IntoIterator<Item = ToolCall>) -> Self {
+        let text: String = text.into();
+        let text_part = (!text.is_empty()).then(|| Part::text(text));
+        let call_parts = calls.into_iter().map(|call| Body::Call(call).into());
+        Self::new(Role::Assistant, text_part.into_iter().chain(call_parts).collect())
+    }
+
+    /// The result of a tool that succeeded.
+    pub fn tool_result(call_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(Role::Tool, vec![Body::Result(ToolResult::new(call_id, text)).into()])
+    }
+
+    /// The result of a tool that failed.
+    pub fn tool_error(call_id: impl Into<String>, text: impl Into<String>) -> Self {
+        let result = ToolResult { is_error: true, ..ToolResult::new(call_id, text) };
         Self::new(Role::Tool, vec![Body::Result(result).into()])
-    }
-
-    /// An assistant message that makes one call.
-    pub fn call_of(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<String>) -> Self {
-        let call = Call { id: id.into(), name: name.into(), arguments: arguments.into() };
-        Self::new(Role::Assistant, vec![Body::Call(call).into()])
     }
 
     /// The text parts.
@@ -334,7 +362,7 @@ impl Message {
     }
 
     /// The calls.
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match &part.body {
             Body::Call(call) => Some(call),
             _ => None,

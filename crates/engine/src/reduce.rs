@@ -180,7 +180,7 @@ fn clip_text(text: &mut String, max: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Role;
+    use crate::message::ToolCall;
 
     /// E.10, S1.29: 6,000 characters become 1,000 + note + 1,000; 5,000 stay.
     #[test]
@@ -218,7 +218,7 @@ mod tests {
     /// V11: where the note would be longer than what it replaces, the message stays.
     #[test]
     fn v11_a_message_never_grows() {
-        let message = Message::result_of("1", "x".repeat(1_001), false);
+        let message = Message::tool_result("1", "x".repeat(1_001));
         assert!(results(&message, &Counter::default(), |text| head(text, 1_000)).is_none());
     }
 
@@ -227,14 +227,14 @@ mod tests {
         let counter = Counter::default();
         let body = "fn main() { println!(\"hello\"); }\n".repeat(400);
         let arguments = json::object([("path", json::quote("src/main.rs")), ("body", json::quote(&body))]);
-        let call = Message::call_of("1", "write_file", arguments);
+        let call = Message::assistant_with_calls("", [ToolCall::new("1", "write_file", arguments)]);
         let clipped = clip(&call, &counter, 200).unwrap();
         assert!(counter.message(&clipped) <= 200);
         let kept = &clipped.calls().next().unwrap().arguments;
         assert!(json::is_object(kept) && kept.contains("src/main.rs"), "{kept}");
-        let text = Message::text_of(Role::User, "word ".repeat(5_000));
+        let text = Message::user("word ".repeat(5_000));
         assert!(counter.message(&clip(&text, &counter, 100).unwrap()) <= 100);
-        assert!(clip(&Message::text_of(Role::User, "short"), &counter, 100).is_none());
+        assert!(clip(&Message::user("short"), &counter, 100).is_none());
     }
 
     #[test]

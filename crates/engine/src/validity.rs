@@ -98,19 +98,20 @@ impl<'a> Checker<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::ToolCall;
 
     fn rules(messages: &[Message]) -> Vec<&'static str> {
         check(messages).into_iter().map(|violation| violation.rule).collect()
     }
 
     fn user(text: &str) -> Message {
-        Message::text_of(Role::User, text)
+        Message::user(text)
     }
 
     #[test]
     fn v1_to_v3_and_v6_are_seen() {
-        let call = |id: &str| Message::call_of(id, "read", "{}");
-        let result = |id: &str| Message::result_of(id, "ok", false);
+        let call = |id: &str| Message::assistant_with_calls("", [ToolCall::new(id, "read", "{}")]);
+        let result = |id: &str| Message::tool_result(id, "ok");
         assert!(rules(&[user("hi"), call("a"), result("a"), user("thanks")]).is_empty());
         assert_eq!(rules(&[user("hi"), result("a")]), ["V1"]);
         assert_eq!(rules(&[user("hi"), call("a"), user("stop")]), ["V2"]);

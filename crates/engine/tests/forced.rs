@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use waterline::history::History;
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline::model::Model;
 use waterline::plan::{Action, Budget, Forced, Generation, Input, Keep, Plan, Rung, plan};
 use waterline::policy::Policy;
@@ -13,12 +13,12 @@ use waterline::tokens::Counter;
 fn talk(turns: usize, words: usize) -> History {
     let filler = |n: usize| format!("{n} {}", "lorem ipsum ".repeat(words / 2));
     let turn = |n| {
-        let question = Message::text_of(Role::User, format!("question {}", filler(n)));
-        [question, Message::text_of(Role::Assistant, format!("answer {}", filler(n)))]
+        let question = Message::user(format!("question {}", filler(n)));
+        [question, Message::assistant(format!("answer {}", filler(n)))]
     };
-    let mut messages = vec![Message::text_of(Role::System, "be brief")];
+    let mut messages = vec![Message::system("be brief")];
     messages.extend((0..turns).flat_map(turn));
-    messages.push(Message::text_of(Role::User, "the newest question"));
+    messages.push(Message::user("the newest question"));
     History::of(Counter::default(), messages)
 }
 
@@ -132,19 +132,13 @@ fn prices_set_the_marks_of_a_large_window() {
 /// Where little is to be listed, what the user said stays, and not what was answered.
 #[test]
 fn what_the_ledger_does_not_need_is_for_the_users_words() {
-    let say = |text: &str| Message::text_of(Role::User, text);
-    let mut messages = vec![say("we plan a holiday"), Message::text_of(Role::Assistant, "gladly")];
+    let say = |text: &str| Message::user(text);
+    let mut messages = vec![say("we plan a holiday"), Message::assistant("gladly")];
     for fact in ["Anna is allergic to peanuts", "always answer in French"] {
-        messages.extend([
-            say(fact),
-            Message::text_of(Role::Assistant, "that is noted, thank you very much for telling me"),
-        ]);
+        messages.extend([say(fact), Message::assistant("that is noted, thank you very much for telling me")]);
     }
     for _ in 0..20 {
-        messages.extend([
-            say("and how is the weather?"),
-            Message::text_of(Role::Assistant, "it is fine today. ".repeat(30)),
-        ]);
+        messages.extend([say("and how is the weather?"), Message::assistant("it is fine today. ".repeat(30))]);
     }
     messages.push(say("the newest question"));
     let history = History::of(Counter::default(), messages);

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::history::{AtomKind, History};
-use waterline::message::{Body, Call, Message, Part, Role, ToolResult};
+use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Input, Plan, plan};
 use waterline::policy::Policy;
@@ -114,7 +114,7 @@ fn calls_in_one_breath_are_one_step() {
 fn blank_texts_are_left_out() {
     let mut history = History::new(Counter::default());
     history.append(Message::new(Role::User, vec![Part::text("  \n"), Part::text("hello")]));
-    history.append(Message::text_of(Role::Assistant, " "));
+    history.append(Message::assistant(" "));
     history.append(Message::new(Role::Assistant, Vec::new()));
     assert_eq!(context(&history), "H");
     assert_eq!(history.message(0).unwrap().parts.len(), 1);
@@ -126,10 +126,10 @@ fn blank_texts_are_left_out() {
 #[test]
 fn arguments_that_are_no_json_become_an_object() {
     let mut history = History::new(Counter::default());
-    history.append(Message::text_of(Role::User, "go"));
+    history.append(Message::user("go"));
     for arguments in ["ls -la", "[1]", "", "{\"a\":"] {
-        history.append(Message::call_of(arguments, "run", arguments));
-        history.append(Message::result_of(arguments, "ok", false));
+        history.append(Message::assistant_with_calls("", [ToolCall::new(arguments, "run", arguments)]));
+        history.append(Message::tool_result(arguments, "ok"));
     }
     let sent: Vec<String> = (1..history.len())
         .step_by(2)
@@ -143,13 +143,12 @@ fn arguments_that_are_no_json_become_an_object() {
 #[test]
 fn words_between_results_come_behind_them() {
     let mut history = History::new(Counter::default());
-    history.append(Message::text_of(Role::User, "go"));
-    let calls =
-        ["a", "b"].map(|id| Body::Call(Call { id: id.into(), name: "run".into(), arguments: "{}".into() }).into());
+    history.append(Message::user("go"));
+    let calls = ["a", "b"].map(|id| Body::Call(ToolCall::new(id, "run", "{}")).into());
     history.append(Message::new(Role::Assistant, calls.to_vec()));
     let result = ToolResult { call_id: "a".into(), name: None, parts: vec![Part::text("ok")], is_error: false };
     history.append(Message::new(Role::User, vec![Body::Result(result).into(), Part::text("stop it")]));
-    history.append(Message::result_of("b", "ok", false));
+    history.append(Message::tool_result("b", "ok"));
     assert_eq!(context(&history), "H A[a,b] T(a) T(b) H");
     assert_eq!(history.latest_user(), Some(2));
     assert_eq!(history.turns().len(), 2, "what the user says opens a turn");
@@ -159,9 +158,9 @@ fn words_between_results_come_behind_them() {
 #[test]
 fn reminders_open_no_turn() {
     let mut history = history("H A");
-    history.append(Message::text_of(Role::User, "<system-reminder>todo list is empty</system-reminder>"));
+    history.append(Message::user("<system-reminder>todo list is empty</system-reminder>"));
     assert_eq!(history.turns().len(), 1);
-    history.append(Message::text_of(Role::User, "next"));
+    history.append(Message::user("next"));
     assert_eq!(history.turns().len(), 2);
 }
 
@@ -190,7 +189,7 @@ fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
 #[test]
 fn parts_that_a_speaker_cannot_say_are_left_out() {
     let mut history = History::new(Counter::default());
-    let call = Call { id: "a".into(), name: "run".into(), arguments: "{}".into() };
+    let call = ToolCall::new("a", "run", "{}");
     let result = ToolResult { call_id: "a".into(), name: None, parts: vec![Part::text("ok")], is_error: false };
     history.append(Message::new(Role::User, vec![Part::text("hi"), Body::Call(call.clone()).into()]));
     history.append(Message::new(Role::Assistant, vec![Part::text("hm"), Body::Result(result).into()]));
@@ -230,7 +229,7 @@ fn pictures_between_results_come_behind_them() {
     let result = ToolResult { call_id: "a".into(), name: None, parts: Vec::new(), is_error: false };
     let picture = Body::Image(waterline::message::Image::Url("https://example.org/x.png".into()));
     history.append(Message::new(Role::User, vec![Body::Result(result).into(), picture.into()]));
-    history.append(Message::result_of("b", "ok", false));
+    history.append(Message::tool_result("b", "ok"));
     assert_eq!(context(&history), "H A[a,b] T(a) T(b) H");
 }
 
@@ -245,7 +244,7 @@ fn loose_ends_are_told_of() {
 /// The same id thousands of times takes no time.
 #[test]
 fn an_id_used_very_often_is_still_cheap() {
-    let talk = (0..40_000).map(|_| Message::call_of("same", "run", "{}"));
+    let talk = (0..40_000).map(|_| Message::assistant_with_calls("", [ToolCall::new("same", "run", "{}")]));
     let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
     assert_eq!(history.message(39_999).unwrap().calls().next().unwrap().id, "same_40000");
 }
@@ -258,7 +257,7 @@ fn a_dangling_thought_in_a_step_is_not_counted() {
     talk.push(Message::new(Role::Assistant, vec![Body::Thinking(thinking).into()]));
     talk.extend(messages("T(a)"));
     talk.iter_mut().filter(|message| message.role == Role::User).for_each(|message| {
-        *message = Message::text_of(Role::User, "word ".repeat(400));
+        *message = Message::user("word ".repeat(400));
     });
     let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
     let mut generation = Generation::new();

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use waterline::history::History;
-use waterline::message::{Message, Role};
+use waterline::message::{Message, ToolCall};
 use waterline::model::Model;
 use waterline::plan::{Budget, FrozenSlot, Generation, Input, extend, plan};
 use waterline::policy::Policy;
@@ -32,16 +32,22 @@ fn message(kind: u8, at: usize, length: usize) -> Vec<Message> {
     // Few ids, as small local models give them: the same again and again.
     let id = format!("call_{}", at % 3);
     match kind {
-        0 => vec![Message::text_of(Role::User, words)],
-        1 => vec![Message::text_of(Role::Assistant, words)],
-        2 => vec![Message::call_of(&id, "read", format!("{{\"n\":{at}}}")), Message::result_of(&id, words, false)],
-        3 => vec![Message::call_of(&id, "read", "{}")],
+        0 => vec![Message::user(words)],
+        1 => vec![Message::assistant(words)],
+        2 => vec![
+            Message::assistant_with_calls("", [ToolCall::new(&id, "read", format!("{{\"n\":{at}}}"))]),
+            Message::tool_result(&id, words),
+        ],
+        3 => vec![Message::assistant_with_calls("", [ToolCall::new(&id, "read", "{}")])],
         // A step larger than the window, in its arguments and in its result.
         5 => vec![
-            Message::call_of(&id, "write", format!("{{\"text\":\"{}\"}}", words.repeat(4_000 / words.len() + 1))),
-            Message::result_of(&id, words.repeat(12_000 / words.len() + 1), false),
+            Message::assistant_with_calls(
+                "",
+                [ToolCall::new(&id, "write", format!("{{\"text\":\"{}\"}}", words.repeat(4_000 / words.len() + 1)))],
+            ),
+            Message::tool_result(&id, words.repeat(12_000 / words.len() + 1)),
         ],
-        _ => vec![Message::text_of(Role::System, words)],
+        _ => vec![Message::system(words)],
     }
 }
 

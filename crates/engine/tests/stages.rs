@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use waterline::history::History;
-use waterline::message::{Body, Image, Message, Part, Role, Thinking};
+use waterline::message::{Body, Image, Message, Part, Role, Thinking, ToolCall};
 use waterline::model::Model;
 use waterline::plan::{Action, Budget, Generation, Input, Treatment, plan};
 use waterline::policy::Policy;
@@ -50,7 +50,7 @@ impl Talk {
 }
 
 fn long_result(id: &str, characters: usize) -> Message {
-    Message::result_of(id, "line of output 12345\n".repeat(characters / 21), false)
+    Message::tool_result(id, "line of output 12345\n".repeat(characters / 21))
 }
 
 /// S0.69: an oversized output is cut before it is first sent, and sent the same way again.
@@ -117,8 +117,8 @@ fn pins_stay() {
     let mut talk = Talk::new(policy, 1_000_000);
     let mut said = messages("H:the_task A H:noise A:remember_4711");
     for _ in 0..30 {
-        said.push(Message::text_of(Role::User, "a long story about nothing ".repeat(20)));
-        said.push(Message::text_of(Role::Assistant, "I see, go on then ".repeat(20)));
+        said.push(Message::user("a long story about nothing ".repeat(20)));
+        said.push(Message::assistant("I see, go on then ".repeat(20)));
     }
     talk.say(said);
     let texts: Vec<String> = talk.context().iter().map(Message::text).collect();
@@ -133,17 +133,15 @@ fn recall_quotes_what_is_no_longer_shown() {
     let policy =
         "stages = [\"window\", \"recall\"]\n[fold]\nmessages = 12\n[window]\nmessages = 10\n[recall]\nmax = 500";
     let mut talk = Talk::new(policy, 1_000_000);
-    let mut said = vec![
-        Message::text_of(Role::User, "The password of the staging database is quetzal-17."),
-        Message::text_of(Role::Assistant, "Noted."),
-    ];
+    let mut said =
+        vec![Message::user("The password of the staging database is quetzal-17."), Message::assistant("Noted.")];
     for n in 0..12 {
-        said.push(Message::text_of(Role::User, format!("Unrelated question number {n} on gardening")));
-        said.push(Message::text_of(Role::Assistant, "An unrelated answer on roses and tulips, at some length."));
+        said.push(Message::user(format!("Unrelated question number {n} on gardening")));
+        said.push(Message::assistant("An unrelated answer on roses and tulips, at some length."));
     }
     talk.say(said);
     assert!(!talk.context().iter().any(|m| m.text().contains("quetzal")));
-    talk.say(vec![Message::text_of(Role::User, "What was the password of the staging database?")]);
+    talk.say(vec![Message::user("What was the password of the staging database?")]);
     let last = talk.context().last().unwrap().text();
     assert!(
         last.starts_with("What was the password") && last.contains("quetzal-17") && last.contains("it gives no orders"),
@@ -188,7 +186,10 @@ fn a_summary_is_never_lost_to_the_next_fold() {
     let mut summarised = 0;
     for at in 0..200 {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
-        talk.say(vec![Message::text_of(role, format!("message {at}: {}", "some words about the harbour ".repeat(12)))]);
+        talk.say(vec![Message::new(
+            role,
+            vec![Part::text(format!("message {at}: {}", "some words about the harbour ".repeat(12)))],
+        )]);
         let now: usize =
             talk.generation.slots().iter().filter(|s| s.treatment == Treatment::Summary).map(|s| s.sources.len()).sum();
         assert!(now >= summarised, "{now} after {summarised}");
@@ -206,8 +207,11 @@ fn auto_folds_rarely_and_otherwise_only_appends() {
     for at in 0..150 {
         let id = format!("c{at}");
         let said = vec![
-            Message::call_of(&id, "read_file", format!("{{\"path\":\"src/part_{at}/mod.rs\"}}")),
-            Message::result_of(&id, format!("// part {at}\n{}", "let x = compute();\n".repeat(20)), false),
+            Message::assistant_with_calls(
+                "",
+                [ToolCall::new(&id, "read_file", format!("{{\"path\":\"src/part_{at}/mod.rs\"}}"))],
+            ),
+            Message::tool_result(&id, format!("// part {at}\n{}", "let x = compute();\n".repeat(20))),
         ];
         let said = if at == 0 { [messages("S H:do_it"), said].concat() } else { said };
         folds += usize::from(matches!(talk.say(said), Action::Fold { .. }));
@@ -244,7 +248,7 @@ fn a_policy_takes_stages_made_in_code() {
 fn digest_keeps_words_that_came_with_results() {
     let mut talk = Talk::new("stages = [\"digest\"]\n[fold]\nturns = 2\n[digest]\nkeep_turns = 2", 1_000_000);
     let mut said = messages("H A[a]");
-    let mut answer = Message::result_of("a", "a long output ".repeat(50), false);
+    let mut answer = Message::tool_result("a", "a long output ".repeat(50));
     answer.role = Role::User;
     answer.parts.push(Part::text("WAIT, use blue"));
     said.push(answer);
@@ -271,7 +275,7 @@ fn the_newest_requests_picture_stays() {
 fn a_reminder_does_not_displace_the_request() {
     let mut talk = Talk::new("stages = [\"window\"]\n[fold]\nmessages = 10\n[window]\nmessages = 10", 1_000_000);
     talk.say(messages("H A H:the_real_request"));
-    talk.say(vec![Message::text_of(Role::User, "<system-reminder>be nice</system-reminder>")]);
+    talk.say(vec![Message::user("<system-reminder>be nice</system-reminder>")]);
     for at in 0..20 {
         talk.say(messages(&format!("A[c{at}] T(c{at})")));
     }
@@ -281,10 +285,13 @@ fn a_reminder_does_not_displace_the_request() {
 /// Steps with a call and a result of `chars` characters each.
 fn steps(count: usize, chars: usize) -> Vec<Message> {
     let step = |at: usize| {
-        let call = Message::call_of(format!("c{at}"), "read", format!(r#"{{"path":"src/file{at}.rs"}}"#));
-        [call, Message::result_of(format!("c{at}"), "x".repeat(chars), false)]
+        let call = Message::assistant_with_calls(
+            "",
+            [ToolCall::new(format!("c{at}"), "read", format!(r#"{{"path":"src/file{at}.rs"}}"#))],
+        );
+        [call, Message::tool_result(format!("c{at}"), "x".repeat(chars))]
     };
-    let task = Message::text_of(Role::User, "do it");
+    let task = Message::user("do it");
     std::iter::once(task).chain((0..count).flat_map(step)).collect()
 }
 
@@ -318,7 +325,7 @@ fn fold_free_says_how_much_a_fold_must_free() {
     let folds = |free: &str| {
         let mut talk =
             Talk::new(&format!("stages = [\"window\"]\n[fold]\nfree = \"{free}\"\n[window]\ntokens = \"100%\""), 1_000);
-        let said = |at: usize| Message::text_of(Role::User, format!("{at} {}", "word ".repeat(40)));
+        let said = |at: usize| Message::user(format!("{at} {}", "word ".repeat(40)));
         (0..60).filter(|&at| matches!(talk.say(vec![said(at)]), Action::Fold { .. })).count()
     };
     assert!(2 * folds("0%") > 3 * folds("10%"), "{} {}", folds("0%"), folds("10%"));
@@ -332,9 +339,9 @@ fn the_ledger_finds_room_beside_an_output_larger_than_the_window() {
     let (head, tail) = listing.split_at(450);
     let output = format!("{}\nfn compute_tide_window() {{}}\n{}", head.join("\n"), tail.join("\n"));
     talk.say(vec![
-        Message::text_of(Role::User, "look"),
-        Message::call_of("a", "read", r#"{"path":"src/tide.rs"}"#),
-        Message::result_of("a", output, false),
+        Message::user("look"),
+        Message::assistant_with_calls("", [ToolCall::new("a", "read", r#"{"path":"src/tide.rs"}"#)]),
+        Message::tool_result("a", output),
     ]);
     let texts: String = talk.generation.context(&talk.history).map(waterline::ledger::text_of).collect();
     assert!(texts.contains("compute_tide_window"), "{}", texts.chars().take(800).collect::<String>());

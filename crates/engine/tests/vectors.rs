@@ -176,8 +176,8 @@ fn e15_s4_34_thresholds_are_strict() {
     assert!(!folds(messages(&turns(15, "H A"))));
     assert!(folds(messages(&format!("H {}", turns(15, "A H")))));
     let long = |tokens: usize| {
-        let old = Message::text_of(Role::User, "x".repeat(4 * (tokens - 20)));
-        let new: Vec<Message> = (0..20).map(|_| Message::text_of(Role::User, "y")).collect();
+        let old = Message::user("x".repeat(4 * (tokens - 20)));
+        let new: Vec<Message> = (0..20).map(|_| Message::user("y")).collect();
         std::iter::once(old).chain(new).collect::<Vec<_>>()
     };
     assert!(!folds(long(3_000)));
@@ -194,7 +194,10 @@ fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
     let mut folds = 0;
     for at in 0..120 {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
-        history.append(Message::text_of(role, format!("message {at} about file_{at}.rs {}", "word ".repeat(60))));
+        history.append(Message::new(
+            role,
+            vec![Part::text(format!("message {at} about file_{at}.rs {}", "word ".repeat(60)))],
+        ));
         let input = Input::new(&history, &generation, &preset, Budget::of(2_000), model);
         let plan = plan(&input);
         folds += usize::from(matches!(plan.action, Action::Fold { .. }));
@@ -214,7 +217,7 @@ fn e20_one_message_larger_than_the_window() {
     for preset in waterline::policy::PRESETS {
         let policy = Policy::preset(preset.name).unwrap();
         let question = format!("Please read this: {} Is it good?", "lorem ipsum ".repeat(20_000));
-        let planned = run_with(&policy, vec![Message::text_of(Role::User, question)], 4_000, &[]);
+        let planned = run_with(&policy, vec![Message::user(question)], 4_000, &[]);
         let text = planned.generation.context(&planned.history).next().unwrap().text();
         assert!(text.starts_with("Please read this") && text.ends_with("Is it good?"), "{}", preset.name);
         assert!(planned.plan.tokens.after <= 4_000, "{}: {}", preset.name, planned.plan.tokens.after);
@@ -285,7 +288,7 @@ fn a_wanted_summary_is_used_once_given() {
 fn c3_5_no_holes() {
     let keep = policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(60)), ..Window::default() })]);
     let mut talk = messages("H A H A[1] T(1) A H");
-    talk[4] = Message::result_of("1", "x".repeat(4_000), false);
+    talk[4] = Message::tool_result("1", "x".repeat(4_000));
     let planned = run_with(&keep, talk, 100_000, &[]);
     assert_eq!(planned.context(), "H A H", "the user message of the cut turn, the answer, the newest question");
 }
@@ -355,10 +358,10 @@ fn c2_2_chat_folds_between_turns() {
 fn over_the_window_there_is_always_a_fold() {
     for preset in waterline::policy::PRESETS {
         let policy = Policy::preset(preset.name).unwrap();
-        let talk: Vec<Message> = std::iter::once(Message::text_of(Role::User, "hi"))
+        let talk: Vec<Message> = std::iter::once(Message::user("hi"))
             .chain((0..20).map(|at| {
                 let role = if at % 2 == 0 { Role::Assistant } else { Role::User };
-                Message::text_of(role, "word ".repeat(404))
+                Message::new(role, vec![Part::text("word ".repeat(404))])
             }))
             .collect();
         let planned = run_with(&policy, talk, 9_900, &[]);
@@ -374,7 +377,7 @@ fn c1_9_no_summary_where_the_digest_is_enough() {
     let mut talk = Vec::new();
     for at in 0..10 {
         talk.extend(messages(&format!("H A[c{at}]")));
-        talk.push(Message::result_of(format!("c{at}"), "x".repeat(70_000), false));
+        talk.push(Message::tool_result(format!("c{at}"), "x".repeat(70_000)));
         talk.extend(messages("A"));
     }
     let planned = run_with(&policy, talk, 200_000, &[]);

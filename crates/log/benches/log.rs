@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use waterline::history::History;
-use waterline::message::{Message, Role, Wire};
+use waterline::message::{Message, Part, Role, Wire};
 use waterline::model::Model;
 use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
 use waterline::policy::Policy;
@@ -76,7 +76,7 @@ fn text(number: usize) -> String {
 
 fn incoming(number: usize) -> Incoming {
     let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
-    Incoming::of(&Message::text_of(role, text(number)), &counter())
+    Incoming::of(&Message::new(role, vec![Part::text(text(number))]), &counter())
 }
 
 fn append(log: &Log, id: &str) {
@@ -202,7 +202,9 @@ fn open_and_plan(folder: &Path) {
     let (mut history, mut generation) = (History::new(counter()), Generation::new());
     for number in (0..MESSAGES).step_by(20) {
         let messages: Vec<Message> = (number..number + 20)
-            .map(|n| Message::text_of(if n.is_multiple_of(2) { Role::User } else { Role::Assistant }, text(n)))
+            .map(|n| {
+                Message::new(if n.is_multiple_of(2) { Role::User } else { Role::Assistant }, vec![Part::text(text(n))])
+            })
             .collect();
         let incoming = messages.iter().map(|message| Incoming::of(message, &counter())).collect();
         tip = log.append("s", tip, incoming).unwrap().tip;

@@ -3,7 +3,7 @@
 //! `cargo run -p waterline-log --example format -- ADDRESS`
 #![expect(clippy::print_stdout, reason = "it says what it wrote")]
 
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Part, Role};
 use waterline::tokens::{Counter, Method};
 use waterline_log::{Fold, Incoming, Log, Result, Session, Summary, Usage};
 
@@ -11,7 +11,8 @@ fn main() -> Result<()> {
     let url = std::env::args().nth(1).unwrap_or_default();
     let log = Log::open(&url)?;
     let incoming = |role, text: &str| {
-        Incoming::of(&Message::text_of(role, text), &Counter::new(Method::Chars4, 1_000)).at(Some(1_767_225_600_000))
+        Incoming::of(&Message::new(role, vec![Part::text(text)]), &Counter::new(Method::Chars4, 1_000))
+            .at(Some(1_767_225_600_000))
     };
     let mut main = log.create(Session { user: Some("ada".to_owned()), ..Session::new("main") })?;
     main.title = "Why does the build fail?".to_owned();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use waterline::message::{Message, Raw, Role, Wire};
+use waterline::message::{Message, Part, Raw, Role, Wire};
 
 use crate::encoding::{Encoding, role_of_code};
 use crate::error::Result;
@@ -57,7 +57,7 @@ impl Entry {
             Encoding::Wire(wire) => parse(Arc::new(text()), wire, self.role),
             Encoding::Bytes => None,
         };
-        read.unwrap_or_else(|| Message::text_of(self.role, text()))
+        read.unwrap_or_else(|| Message::new(self.role, vec![Part::text(text())]))
     }
 
     /// The wire it came on.

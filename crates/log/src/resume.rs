@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use waterline::history::{History, Past};
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Part, Role};
 use waterline::plan::{FrozenItem, FrozenSlot, Generation};
 use waterline::tokens::Counter;
 
@@ -122,7 +122,7 @@ fn show(shown: &mut Vec<Message>, entry: &Entry, parse: Parse) {
     if shown.last().is_some_and(answers_again) {
         shown.pop();
     }
-    shown.push(Message::text_of(message.role, message.text()));
+    shown.push(Message::new(message.role, vec![Part::text(message.text())]));
 }
 
 struct Reader {

@@ -26,7 +26,7 @@ use crate::wire::{self, Options, Rendered, Tool};
 /// impl Model for Echo {
 ///     fn call(&self, request: Request<'_>) -> EventStream {
 ///         let text = request.messages.last().map(|message| message.text()).unwrap_or_default();
-///         let messages = vec![Message::text_of(Role::Assistant, text)];
+///         let messages = vec![Message::assistant(text)];
 ///         let answer = Answer { messages, stop: Stop::End, ..Answer::default() };
 ///         Box::pin(futures_util::stream::iter([Ok(Event::Answer(answer))]))
 ///     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use events::events;
 use serde_json::{Value, json};
-use waterline::message::{Message, Role, Wire};
+use waterline::message::{Message, Wire};
 use waterline_provider::answer::{Answer, Delta, Stop};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::wire::{self, Options, Shape};
@@ -29,7 +29,7 @@ async fn call(url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) 
 
 async fn call_for(shape: Option<Shape>, url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) {
     let endpoint = Endpoint::new(wire, Some(url), Some(Key::new(format!(" {SECRET}\n"))), TIMEOUTS).unwrap();
-    let said = [Message::text_of(Role::System, "be brief"), Message::text_of(Role::User, "look at a.rs: 数据")];
+    let said = [Message::system("be brief"), Message::user("look at a.rs: 数据")];
     let messages: Vec<&Message> = said.iter().collect();
     let context = wire::render(wire, &messages);
     let (max_tokens, temperature, cache_key) = (Some(500), Some(0.0), Some("s1".into()));

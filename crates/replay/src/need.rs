@@ -98,15 +98,18 @@ fn places(values: &[String], messages: &[&Message]) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use waterline::message::Role;
+    use waterline::message::ToolCall;
 
     #[test]
     fn a_value_is_seen_where_it_stands_also_inside_a_longer_word() {
         let messages = [
-            Message::text_of(Role::User, "look at crates/a/src/lib.rs"),
-            Message::call_of("1", "read", r#"{"path":"src\/lib.rs"}"#),
-            Message::result_of("1", "fn load_all() {}", false),
-            Message::call_of("2", "grep", r#"{"pattern":"load_all","path":"src/new.rs"}"#),
+            Message::user("look at crates/a/src/lib.rs"),
+            Message::assistant_with_calls("", [ToolCall::new("1", "read", r#"{"path":"src\/lib.rs"}"#)]),
+            Message::tool_result("1", "fn load_all() {}"),
+            Message::assistant_with_calls(
+                "",
+                [ToolCall::new("2", "grep", r#"{"pattern":"load_all","path":"src/new.rs"}"#)],
+            ),
         ];
         let needs = Needs::of(&messages.iter().collect::<Vec<_>>());
         let shown: Vec<(usize, Vec<&str>)> = needs

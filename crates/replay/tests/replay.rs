@@ -1,7 +1,7 @@
 //! A conversation whose course is known, through policies: what each retains, forgets, folds and costs.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-use waterline::message::{Message, Role, Wire};
+use waterline::message::{Message, ToolCall, Wire};
 use waterline::policy::Policy;
 use waterline::tokens::Method;
 use waterline_replay::crew::{Job, replay_all};
@@ -15,16 +15,19 @@ const FILLER: usize = 12;
 /// The task, an order id in the first result, much output about nothing, and at the end a call that needs the id.
 fn transcript(id: &str) -> Transcript {
     let mut transcript = Transcript::new(id.into(), Wire::OpenaiChat);
-    transcript.push(Message::text_of(Role::System, "You look after orders."));
-    transcript.push(Message::text_of(Role::User, "please sort out my order"));
-    transcript.push(Message::call_of("c0", "find", r#"{"name":"anna"}"#));
-    transcript.push(Message::result_of("c0", "one order was found\nthe order is W-7044921", false));
+    transcript.push(Message::system("You look after orders."));
+    transcript.push(Message::user("please sort out my order"));
+    transcript.push(Message::assistant_with_calls("", [ToolCall::new("c0", "find", r#"{"name":"anna"}"#)]));
+    transcript.push(Message::tool_result("c0", "one order was found\nthe order is W-7044921"));
     for at in 1..=FILLER {
-        transcript.push(Message::call_of(format!("c{at}"), "wait", "{}"));
-        transcript.push(Message::result_of(format!("c{at}"), "nothing new here. ".repeat(40), false));
+        transcript.push(Message::assistant_with_calls("", [ToolCall::new(format!("c{at}"), "wait", "{}")]));
+        transcript.push(Message::tool_result(format!("c{at}"), "nothing new here. ".repeat(40)));
     }
-    transcript.push(Message::call_of("last", "ship", r#"{"order":"W-7044921","note":"brand-new-77"}"#));
-    transcript.push(Message::result_of("last", "done", false));
+    transcript.push(Message::assistant_with_calls(
+        "",
+        [ToolCall::new("last", "ship", r#"{"order":"W-7044921","note":"brand-new-77"}"#)],
+    ));
+    transcript.push(Message::tool_result("last", "done"));
     transcript
 }
 

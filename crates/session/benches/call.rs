@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use waterline::message::{Message, Role, Wire};
+use waterline::message::{Message, Part, Role, Wire};
 use waterline::policy::Policy;
 use waterline_log::{Log, Session, To};
 use waterline_provider::http::{Endpoint, Timeouts};
@@ -30,7 +30,10 @@ fn endpoint(server: &Server) -> Endpoint {
 
 fn said(n: usize) -> Message {
     let role = if n.is_multiple_of(2) { Role::User } else { Role::Assistant };
-    Message::text_of(role, format!("message {n}: {}", "some words of a conversation, neither few nor many; ".repeat(8)))
+    Message::new(
+        role,
+        vec![Part::text(format!("message {n}: {}", "some words of a conversation, neither few nor many; ".repeat(8)))],
+    )
 }
 
 /// A log with a session of so many messages, of which the model has seen all.
@@ -51,7 +54,7 @@ async fn taken_up(log: &Log, server: &Server) -> Live {
 async fn timed(log: &Log, server: &Server, messages: usize) -> Duration {
     log.rewind("s", To::Position(messages as u64)).unwrap();
     let mut live = taken_up(log, server).await;
-    let new = || vec![Message::text_of(Role::User, "and now?")];
+    let new = || vec![Message::user("and now?")];
     live.call(new(), |_| ()).await.unwrap();
     let started = Instant::now();
     live.call(new(), |_| ()).await.unwrap();

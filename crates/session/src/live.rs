@@ -271,7 +271,7 @@ impl Live {
 
     /// Says something for the next call only. It is neither stored nor sent again; the answer to it is.
     pub fn aside(&mut self, text: impl Into<String>) {
-        self.aside.push(Message::text_of(Role::User, text));
+        self.aside.push(Message::user(text));
     }
 
     /// Changes what the session carries, in the log and here.
@@ -350,7 +350,7 @@ impl Live {
         self.may_have_summary = true;
         let heard = std::mem::take(&mut self.heard);
         if !heard.is_empty() {
-            self.keep_aside(&[Message::text_of(Role::Assistant, heard)]).await?;
+            self.keep_aside(&[Message::assistant(heard)]).await?;
         }
         self.busy = false;
         Ok(())
@@ -366,7 +366,7 @@ impl Live {
         if heard.trim().is_empty() {
             return Ok(());
         }
-        self.say(vec![Message::text_of(Role::Assistant, format!("{}\n\n{mark}", heard.trim_end()))]).await
+        self.say(vec![Message::assistant(format!("{}\n\n{mark}", heard.trim_end()))]).await
     }
 
     /// Takes up what another process stored in the session since. Says whether it went on with the conversation.

@@ -49,17 +49,18 @@ fn newest_turn(context: &[&Message]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use waterline::message::ToolCall;
 
     fn conversation() -> Vec<Message> {
-        let mut messages = vec![Message::text_of(Role::System, "be brief")];
+        let mut messages = vec![Message::system("be brief")];
         for n in 0..4 {
-            messages.push(Message::text_of(Role::User, format!("question {n}")));
+            messages.push(Message::user(format!("question {n}")));
             if n % 2 == 1 {
-                messages.push(Message::text_of(Role::User, "and one more thing"));
-                messages.push(Message::call_of(format!("call_{n}"), "look", "{}"));
-                messages.push(Message::result_of(format!("call_{n}"), "found", false));
+                messages.push(Message::user("and one more thing"));
+                messages.push(Message::assistant_with_calls("", [ToolCall::new(format!("call_{n}"), "look", "{}")]));
+                messages.push(Message::tool_result(format!("call_{n}"), "found"));
             }
-            messages.push(Message::text_of(Role::Assistant, format!("answer {n}")));
+            messages.push(Message::assistant(format!("answer {n}")));
         }
         messages
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use place::{Place, candidate, events, newest, policy, sent, setup, silent, tokens, user, whole};
 use serde_json::json;
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline_log::Session;
 use waterline_provider::answer::Delta;
 use waterline_provider::wire::{Shape, Tool};
@@ -339,7 +339,7 @@ async fn a_window_that_was_learned_is_known_to_the_next_session() {
     .unwrap();
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
-    live.call(vec![Message::text_of(Role::User, "x y z ".repeat(4_000))], silent).await.unwrap();
+    live.call(vec![Message::user("x y z ".repeat(4_000))], silent).await.unwrap();
     assert!(live.window() <= 3_000);
     place.log().create(Session::new("other")).unwrap();
     let other = Live::open(place.log(), "other", setup(&server, 100_000, policy("auto", &[]))).await.unwrap();
@@ -374,7 +374,7 @@ async fn an_answer_that_comes_too_late_is_kept_in_a_fork() {
         if newest(received) == "mine" {
             let tip = log.session("s").unwrap().tip;
             let counter = waterline::tokens::Counter::default();
-            let other = waterline_log::Incoming::of(&Message::text_of(Role::User, "somebody else"), &counter);
+            let other = waterline_log::Incoming::of(&Message::user("somebody else"), &counter);
             log.append("s", tip, vec![other]).unwrap();
         }
         whole("the answer", 9)

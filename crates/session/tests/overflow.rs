@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use place::{Place, events, fair, newest, policy, setup, silent, tokens, user, whole};
 use serde_json::{Value, json};
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Role, ToolCall};
 use waterline_session::memory::DayFiles;
 use waterline_session::{Event, Setup};
 use waterline_testkit::server::{Received, Reply, Server};
@@ -152,7 +152,7 @@ async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
         let answer = live.call(next, |event| notices += usize::from(matches!(event, Event::Notice(_)))).await.unwrap();
         let id = answer.messages[0].calls().next().unwrap().id.clone();
         let words: Vec<String> = (0..900).map(|n| format!("line_{step}_{n}")).collect();
-        next = vec![Message::result_of(id, words.join(" "), false)];
+        next = vec![Message::tool_result(id, words.join(" "))];
     }
     assert_eq!(notices, 1, "told once");
     assert_eq!(server.received().len(), 14, "one request a call");
@@ -213,10 +213,10 @@ async fn each_result_that_is_clipped_has_its_own_artifact() {
     let server = Server::start(|received: &Received| fair("fine", received)).await.unwrap();
     let place = Place::new();
     let mut live = place.live(&server, 2_000).await;
-    let call = |id: &str| Message::call_of(id, "look", "{}").parts.remove(0);
+    let call = |id: &str| Message::assistant_with_calls("", [ToolCall::new(id, "look", "{}")]).parts.remove(0);
     let calls = Message::new(Role::Assistant, vec![call("a"), call("b")]);
     let long: Vec<String> = (0..4_000).map(|n| format!("b_{n}")).collect();
-    let results = [Message::result_of("a", "short", false), Message::result_of("b", long.join(" "), false)];
+    let results = [Message::tool_result("a", "short"), Message::tool_result("b", long.join(" "))];
     let mut new = user("look at both");
     new.push(calls);
     new.extend(results);
@@ -236,7 +236,10 @@ async fn an_output_that_is_capped_can_be_read_whole() {
     let mut live = place.open(setup(&server, 50_000, capped)).await;
     let long: Vec<String> = (0..4_000).map(|n| format!("b_{n}")).collect();
     let mut new = user("look");
-    new.extend([Message::call_of("a", "look", "{}"), Message::result_of("a", long.join(" "), false)]);
+    new.extend([
+        Message::assistant_with_calls("", [ToolCall::new("a", "look", "{}")]),
+        Message::tool_result("a", long.join(" ")),
+    ]);
     live.call(new, silent).await.unwrap();
     let body = server.received().pop().unwrap().body;
     let handle = body.split_once("the whole output is artifact ").unwrap().1.split(' ').next().unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use place::{Place, candidate, events, fair, policy, sent, setup, silent, user, wants_summary};
 use serde_json::Value;
-use waterline::message::Message;
+use waterline::message::{Message, ToolCall};
 use waterline::policy::Policy;
 use waterline_session::memory::DayFiles;
 use waterline_session::{Candidate, Event, Live, Setup};
@@ -198,8 +198,8 @@ async fn c2_7_what_is_stripped_of_few_turns_goes_to_the_memory_too() {
         live.call(user(format!("turn {turn}")), silent).await.unwrap();
         for step in 0..2 {
             let id = format!("call_{turn}_{step}");
-            let calls = Message::call_of(&*id, "look", "{}");
-            let result = Message::result_of(&*id, "and more ".repeat(500), false);
+            let calls = Message::assistant_with_calls("", [ToolCall::new(&*id, "look", "{}")]);
+            let result = Message::tool_result(&*id, "and more ".repeat(500));
             live.call(vec![calls, result], silent).await.unwrap();
         }
     }

@@ -42,7 +42,7 @@ async fn converse(live: &mut Live) {
         let text = format!("step {step}: {}", "some lines of output ".repeat(40));
         next = match calls.first() {
             Some(call) => {
-                let mut result = Message::result_of(&*call.id, text, false);
+                let mut result = Message::tool_result(&*call.id, text);
                 if let waterline::message::Body::Result(result) = &mut result.parts[0].body {
                     result.name = Some(call.name.clone());
                 }
@@ -117,7 +117,7 @@ async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
                 .enumerate()
                 .map(|(at, call)| {
                     let length = if (step + at).is_multiple_of(4) { 4_000 } else { 20 };
-                    let mut result = Message::result_of(&*call.id, format!("line {step} ").repeat(length), false);
+                    let mut result = Message::tool_result(&*call.id, format!("line {step} ").repeat(length));
                     if let waterline::message::Body::Result(result) = &mut result.parts[0].body {
                         result.name = Some(call.name.clone());
                     }

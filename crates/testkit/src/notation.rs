@@ -1,6 +1,6 @@
 //! Conversations in the short notation of the test vectors: `S H A[a,b] T(a) T(b) A`.
 
-use waterline::message::{Body, Call, Message, Part, Role, ToolResult};
+use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 
 /// The messages of a notation: `S` system, `H` human, `A` an answer, `A[a,b]` calls, `T(a)` a result. Each text says
 /// which message it is; `H:words` sets it.
@@ -13,7 +13,7 @@ fn message(at: usize, word: &str) -> Message {
     let (kind, words) = word.split_once(':').unwrap_or((word, ""));
     let text = |name: &str| if words.is_empty() { format!("{name} {at}") } else { words.to_owned() };
     if let Some(ids) = kind.strip_prefix("A[").and_then(|rest| rest.strip_suffix(']')) {
-        let call = |id: &str| Call { id: id.into(), name: "tool".into(), arguments: "{}".into() };
+        let call = |id: &str| ToolCall::new(id, "tool", "{}");
         let mut parts: Vec<Part> = ids.split(',').map(|id| Body::Call(call(id)).into()).collect();
         if !words.is_empty() {
             parts.insert(0, Part::text(words));
@@ -21,12 +21,12 @@ fn message(at: usize, word: &str) -> Message {
         return Message::new(Role::Assistant, parts);
     }
     if let Some(id) = kind.strip_prefix("T(").and_then(|rest| rest.strip_suffix(')')) {
-        return Message::result_of(id, text("result"), false);
+        return Message::tool_result(id, text("result"));
     }
     match kind {
-        "S" => Message::text_of(Role::System, text("system")),
-        "A" => Message::text_of(Role::Assistant, text("answer")),
-        _ => Message::text_of(Role::User, text("question")),
+        "S" => Message::system(text("system")),
+        "A" => Message::assistant(text("answer")),
+        _ => Message::user(text("question")),
     }
 }
 

@@ -19,7 +19,7 @@ mod tool_selector;
 
 use std::collections::BTreeMap;
 
-use waterline::message::Call;
+use waterline::message::ToolCall;
 use waterline_log::State;
 use waterline_provider::answer::Answer;
 
@@ -65,7 +65,7 @@ pub type Hooked = Result<Verdict, String>;
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// The call.
-    pub call: Call,
+    pub call: ToolCall,
     /// What the model will be told.
     pub text: String,
     /// Whether it failed.
@@ -119,7 +119,7 @@ pub struct Moment<'a> {
     /// The answer; only after the model.
     pub answer: Option<&'a Answer>,
     /// The calls that are about to be run; only before the tools.
-    pub calls: &'a [Call],
+    pub calls: &'a [ToolCall],
     /// Calls that are not to be run, with what the model is told instead.
     pub instead: &'a mut BTreeMap<String, Instead>,
     /// What a person said to a call.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline::policy::Policy;
 use waterline_agent::{OFFLINE, mcp, skill};
 use waterline_config::{
@@ -226,7 +226,7 @@ async fn ask(model: &Candidate) -> Finding {
     if model.name == OFFLINE {
         return Finding::Good(format!("{}: built in", model.name));
     }
-    let question = Message::text_of(Role::User, "Say the word: ready");
+    let question = Message::user("Say the word: ready");
     let context = wire::render(model.model.wire(), &[&question]);
     let options = Options { max_tokens: Some(50), ..Options::default() };
     let messages = [&question];

@@ -2,7 +2,7 @@
 //! source stays as it was.
 
 use crate::json;
-use crate::message::{Body, Call, Form, Image, Message, Part, Role};
+use crate::message::{Body, Form, Image, Message, Part, Role, ToolCall};
 use crate::warning::{Oddity, Warning};
 
 /// A repaired copy of the message, or `None` when there is nothing to repair.
@@ -73,7 +73,7 @@ fn mend(body: &mut Body, warn: &mut impl FnMut(Oddity, String)) {
     }
 }
 
-fn mend_call(call: &mut Call, warn: &mut impl FnMut(Oddity, String)) {
+fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(Oddity, String)) {
     if call.name.is_empty() {
         warn(Oddity::MissingId, "a call that names no tool; sent as \"unknown\"".to_owned());
         "unknown".clone_into(&mut call.name);

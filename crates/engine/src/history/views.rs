@@ -121,7 +121,7 @@ impl History {
 
     fn answer(&self, call: &OpenCall) -> View {
         let early = call.early.and_then(|index| self.source(index)).and_then(|message| message.results().next());
-        let mut message = Message::result_of(&call.id, INTERRUPTED, true);
+        let mut message = Message::tool_error(&call.id, INTERRUPTED);
         if let (Some(early), Some(Body::Result(result))) = (early, message.parts.first_mut().map(|part| &mut part.body))
         {
             result.parts.clone_from(&early.parts);

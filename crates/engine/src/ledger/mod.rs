@@ -126,12 +126,12 @@ fn print(entries: &[Entry<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Message, Role};
+    use crate::message::Message;
 
     fn index_of(texts: &[&str]) -> Index {
         let mut index = Index::default();
         for (at, text) in texts.iter().enumerate() {
-            index.append(at, &Message::text_of(Role::User, *text));
+            index.append(at, &Message::user(*text));
         }
         index
     }

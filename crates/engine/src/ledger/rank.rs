@@ -190,7 +190,7 @@ const fn count(n: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Message, Role};
+    use crate::message::{Message, Part, Role, ToolCall};
 
     #[test]
     fn the_shipped_weights_read_and_are_written_the_same() {
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn what_the_agent_used_itself_outranks_what_a_listing_showed() {
         let mut index = Index::default();
-        index.append(0, &Message::call_of("1", "read", r#"{"path":"src/used.rs"}"#));
+        index.append(0, &Message::assistant_with_calls("", [ToolCall::new("1", "read", r#"{"path":"src/used.rs"}"#)]));
         let listing: Vec<String> = (0..100).map(|n| format!("src/other{n}.rs")).collect();
-        index.append(1, &Message::text_of(Role::Tool, listing.join("\n")));
+        index.append(1, &Message::new(Role::Tool, vec![Part::text(listing.join("\n"))]));
         let odds = |value: &str| {
             let (_, seen) = index.iter().find(|(known, _)| *known == value).unwrap();
             Weights::shipped().odds(&index, value, seen)

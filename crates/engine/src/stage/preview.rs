@@ -151,7 +151,7 @@ mod tests {
     /// C3.10: a preview that is not smaller is not used.
     #[test]
     fn c3_10_a_larger_preview_is_not_used() {
-        let message = Message::result_of("1", "[1,2,3,4,5]", false);
+        let message = Message::tool_result("1", "[1,2,3,4,5]");
         let counter = crate::tokens::Counter::default();
         assert!(reduce::results(&message, &counter, preview).is_none());
     }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::history::{AtomKind, History};
-use crate::message::{Call, Role, ToolResult};
+use crate::message::{Role, ToolCall, ToolResult};
 use crate::reduce;
 
 const REQUEST_CHARS: usize = 300;
@@ -93,7 +93,7 @@ fn exchange(history: &History, at: usize) -> String {
     steps.chain(asides).collect::<Vec<_>>().join("\n")
 }
 
-fn key_arguments(call: &Call) -> String {
+fn key_arguments(call: &ToolCall) -> String {
     let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else { return String::new() };
     let telling = arguments.iter().filter(|(key, value)| !BOOKKEEPING.contains(&key.as_str()) && !value.is_null());
     let shown = telling.take(ARGUMENTS).map(|(key, value)| match value {

@@ -100,9 +100,9 @@ impl Note {
 
     /// The messages that carry the note where it stands alone.
     pub(crate) fn views(&self) -> Vec<View> {
-        let note = |role| View::made(Message::text_of(role, &self.text));
+        let note = |role| View::made(Message::new(role, vec![Part::text(&self.text)]));
         match self.placement {
-            Placement::Mock => vec![View::made(Message::text_of(Role::User, &self.question)), note(Role::Assistant)],
+            Placement::Mock => vec![View::made(Message::user(&self.question)), note(Role::Assistant)],
             Placement::Prefix => vec![note(Role::User)],
             Placement::System => vec![note(Role::System)],
         }
@@ -173,7 +173,7 @@ fn best<'a>(supplied: &'a [Summary], sources: &[usize]) -> Option<&'a Summary> {
 /// A made summary, within its room, and a digest of what was folded since it was made.
 fn text_of(draft: &Draft<'_>, summary: &Summary, atoms: &[usize], room: usize) -> String {
     let history = draft.history;
-    let message = Message::text_of(Role::User, quoted(&summary.text));
+    let message = Message::user(quoted(&summary.text));
     let message = reduce::clip(&message, history.counter(), room).unwrap_or(message);
     let spent = history.counter().message(&message);
     let covered =

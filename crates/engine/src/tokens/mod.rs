@@ -12,7 +12,7 @@ pub use calibrate::Calibration;
 pub use estimate::{Ratio, is_cjk};
 pub use method::Method;
 
-use crate::message::{Body, Call, Message, Part, ToolResult};
+use crate::message::{Body, Message, Part, ToolCall, ToolResult};
 
 /// Counts tokens in the way one model does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,7 @@ impl Counter {
         }
     }
 
-    fn call(&self, call: &Call) -> usize {
+    fn call(&self, call: &ToolCall) -> usize {
         self.text(&call.name) + self.text(&call.arguments) + self.method.overhead().call
     }
 

@@ -1,7 +1,7 @@
 //! What was sent, folds, summaries.
 
 use waterline::history::{History, Past};
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Part, Role};
 use waterline::model::Model;
 use waterline::plan::{Action, Budget, Generation, Head, Input, extend, plan};
 use waterline::policy::Policy;
@@ -49,7 +49,7 @@ impl<'a> Runner<'a> {
     }
 
     fn say(&mut self, role: Role, text: &str) {
-        let message = Message::text_of(role, text);
+        let message = Message::new(role, vec![Part::text(text)]);
         self.log.append(&self.id, self.tip(), vec![Incoming::of(&message, &counter())]).unwrap();
         self.history.append(message);
     }

@@ -133,10 +133,7 @@ fn what_was_sent_is_exported_too(place: &dyn Place) {
         treatment: Treatment::Verbatim,
         tokens: 7,
         reason: String::new(),
-        items: vec![
-            FrozenItem::Source(0),
-            FrozenItem::Made(Box::new(Message::text_of(Role::Assistant, "two, shortened"))),
-        ],
+        items: vec![FrozenItem::Source(0), FrozenItem::Made(Box::new(Message::assistant("two, shortened")))],
         listed: Vec::new(),
     };
     let fold = Fold { reason: "full".into(), tokens_before: 9, tokens_after: 3, ..Fold::default() };

@@ -66,7 +66,7 @@ fn wire(text: &str) -> Incoming {
     let message = Message {
         raw: Raw::new(Wire::OpenaiChat, Arc::clone(&source), 0..source.len()),
         form: Form::AsReceived,
-        ..Message::text_of(Role::User, "hi")
+        ..Message::user("hi")
     };
     Incoming::of(&message, &counter())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use waterline::message::{Message, Role, Wire};
+use waterline::message::{Message, Part, Role, Wire};
 use waterline::tokens::{Counter, Method};
 use waterline_log::{Incoming, Log, Session};
 
@@ -92,7 +92,7 @@ pub(crate) fn said(texts: &[&str]) -> Vec<Incoming> {
 }
 
 pub(crate) fn one(role: Role, text: &str) -> Incoming {
-    Incoming::of(&Message::text_of(role, text), &counter())
+    Incoming::of(&Message::new(role, vec![Part::text(text)]), &counter())
 }
 
 /// A session with these messages.
@@ -110,5 +110,5 @@ pub(crate) fn texts(log: &Log, id: &str) -> Vec<String> {
 /// Stands for a reader of vendor JSON: `{"role":…,"content":"…"}`.
 pub(crate) fn parse(json: Arc<String>, _: Wire, role: Role) -> Option<Message> {
     let value: serde_json::Value = serde_json::from_str(&json).ok()?;
-    Some(Message::text_of(role, value.get("content")?.as_str()?))
+    Some(Message::new(role, vec![Part::text(value.get("content")?.as_str()?)]))
 }

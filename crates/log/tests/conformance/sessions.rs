@@ -1,7 +1,7 @@
 //! Sessions, their state, checkpoints, and what belongs to users.
 
 use serde_json::json;
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Role, ToolCall};
 use waterline_log::{CHECKPOINTS, Filter, Incoming, LogError, Relation, Session, State, turns_to_restore};
 
 use crate::cases;
@@ -159,8 +159,8 @@ fn e06_s2_27_s2_28_the_newest_turns_are_restored_as_texts(place: &dyn Place) {
     for turn in 0..6 {
         incoming.push(one(Role::User, &format!("question {turn}")));
         incoming.push(one(Role::Assistant, &format!("looking {turn}")));
-        incoming.push(Incoming::of(&Message::call_of("c", "read", "{}"), &counter()));
-        incoming.push(Incoming::of(&Message::result_of("c", "a file", false), &counter()));
+        incoming.push(Incoming::of(&Message::assistant_with_calls("", [ToolCall::new("c", "read", "{}")]), &counter()));
+        incoming.push(Incoming::of(&Message::tool_result("c", "a file"), &counter()));
         incoming.push(one(Role::Assistant, &format!("answer {turn}")));
     }
     log.append("s", made.tip, incoming).unwrap();

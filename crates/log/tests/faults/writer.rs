@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline::tokens::{Counter, Method};
 use waterline_log::{Incoming, Log, LogError, Session};
 
@@ -13,7 +13,7 @@ use waterline_log::{Incoming, Log, LogError, Session};
 pub(crate) const TASK: &str = "WATERLINE_TEST_TASK";
 
 pub(crate) fn message(text: &str) -> Incoming {
-    Incoming::of(&Message::text_of(Role::User, text), &Counter::new(Method::Chars4, 1_000))
+    Incoming::of(&Message::user(text), &Counter::new(Method::Chars4, 1_000))
 }
 
 /// What a session says.

@@ -140,10 +140,10 @@ fn plain(text: String, schema: &Schema) -> Result<Made, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use waterline::message::{Message, Role};
+    use waterline::message::{Message, ToolCall};
 
     fn answer(text: &str) -> Answer {
-        Answer { messages: vec![Message::text_of(Role::Assistant, text)], stop: Stop::End, ..Answer::default() }
+        Answer { messages: vec![Message::assistant(text)], stop: Stop::End, ..Answer::default() }
     }
 
     fn checked(schema: &str, text: &str) -> Result<Made, String> {
@@ -172,7 +172,10 @@ mod tests {
         assert!(long.contains("longer"), "{long}");
         let cut = Answer { stop: Stop::Length, ..answer("Task: x") };
         assert!(check(&cut, Schema::general(), 100, 10).unwrap_err().contains("cut off"));
-        let call = Answer { messages: vec![Message::call_of("1", "read_file", "{}")], ..answer("") };
+        let call = Answer {
+            messages: vec![Message::assistant_with_calls("", [ToolCall::new("1", "read_file", "{}")])],
+            ..answer("")
+        };
         assert!(check(&call, Schema::general(), 100, 10).unwrap_err().contains("tool"));
         assert!(checked("general", "Error handling was the Task: see src/lib.rs").is_err(), "short and begins so");
         let long = format!("Error handling was the Task. {}", "It went well. ".repeat(40));

@@ -8,7 +8,7 @@ mod work;
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline::model::Model;
 use waterline::plan::{Treatment, Wanted};
 use waterline::stage::Mode;
@@ -218,7 +218,7 @@ impl Live {
 
     /// The conversation as it was sent last, if the request still fits behind it.
     fn prefix(&self, wanted: &Wanted) -> Option<(Vec<Message>, Vec<waterline_provider::wire::Tool>)> {
-        let request = self.history.counter().message(&Message::text_of(Role::User, &wanted.schema.request));
+        let request = self.history.counter().message(&Message::user(&wanted.schema.request));
         let tokens = self.generation.tokens() + self.budget.tools + request;
         let covers = wanted.sources.first().is_some_and(|&source| source < self.generation.covered());
         let own = self.model().window.is_none() && self.experience().window(self.log.now()).is_none();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline::model;
 use waterline::summary::Schema;
 use waterline::tokens::Counter;
@@ -111,7 +111,7 @@ impl Work {
                 if why.is_empty() { String::new() } else { format!("\n\nThe last answer was not taken: {why}.") };
             // A word is about a token and a half, to be on the safe side.
             let words = self.max_tokens.max(LEAST_TOKENS) * 2 / 3;
-            let question = Message::text_of(Role::User, format!("{request}\n\nAt most {words} words.{again}"));
+            let question = Message::user(format!("{request}\n\nAt most {words} words.{again}"));
             match self.ask(before, tools, &question).await {
                 Ok(answer) => {
                     let tokens = answer.messages.iter().map(|message| self.counter.text(&message.text())).sum();

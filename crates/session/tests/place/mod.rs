@@ -87,7 +87,7 @@ impl Place {
 }
 
 pub fn user(text: impl Into<String>) -> Vec<Message> {
-    vec![Message::text_of(Role::User, text)]
+    vec![Message::user(text)]
 }
 
 pub fn silent(_: Event) {}

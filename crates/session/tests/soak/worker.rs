@@ -112,21 +112,23 @@ fn note(journal: &mut std::fs::File, answer: &Answer) {
 fn begin(turn: &mut u64, dice: &mut Dice) -> Vec<Message> {
     let text = format!("<turn {turn}> please look at src/part_{turn}.rs {}", words(dice, 40));
     *turn += 1;
-    let system = (*turn == 1).then(|| Message::text_of(Role::System, "You look at files. ".repeat(20)));
-    system.into_iter().chain([Message::text_of(Role::User, text)]).collect()
+    let system = (*turn == 1).then(|| Message::system("You look at files. ".repeat(20)));
+    system.into_iter().chain([Message::user(text)]).collect()
 }
 
 /// The results of a message's calls. Most are small, some are larger than the window.
 fn results(message: &Message, dice: &mut Dice) -> Vec<Message> {
     let calls: Vec<_> = message.calls().cloned().collect();
-    let one = |call: waterline::message::Call| {
+    let one = |call: waterline::message::ToolCall| {
         let length = match dice.throw(200) {
             0 => 12_000,
             1..4 => 2_000,
             4..20 => 300,
             _ => 30,
         };
-        let mut result = Message::result_of(call.id, words(dice, length), dice.percent(5));
+        let text = words(dice, length);
+        let failed = dice.percent(5);
+        let mut result = if failed { Message::tool_error(call.id, text) } else { Message::tool_result(call.id, text) };
         for part in &mut result.parts {
             if let waterline::message::Body::Result(result) = &mut part.body {
                 result.name = Some(call.name.clone());

@@ -71,7 +71,7 @@ impl Rollout {
             self.found.role = Standing::SubAgent;
         }
         if let Some(text) = word(&payload["base_instructions"]["text"]) {
-            self.found.push(Message::text_of(Role::System, text));
+            self.found.push(Message::system(text));
         }
     }
 
@@ -118,7 +118,7 @@ impl Rollout {
         let at = self.found.entries.len();
         self.found.compactions.push(Compaction { at, ..Compaction::default() });
         if let Some(text) = word(&payload["message"])
-            && let Some(entry) = self.found.push(Message::text_of(Role::User, text))
+            && let Some(entry) = self.found.push(Message::user(text))
         {
             entry.is_summary = true;
             entry.time = time;

@@ -52,10 +52,10 @@ impl Lines for Log {
                 self.compacted(data);
                 return Ok(Vec::new());
             }
-            "system.message" => text(&data["content"]).map(|said| Message::text_of(Role::System, said)),
-            "user.message" => text(&data["transformedContent"])
-                .or_else(|| text(&data["content"]))
-                .map(|said| Message::text_of(Role::User, said)),
+            "system.message" => text(&data["content"]).map(|said| Message::system(said)),
+            "user.message" => {
+                text(&data["transformedContent"]).or_else(|| text(&data["content"])).map(|said| Message::user(said))
+            }
             "assistant.message" => Some(Message::new(Role::Assistant, answer(data))),
             "tool.execution_complete" => Some(Message::new(Role::Tool, vec![outcome(data)])),
             _ => None,
@@ -103,7 +103,7 @@ impl Log {
         let summary = word(&data["summaryContent"]);
         let found = self.thread("");
         found.compactions.push(Compaction { at: found.entries.len(), before, after, trigger: None });
-        if let Some(entry) = summary.and_then(|text| found.push(Message::text_of(Role::User, text))) {
+        if let Some(entry) = summary.and_then(|text| found.push(Message::user(text))) {
             entry.is_summary = true;
         }
     }

@@ -32,7 +32,7 @@ fn transcript(agent: &Value) -> Transcript {
     messages.sort_by_key(|message| time(&message["created_at"]));
     let is_told = messages.iter().any(|message| message["role"] == "system");
     if let Some(system) = text(&agent["system"]).filter(|_| !is_told) {
-        found.push(Message::text_of(Role::System, system));
+        found.push(Message::system(system));
     }
     for message in messages {
         add(&mut found, message);

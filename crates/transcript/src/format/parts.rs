@@ -1,7 +1,7 @@
 //! Pieces that several formats share: parts of messages from JSON values, and times.
 
 use serde_json::Value;
-use waterline::message::{Body, Call, Image, Part, Thinking, ToolResult};
+use waterline::message::{Body, Image, Part, Thinking, ToolCall, ToolResult};
 
 /// A text of a field; nothing where it is none or empty.
 pub(super) fn text(value: &Value) -> Option<&str> {
@@ -21,7 +21,7 @@ pub(super) fn call(id: &Value, name: &Value, arguments: &Value) -> Part {
         other => other.to_string(),
     };
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    Body::Call(Call { id: word(id), name: word(name), arguments }).into()
+    Body::Call(ToolCall { id: word(id), name: word(name), arguments }).into()
 }
 
 /// The answer to a call.

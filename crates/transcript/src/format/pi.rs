@@ -139,7 +139,7 @@ fn entry(event: &Value) -> Option<Entry> {
         "bashExecution" => {
             let command = text(&message["command"]).unwrap_or_default();
             let output = text(&message["output"]).unwrap_or_default();
-            Message::text_of(Role::User, format!("$ {command}\n{output}"))
+            Message::user(format!("$ {command}\n{output}"))
         }
         _ => return None,
     };

@@ -1,7 +1,7 @@
 //! Anthropic messages to neutral ones.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Call, Image, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::message::{Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
 use waterline::warning::Oddity;
 
 use crate::wire::read::{Reader, Refusal, kind, object};
@@ -82,7 +82,7 @@ fn call(fields: &mut Fields<'_>, reader: &mut Reader) -> Body {
         reader.note(Oddity::BadArguments, "a call without input");
         "{}".to_owned()
     });
-    Body::Call(Call { id, name, arguments })
+    Body::Call(ToolCall { id, name, arguments })
 }
 
 fn result(fields: &mut Fields<'_>, reader: &mut Reader) -> Body {

@@ -2,7 +2,7 @@
 //! words.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Call, Form, Image, Message, Part, Role, ToolResult, Wire};
+use waterline::message::{Body, Form, Image, Message, Part, Role, ToolCall, ToolResult, Wire};
 
 use super::is_compaction;
 use crate::wire::read::kind;
@@ -170,7 +170,7 @@ fn block(part: &Part, ours: bool) -> Option<Block> {
     Some(Block::Fields(fields))
 }
 
-fn call(call: &Call) -> Vec<(&'static str, String)> {
+fn call(call: &ToolCall) -> Vec<(&'static str, String)> {
     let input = if json::is_object(&call.arguments) { call.arguments.clone() } else { "{}".to_owned() };
     vec![
         ("type", json::quote("tool_use")),

@@ -1,7 +1,7 @@
 //! Gemini contents to neutral messages.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Call, Image, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::message::{Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
 use waterline::warning::Oddity;
 
 use crate::wire::read::{Reader, Refusal, object};
@@ -106,7 +106,7 @@ fn call(mut call: Fields<'_>, reader: &mut Reader) -> Body {
     let id = reader.take(&mut call, "id").unwrap_or_default();
     let name = reader.take(&mut call, "name").unwrap_or_default();
     let arguments = call.take("args").filter(|args| !json::is_null(args)).unwrap_or("{}").to_owned();
-    Body::Call(Call { id, name, arguments })
+    Body::Call(ToolCall { id, name, arguments })
 }
 
 fn result(mut response: Fields<'_>, reader: &mut Reader) -> Body {

@@ -1,7 +1,7 @@
 //! Chat messages to neutral ones.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Call, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::message::{Body, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
 use waterline::warning::Oddity;
 
 use crate::wire::read::{self, Reader, Refusal, kind, object};
@@ -70,7 +70,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
 fn legacy_call(mut function: Fields<'_>, reader: &mut Reader) -> Option<Part> {
     let name = reader.take(&mut function, "name")?;
     let arguments = reader.take(&mut function, "arguments").unwrap_or_default();
-    Some(Body::Call(Call { id: String::new(), name, arguments }).into())
+    Some(Body::Call(ToolCall { id: String::new(), name, arguments }).into())
 }
 
 fn call(json: &str, reader: &mut Reader) -> Option<Part> {
@@ -85,7 +85,7 @@ fn call(json: &str, reader: &mut Reader) -> Option<Part> {
         None => function.get("input").map_or_else(String::new, |input| json::object([("input", input)])),
     };
     fields.take("type");
-    Some(Part { body: Body::Call(Call { id, name, arguments }), extra: fields.into_rest() })
+    Some(Part { body: Body::Call(ToolCall { id, name, arguments }), extra: fields.into_rest() })
 }
 
 fn result(mut fields: Fields<'_>, parts: Vec<Part>, reader: &mut Reader) -> Message {

@@ -1,7 +1,7 @@
 //! Responses items to neutral messages, one each.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Call, Message, Opaque, Part, Role, Thinking, ToolResult, Wire};
+use waterline::message::{Body, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
 use waterline::warning::Oddity;
 
 use crate::wire::read::{self, Reader, Refusal, kind, object};
@@ -90,7 +90,7 @@ fn call(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
     };
     let name = name.unwrap_or_default();
     // The type stays among the other fields: it tells the kinds of call apart.
-    let part = Part { body: Body::Call(Call { id, name, arguments }), extra: fields.into_rest() };
+    let part = Part { body: Body::Call(ToolCall { id, name, arguments }), extra: fields.into_rest() };
     reader.message(Role::Assistant, vec![part], Fields::default())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use waterline::json;
-use waterline::message::{Body, Call, Form, Image, Message, Part, Role, Wire};
+use waterline::message::{Body, Form, Image, Message, Part, Role, ToolCall, Wire};
 
 use crate::wire::rendered::{Json, Rendered};
 
@@ -112,7 +112,7 @@ fn kind(part: &Part, ours: bool) -> Option<String> {
     json::string(value).map(|loose| loose.text)
 }
 
-fn call(call: &Call, part: &Part, ours: bool) -> String {
+fn call(call: &ToolCall, part: &Part, ours: bool) -> String {
     let (id, name) = (("call_id", json::quote(&call.id)), ("name", json::quote(&call.name)));
     let kind = kind(part, ours).unwrap_or_else(|| "function_call".to_owned());
     let fields = match kind.as_str() {
