@@ -156,7 +156,7 @@ impl Agent {
     /// Whether the model takes pictures.
     #[must_use]
     pub fn sees(&self) -> bool {
-        waterline::model::Model::known(&self.live.model().name).is_some_and(|model| model.sees)
+        waterline::model::Models::builtin().find(&self.live.model().name).is_some_and(|model| model.images)
     }
 
     /// Hooks that failed so far.

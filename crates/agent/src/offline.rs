@@ -100,7 +100,7 @@ struct Asked {
 
 impl Asked {
     fn new(offline: &Offline, request: &Request<'_>) -> Self {
-        let counter = model::Model::unknown().counter();
+        let counter = model::Models::builtin().unknown().counter();
         let messages: usize = request.messages.iter().map(|message| counter.message(message)).sum();
         let tools: usize = request.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
         Self {
@@ -122,7 +122,7 @@ impl Asked {
             None => Message::assistant(self.about()),
         };
         let stop = if message.calls().next().is_some() { Stop::Calls } else { Stop::End };
-        let output = model::Model::unknown().counter().message(&message);
+        let output = model::Models::builtin().unknown().counter().message(&message);
         let usage = Usage { input: self.tokens, output, ..Usage::default() };
         Answer { messages: vec![message], stop, usage, model: Some(NAME.to_owned()) }
     }

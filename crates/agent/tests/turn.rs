@@ -8,7 +8,7 @@ use std::time::Duration;
 use place::{Line, Place, bash, calls, model, says, sent, tools};
 use serde_json::{Value, json};
 use waterline::message::{Body, Message, Part, Role, ToolCall};
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline_agent::{Agent, AgentError, Ending, Said, Waiting, Word};
 use waterline_log::{Incoming, Session};
 use waterline_provider::wire::parse_stored;
@@ -578,7 +578,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         let mut session = log.create(Session::new("x")).unwrap();
         session.state.pending_action = pending.clone();
         log.save(&session).unwrap();
-        let counter = Model::unknown().counter();
+        let counter = Models::builtin().unknown().counter();
         let incoming = said.iter().map(|message| Incoming::of(message, &counter)).collect();
         log.append("x", session.tip, incoming).unwrap();
         let mut lines = Vec::new();

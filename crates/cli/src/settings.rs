@@ -1,6 +1,8 @@
 //! Values of arguments that several commands share: sizes, policies and their keys, modes of approval, models.
 
-use waterline::model::Model;
+use std::sync::Arc;
+
+use waterline::model::{Model, Models};
 use waterline::policy::Policy;
 use waterline::warning::{Oddity, Warning};
 use waterline_agent::approval::Mode;
@@ -51,11 +53,11 @@ pub const fn approval(mode: Mode) -> &'static str {
 }
 
 /// The table's entry for a model; a warning where there is none.
-pub fn model(name: Option<&str>) -> (&'static Model, Option<Warning>) {
-    if let Some(known) = name.and_then(Model::known) {
+pub fn model(name: Option<&str>) -> (Arc<Model>, Option<Warning>) {
+    if let Some(known) = name.and_then(|name| Models::builtin().find(name)) {
         return (known, None);
     }
-    let model = Model::unknown();
+    let model = Models::builtin().unknown();
     let who = name.map_or_else(|| "no model is named".to_owned(), |name| format!("the model {name:?} is unknown"));
     let text = format!(
         "{who}: careful estimates are used, and a window of {} tokens unless one is given",

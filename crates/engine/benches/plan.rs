@@ -1,12 +1,16 @@
 //! Planning: one *extend* behind more and more earlier messages, and a fold of a history of a million tokens.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
+use std::sync::{Arc, LazyLock};
+
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use waterline::history::History;
 use waterline::message::{Message, Part, Role, ToolCall};
-use waterline::model::Model;
+use waterline::model::{Model, Models};
 use waterline::plan::{Action, Budget, Generation, Input, plan};
 use waterline::policy::{PRESETS, Policy};
+
+static UNKNOWN: LazyLock<Arc<Model>> = LazyLock::new(|| Models::builtin().unknown());
 
 /// A coding session: a request, then steps that read files and run commands, a new request now and then.
 fn session(messages: usize, words: usize) -> impl Iterator<Item = Message> {
@@ -34,14 +38,14 @@ fn output(at: usize, words: usize) -> String {
 }
 
 fn input<'a>(history: &'a History, generation: &'a Generation, policy: &'a Policy, window: usize) -> Input<'a> {
-    Input::new(history, generation, policy, Budget::of(window), Model::unknown())
+    Input::new(history, generation, policy, Budget::of(window), &UNKNOWN)
 }
 
 fn extend(c: &mut Criterion) {
     let policy = Policy::preset("auto").unwrap();
     let mut group = c.benchmark_group("extend");
     for earlier in [100, 1_000, 10_000, 100_000] {
-        let mut history = History::of(Model::unknown().counter(), session(earlier, 60));
+        let mut history = History::of(Models::builtin().unknown().counter(), session(earlier, 60));
         let mut generation = Generation::new();
         let window = 1_000_000_000;
         let first = plan(&input(&history, &generation, &policy, window));
@@ -67,7 +71,7 @@ fn extend(c: &mut Criterion) {
 fn fold(c: &mut Criterion) {
     let mut group = c.benchmark_group("fold a million tokens");
     group.sample_size(20);
-    let model = Model::known("gpt-4o").unwrap();
+    let model = Models::builtin().find("gpt-4o").unwrap();
     let history = History::of(model.counter(), session(2_100, 420));
     assert!((900_000..1_300_000).contains(&history.tokens()), "{}", history.tokens());
     for preset in PRESETS {

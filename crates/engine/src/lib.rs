@@ -2,12 +2,12 @@
 //!
 //! ```
 //! use waterline::message::Message;
-//! use waterline::model::Model;
+//! use waterline::model::Models;
 //! use waterline::plan::{Budget, Generation, Input, plan};
 //! use waterline::policy::Policy;
 //! use waterline::history::History;
 //!
-//! let model = Model::known("gpt-4o").unwrap_or(Model::unknown());
+//! let model = Models::builtin().resolve("gpt-4o");
 //! let mut history = History::new(model.counter());
 //! history.append(Message::system("You are a careful engineer."));
 //! history.append(Message::user("Why does the build fail?"));
@@ -15,7 +15,7 @@
 //! let policy = Policy::preset("auto")?;
 //! let mut generation = Generation::new();
 //! let budget = Budget::of(model.input_window());
-//! let plan = plan(&Input::new(&history, &generation, &policy, budget, model));
+//! let plan = plan(&Input::new(&history, &generation, &policy, budget, &model));
 //! generation.freeze(&history, plan);
 //! assert_eq!(generation.context(&history).count(), 2);
 //! # Ok::<(), waterline::policy::PolicyError>(())
@@ -38,3 +38,6 @@ pub mod thought;
 pub mod tokens;
 pub mod validity;
 pub mod warning;
+
+pub use message::{Message, Part, Role, ToolCall, ToolResult};
+pub use model::{Model, ModelEntry, Models};

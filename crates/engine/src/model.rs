@@ -1,6 +1,7 @@
-//! The model table: what the planner must know of a model. Data, not code: `presets/models.toml`.
+//! What the planner must know about a model, and the catalogue in which it is looked up: the built-in table
+//! (`presets/models.toml`), and the entries a user adds, which win over it.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
@@ -8,9 +9,14 @@ use crate::tokens::{Counter, Method, Ratio};
 
 const TABLE: &str = include_str!("../presets/models.toml");
 
-static MODELS: LazyLock<Table> = LazyLock::new(|| {
+static BUILTIN: LazyLock<Models> = LazyLock::new(|| {
     // The table is part of the program and a test reads it; an unreadable one must still not mean "no limit".
-    toml::from_str(TABLE).unwrap_or_else(|_| Table { default: Model::fallback(), model: Vec::new() })
+    let table = toml::from_str(TABLE).unwrap_or_else(|_| Table { default: Model::new(""), model: Vec::new() });
+    Models {
+        added: Vec::new(),
+        builtin: table.model.into_iter().map(Arc::new).collect(),
+        fallback: Arc::new(table.default),
+    }
 });
 
 #[derive(Deserialize)]
@@ -20,62 +26,59 @@ struct Table {
     model: Vec<Model>,
 }
 
-/// What is known of a model or a family of models.
+/// What is known about a model or a family of models.
+///
+/// [`Model::new`] makes a careful entry; its fields can be changed afterwards.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Model {
-    /// The beginning of the names it describes.
+    /// The prefix of the names it describes.
     #[serde(default)]
     pub prefix: String,
     /// Tokens of prompt and answer together.
     pub window: usize,
     /// Tokens kept free for the answer.
     pub output: usize,
-    /// `o200k`, `cl100k` or `estimate`.
-    pub tokenizer: String,
-    /// For estimates: characters a token.
+    /// How tokens are counted.
+    pub tokenizer: Method,
+    /// For estimates: characters per token.
     #[serde(default = "default_ratio")]
     pub chars_per_token: f64,
-    /// Tokens a picture takes.
-    #[serde(default = "default_image")]
-    pub image: usize,
+    /// Tokens that one image takes.
+    #[serde(default = "default_image_tokens")]
+    pub image_tokens: usize,
     /// Price of a prompt token read from the cache, as a share of a fresh one.
     #[serde(default = "one")]
     pub cache_read: f64,
-    /// Price of a prompt token written to the cache.
+    /// Price of a prompt token written to the cache, as a share of a fresh one.
     #[serde(default = "one")]
     pub cache_write: f64,
     /// Prefixes shorter than this are not cached.
     #[serde(default)]
     pub cache_minimum: usize,
-    /// Seconds a cached prefix lives; 0 where nobody says.
+    /// Seconds for which a cached prefix is kept; 0 where that is not known.
     #[serde(default)]
     pub cache_life: u64,
     /// Thinking is valid only while everything before it is unchanged.
     #[serde(default)]
     pub preserved_thinking: bool,
-    /// The conversation may end with the assistant's own words.
-    #[serde(default)]
-    pub prefill: bool,
     /// A request may not set the temperature.
     #[serde(default)]
     pub fixed_temperature: bool,
-    /// The limit of the answer is called `max_completion_tokens` on OpenAI's chat.
+    /// The limit of the answer is called `max_completion_tokens` on OpenAI's chat wire.
     #[serde(default)]
     pub max_completion_tokens: bool,
-    /// System messages may stand in the middle.
+    /// It accepts images.
     #[serde(default)]
-    pub mid_system: bool,
-    /// It takes pictures.
-    #[serde(default)]
-    pub sees: bool,
+    pub images: bool,
 }
 
 fn default_ratio() -> f64 {
     Ratio::DEFAULT.chars_per_token()
 }
 
-const fn default_image() -> usize {
+const fn default_image_tokens() -> usize {
     1_600
 }
 
@@ -84,51 +87,27 @@ const fn one() -> f64 {
 }
 
 impl Model {
-    /// What is taken for granted of a model nobody described.
-    fn fallback() -> Self {
+    /// A model about which nothing is known: careful estimates, a small window, no images, no cache.
+    pub fn new(prefix: impl Into<String>) -> Self {
         Self {
-            prefix: String::new(),
+            prefix: prefix.into(),
             window: 32_768,
             output: 4_096,
-            tokenizer: "estimate".into(),
+            tokenizer: Method::Estimate(Ratio::DEFAULT),
             chars_per_token: default_ratio(),
-            image: default_image(),
+            image_tokens: default_image_tokens(),
             cache_read: 1.0,
             cache_write: 1.0,
             cache_minimum: 0,
             cache_life: 0,
             preserved_thinking: false,
-            prefill: false,
             fixed_temperature: false,
             max_completion_tokens: false,
-            mid_system: false,
-            sees: false,
+            images: false,
         }
     }
 
-    /// The entry with the longest matching prefix, or `None` for a model nobody described.
-    /// Names may carry a vendor in front (`openai/gpt-5`, `us.anthropic.claude-opus-4-6`).
-    #[must_use]
-    pub fn known(name: &str) -> Option<&'static Self> {
-        let name = name.to_ascii_lowercase();
-        let starts = name.char_indices().filter(|(_, c)| matches!(c, '/' | '.')).map(|(at, _)| at + 1);
-        let tails: Vec<&str> = std::iter::once(0).chain(starts).filter_map(|start| name.get(start..)).collect();
-        let fits = |model: &&Self| tails.iter().any(|tail| tail.starts_with(&model.prefix));
-        MODELS.model.iter().filter(fits).max_by_key(|model| model.prefix.len())
-    }
-
-    /// The conservative entry for a model nobody described: a real limit, never "no limit".
-    #[must_use]
-    pub fn unknown() -> &'static Self {
-        &MODELS.default
-    }
-
-    /// All described families, in the table's order.
-    pub fn all() -> impl Iterator<Item = &'static Self> {
-        MODELS.model.iter()
-    }
-
-    /// Tokens a prompt may take: the window less what is kept for the answer.
+    /// Tokens that a prompt may take: the window less what is kept for the answer.
     #[must_use]
     pub const fn input_window(&self) -> usize {
         self.window.saturating_sub(self.output)
@@ -137,12 +116,151 @@ impl Model {
     /// The counter for this model.
     #[must_use]
     pub fn counter(&self) -> Counter {
-        let estimate = Method::Estimate(Ratio::new(self.chars_per_token));
-        let method = match self.tokenizer.parse() {
-            Ok(Method::Estimate(_)) | Err(_) => estimate,
-            Ok(method) => method,
+        let method = match self.tokenizer {
+            Method::Estimate(_) => Method::Estimate(Ratio::new(self.chars_per_token)),
+            exact => exact,
         };
-        Counter::new(method, self.image)
+        Counter::new(method, self.image_tokens)
+    }
+}
+
+/// What a user says about a model. What is left out is taken from the entry that would describe the model otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ModelEntry {
+    /// The prefix of the names it describes; usually a whole name.
+    pub name: String,
+    /// See [`Model::window`].
+    pub window: Option<usize>,
+    /// See [`Model::output`].
+    pub output: Option<usize>,
+    /// See [`Model::tokenizer`].
+    pub tokenizer: Option<Method>,
+    /// See [`Model::chars_per_token`].
+    pub chars_per_token: Option<f64>,
+    /// See [`Model::images`].
+    pub images: Option<bool>,
+    /// See [`Model::image_tokens`].
+    pub image_tokens: Option<usize>,
+    /// See [`Model::cache_read`].
+    pub cache_read: Option<f64>,
+    /// See [`Model::cache_write`].
+    pub cache_write: Option<f64>,
+    /// See [`Model::cache_minimum`].
+    pub cache_minimum: Option<usize>,
+    /// See [`Model::cache_life`].
+    pub cache_life: Option<u64>,
+}
+
+impl ModelEntry {
+    /// An entry that says nothing yet; its fields can be set afterwards.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    fn over(self, base: &Model) -> Model {
+        // An output limit that leaves no prompt would be worse than none: half of a small window is kept for the answer.
+        let window = self.window.unwrap_or(base.window);
+        let output = self.output.unwrap_or_else(|| base.output.min(window / 2));
+        Model {
+            prefix: self.name.to_ascii_lowercase(),
+            window,
+            output,
+            tokenizer: self.tokenizer.unwrap_or(base.tokenizer),
+            chars_per_token: self.chars_per_token.unwrap_or(base.chars_per_token),
+            image_tokens: self.image_tokens.unwrap_or(base.image_tokens),
+            cache_read: self.cache_read.unwrap_or(base.cache_read),
+            cache_write: self.cache_write.unwrap_or(base.cache_write),
+            cache_minimum: self.cache_minimum.unwrap_or(base.cache_minimum),
+            cache_life: self.cache_life.unwrap_or(base.cache_life),
+            images: self.images.unwrap_or(base.images),
+            preserved_thinking: base.preserved_thinking,
+            fixed_temperature: base.fixed_temperature,
+            max_completion_tokens: base.max_completion_tokens,
+        }
+    }
+}
+
+/// A catalogue of models. Cloning it is cheap.
+///
+/// ```
+/// use waterline::{ModelEntry, Models};
+///
+/// let mut entry = ModelEntry::new("my-coder");
+/// entry.window = Some(65_536);
+/// entry.images = Some(true);
+/// let models = Models::builtin().with([entry]);
+/// assert!(models.find("my-coder-7b").is_some_and(|model| model.images));
+/// assert!(models.find("gpt-4o").is_some());
+/// assert!(models.find("something-else").is_none());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Models {
+    added: Vec<Arc<Model>>,
+    builtin: Arc<[Arc<Model>]>,
+    fallback: Arc<Model>,
+}
+
+impl Default for Models {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
+impl Models {
+    /// The table that comes with the crate.
+    #[must_use]
+    pub fn builtin() -> Self {
+        BUILTIN.clone()
+    }
+
+    /// The catalogue with more entries. They win over built-in ones, and later ones over earlier ones of the same name.
+    #[must_use]
+    pub fn with(mut self, entries: impl IntoIterator<Item = ModelEntry>) -> Self {
+        for entry in entries.into_iter().filter(|entry| !entry.name.is_empty()) {
+            let base = self.resolve(&entry.name);
+            self = self.with_model(entry.over(&base));
+        }
+        self
+    }
+
+    /// The catalogue with one more model, described in full.
+    #[must_use]
+    pub fn with_model(mut self, model: Model) -> Self {
+        self.added.retain(|known| known.prefix != model.prefix);
+        self.added.push(Arc::new(model));
+        self
+    }
+
+    /// The entry with the longest matching prefix; one that was added wins over the built-in ones.
+    /// Names may carry a vendor in front (`openai/gpt-5`, `us.anthropic.claude-opus-4-6`).
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Arc<Model>> {
+        let name = name.to_ascii_lowercase();
+        let starts = name.char_indices().filter(|(_, c)| matches!(c, '/' | '.')).map(|(at, _)| at + 1);
+        let tails: Vec<&str> = std::iter::once(0).chain(starts).filter_map(|start| name.get(start..)).collect();
+        let fits = |model: &&Arc<Model>| tails.iter().any(|tail| tail.starts_with(&model.prefix));
+        let longest =
+            |models: &[Arc<Model>]| models.iter().filter(fits).max_by_key(|model| model.prefix.len()).cloned();
+        longest(&self.added).or_else(|| longest(&self.builtin))
+    }
+
+    /// The entry of a model, or the careful default for one that nobody described: a real limit, never "no limit".
+    #[must_use]
+    pub fn resolve(&self, name: &str) -> Arc<Model> {
+        self.find(name).unwrap_or_else(|| self.unknown())
+    }
+
+    /// The careful default for a model that nobody described.
+    #[must_use]
+    pub fn unknown(&self) -> Arc<Model> {
+        Arc::clone(&self.fallback)
+    }
+
+    /// All entries, the added ones first.
+    pub fn iter(&self) -> impl Iterator<Item = &Model> {
+        self.added.iter().chain(self.builtin.iter()).map(AsRef::as_ref)
     }
 }
 
@@ -156,22 +274,49 @@ mod tests {
         assert!(table.model.len() > 20);
         for model in table.model.iter().chain([&table.default]) {
             assert!(model.input_window() >= 2_000, "{}", model.prefix);
-            assert!(model.tokenizer.parse::<Method>().is_ok(), "{}", model.prefix);
             assert!((0.0..=2.0).contains(&model.cache_read) && model.cache_read <= model.cache_write);
         }
-        assert_eq!(table.default, Model::fallback(), "the built-in fallback says what the table says");
+        assert_eq!(table.default, Model::new(""), "the built-in fallback says what the table says");
     }
 
     #[test]
     fn the_longest_prefix_wins_with_or_without_a_vendor() {
-        let prefix = |name| Model::known(name).map(|model| model.prefix.as_str());
-        assert_eq!(prefix("gpt-4o-mini-2024"), Some("gpt-4o"));
-        assert_eq!(prefix("gpt-4-0613"), Some("gpt-4"));
-        assert_eq!(prefix("gpt-4.1"), Some("gpt-4.1"));
-        assert_eq!(prefix("anthropic/claude-opus-4-6"), Some("claude-opus-4-6"));
-        assert_eq!(prefix("us.anthropic.claude-sonnet-4-5-v1:0"), Some("claude-sonnet-4-5"));
-        assert_eq!(prefix("qwen/qwen3-32b"), Some("qwen3"));
+        let prefix = |name| Models::builtin().find(name).map(|model| model.prefix.clone());
+        assert_eq!(prefix("gpt-4o-mini-2024").as_deref(), Some("gpt-4o"));
+        assert_eq!(prefix("gpt-4-0613").as_deref(), Some("gpt-4"));
+        assert_eq!(prefix("gpt-4.1").as_deref(), Some("gpt-4.1"));
+        assert_eq!(prefix("anthropic/claude-opus-4-6").as_deref(), Some("claude-opus-4-6"));
+        assert_eq!(prefix("us.anthropic.claude-sonnet-4-5-v1:0").as_deref(), Some("claude-sonnet-4-5"));
+        assert_eq!(prefix("qwen/qwen3-32b").as_deref(), Some("qwen3"));
         assert_eq!(prefix("nobody-knows-me"), None);
         assert_eq!(prefix(""), None);
+    }
+
+    #[test]
+    fn what_a_user_describes_wins_and_the_rest_is_inherited() {
+        let mut narrow = ModelEntry::new("GPT-4o");
+        narrow.window = Some(20_000);
+        let mut own = ModelEntry::new("my-coder");
+        own.tokenizer = Some(Method::Cl100k);
+        own.images = Some(true);
+        let models = Models::builtin().with([narrow, own]);
+        let narrow = models.resolve("openai/gpt-4o-mini");
+        assert_eq!(
+            (narrow.window, narrow.output),
+            (20_000, 10_000),
+            "the limit of the answer leaves room for a prompt"
+        );
+        assert_eq!(narrow.tokenizer, Method::O200k);
+        assert!(narrow.images);
+        let own = models.resolve("my-coder-7b");
+        assert_eq!(own.counter().method(), Method::Cl100k);
+        assert_eq!(own.window, models.unknown().window);
+        assert!(own.images && !models.unknown().images);
+    }
+
+    #[test]
+    fn an_unknown_tokenizer_is_refused_with_the_known_ones() {
+        let error = toml::from_str::<ModelEntry>("tokenizer = \"tiktoken\"").unwrap_err().to_string();
+        assert!(error.contains("o200k") && error.contains("estimate"), "{error}");
     }
 }

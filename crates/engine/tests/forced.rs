@@ -1,13 +1,17 @@
 //! Folds that somebody asks for, what stays in every one of them, and when a fold is due.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
+use std::sync::{Arc, LazyLock};
+
 use waterline::history::History;
 use waterline::message::Message;
-use waterline::model::Model;
+use waterline::model::{Model, Models};
 use waterline::plan::{Action, Budget, Forced, Generation, Input, Keep, Plan, Rung, plan};
 use waterline::policy::Policy;
 use waterline::summary::Summary;
 use waterline::tokens::Counter;
+
+static UNKNOWN: LazyLock<Arc<Model>> = LazyLock::new(|| Models::builtin().unknown());
 
 /// A conversation of so many turns, each about `words` words on both sides.
 fn talk(turns: usize, words: usize) -> History {
@@ -28,7 +32,7 @@ fn policy(settings: &[(&str, &str)]) -> Policy {
 }
 
 fn input<'a>(history: &'a History, generation: &'a Generation, policy: &'a Policy, window: usize) -> Input<'a> {
-    Input::new(history, generation, policy, Budget::of(window), Model::unknown())
+    Input::new(history, generation, policy, Budget::of(window), &UNKNOWN)
 }
 
 fn shown(history: &History, plan: Plan) -> Vec<String> {
@@ -122,8 +126,8 @@ fn prices_set_the_marks_of_a_large_window() {
     let (history, generation, policy) = (talk(150, 1_000), Generation::new(), policy(&[]));
     assert!(history.tokens() > 120_000 && history.tokens() < 900_000, "{}", history.tokens());
     let with = |model: &str| {
-        let model = Model::known(model).unwrap();
-        folds(&plan(&Input { model, ..input(&history, &generation, &policy, 1_000_000) }))
+        let model = Models::builtin().find(model).unwrap();
+        folds(&plan(&Input { model: &model, ..input(&history, &generation, &policy, 1_000_000) }))
     };
     assert!(with("claude-opus-5"), "reads at a tenth");
     assert!(!with("qwen3"), "no prices");

@@ -3,7 +3,7 @@
 
 use waterline::history::{AtomKind, History};
 use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline::plan::{Budget, Generation, Input, Plan, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
@@ -19,7 +19,7 @@ fn history(notation: &str) -> History {
 fn planned(history: &History, preset: &str, window: usize) -> Plan {
     let (policy, generation) = (Policy::preset(preset).unwrap(), Generation::new());
     let budget = Budget::of(window);
-    plan(&Input::new(history, &generation, &policy, budget, Model::unknown()))
+    plan(&Input::new(history, &generation, &policy, budget, &Models::builtin().unknown()))
 }
 
 fn context(history: &History) -> String {
@@ -170,10 +170,10 @@ fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
     let policy = Policy::preset("auto").unwrap();
     let mut history = history("H A[a]");
     let mut generation = Generation::new();
-    let model = Model::unknown();
+    let model = Models::builtin().unknown();
     for message in messages("T(a) A[b] T(b) H") {
         let budget = Budget::of(1_000_000);
-        let planned = plan(&Input::new(&history, &generation, &policy, budget, model));
+        let planned = plan(&Input::new(&history, &generation, &policy, budget, &model));
         generation.freeze(&history, planned);
         history.append(message);
     }

@@ -1,21 +1,25 @@
 //! A session that was put away and taken up again sends the same as one that never stopped.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
+use std::sync::{Arc, LazyLock};
+
 use proptest::prelude::*;
 use waterline::history::History;
 use waterline::message::{Message, ToolCall};
-use waterline::model::Model;
+use waterline::model::{Model, Models};
 use waterline::plan::{Budget, FrozenSlot, Generation, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline::validity;
+
+static UNKNOWN: LazyLock<Arc<Model>> = LazyLock::new(|| Models::builtin().unknown());
 
 fn counter() -> Counter {
     Counter::new(Method::Chars4, 1_000)
 }
 
 fn input<'a>(history: &'a History, generation: &'a Generation, policy: &'a Policy) -> Input<'a> {
-    Input::new(history, generation, policy, Budget::of(2_000), Model::unknown())
+    Input::new(history, generation, policy, Budget::of(2_000), &UNKNOWN)
 }
 
 fn sent(generation: &Generation, history: &History) -> Vec<String> {

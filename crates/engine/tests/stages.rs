@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use waterline::history::History;
 use waterline::message::{Body, Image, Message, Part, Role, Thinking, ToolCall};
-use waterline::model::Model;
+use waterline::model::{Model, Models};
 use waterline::plan::{Action, Budget, Generation, Input, Treatment, plan};
 use waterline::policy::Policy;
 use waterline::summary::Summary;
@@ -17,14 +17,20 @@ struct Talk {
     generation: Generation,
     policy: Policy,
     window: usize,
-    model: &'static Model,
+    model: Arc<Model>,
 }
 
 impl Talk {
     fn new(policy: &str, window: usize) -> Self {
         let counter = Counter::new(Method::Chars4, 1_000);
         let policy = Policy::read(policy, &[]).unwrap();
-        Self { history: History::new(counter), generation: Generation::new(), policy, window, model: Model::unknown() }
+        Self {
+            history: History::new(counter),
+            generation: Generation::new(),
+            policy,
+            window,
+            model: Models::builtin().unknown(),
+        }
     }
 
     /// Says something, plans a call and gives what was done.
@@ -33,7 +39,7 @@ impl Talk {
         let budget = Budget::of(self.window);
         let summaries: &[Summary] = &[];
         let input =
-            Input { summaries, ..Input::new(&self.history, &self.generation, &self.policy, budget, self.model) };
+            Input { summaries, ..Input::new(&self.history, &self.generation, &self.policy, budget, &self.model) };
         let planned = plan(&input);
         let action = planned.action.clone();
         self.generation.freeze(&self.history, planned);
@@ -164,7 +170,7 @@ fn thinking_is_dropped_by_a_fold_as_the_model_demands() {
     };
     for (name, left) in [("claude-opus-5-5", 0), ("claude-sonnet-4-5", 1)] {
         let mut talk = Talk::new("stages = [\"window\"]\n[fold]\nmessages = 14\n[window]\nmessages = 10", 1_000_000);
-        talk.model = Model::known(name).unwrap();
+        talk.model = Models::builtin().find(name).unwrap();
         talk.say(thoughtful("old", "H A H A H A"));
         let thoughts = |talk: &Talk| {
             talk.context().iter().flat_map(|m| m.parts.clone()).filter(|p| matches!(p.body, Body::Thinking(_))).count()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use waterline::history::History;
 use waterline::message::{Message, Part, Role};
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline::plan::{Action, Budget, Figures, Generation, Input, Plan, Treatment, plan};
 use waterline::policy::{FoldRule, Policy, Size};
 use waterline::stage::{Halve, Repair, RepairMode, Stage, Window};
@@ -44,8 +44,8 @@ fn run_with(policy: &Policy, messages: Vec<Message>, window: usize, summaries: &
     let history = History::of(counter(), messages);
     let mut generation = Generation::new();
     let budget = Budget::of(window);
-    let model = Model::unknown();
-    let plan = plan(&Input { summaries, ..Input::new(&history, &generation, policy, budget, model) });
+    let model = Models::builtin().unknown();
+    let plan = plan(&Input { summaries, ..Input::new(&history, &generation, policy, budget, &model) });
     generation.freeze(&history, plan.clone());
     Planned { history, generation, plan }
 }
@@ -190,7 +190,7 @@ fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
     let preset = Policy::preset("auto").unwrap();
     let mut history = History::new(counter());
     let mut generation = Generation::new();
-    let model = Model::unknown();
+    let model = Models::builtin().unknown();
     let mut folds = 0;
     for at in 0..120 {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
@@ -198,7 +198,7 @@ fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
             role,
             vec![Part::text(format!("message {at} about file_{at}.rs {}", "word ".repeat(60)))],
         ));
-        let input = Input::new(&history, &generation, &preset, Budget::of(2_000), model);
+        let input = Input::new(&history, &generation, &preset, Budget::of(2_000), &model);
         let plan = plan(&input);
         folds += usize::from(matches!(plan.action, Action::Fold { .. }));
         generation.freeze(&history, plan);
@@ -326,7 +326,7 @@ fn s1_8_system_prompt_and_tools_count() {
     let policy = Policy::preset("auto").unwrap();
     let generation = Generation::new();
     let budget = Budget { tools: 100, ..Budget::of(1_000) };
-    let planned = plan(&Input::new(&history, &generation, &policy, budget, Model::unknown()));
+    let planned = plan(&Input::new(&history, &generation, &policy, budget, &Models::builtin().unknown()));
     assert_eq!((planned.tokens.before, planned.tokens.after), (104, 104));
 }
 
@@ -344,8 +344,8 @@ fn c2_2_chat_folds_between_turns() {
     for said in [Vec::new(), long("A[a]"), long("T(a) A[b]"), long("T(b) A[c] T(c) A"), long("H")] {
         history.extend(said);
         let budget = Budget::of(50_000);
-        let model = Model::unknown();
-        let input = Input::new(&history, &generation, &policy, budget, model);
+        let model = Models::builtin().unknown();
+        let input = Input::new(&history, &generation, &policy, budget, &model);
         let planned = plan(&input);
         folds.push(matches!(planned.action, Action::Fold { .. }));
         generation.freeze(&history, planned);

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use waterline::history::History;
 use waterline::message::{Message, Part, Role, Wire};
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Counter;
@@ -52,7 +52,7 @@ fn open(url: &str) -> Log {
 }
 
 fn counter() -> Counter {
-    Model::known("gpt-4o").unwrap().counter()
+    Models::builtin().find("gpt-4o").unwrap().counter()
 }
 
 /// About 600 bytes of words, none like another.
@@ -195,7 +195,7 @@ fn nothing(_: Arc<String>, _: Wire, _: Role) -> Option<Message> {
 fn open_and_plan(folder: &Path) {
     const MESSAGES: usize = 100_000;
     let url = folder.join("long.db").display().to_string();
-    let (model, policy) = (Model::known("gpt-4o").unwrap(), Policy::preset("auto").unwrap());
+    let (model, policy) = (Models::builtin().find("gpt-4o").unwrap(), Policy::preset("auto").unwrap());
     let budget = Budget::of(model.input_window());
     let log = open(&url);
     let mut tip = log.create(Session::new("s")).unwrap().tip;
@@ -209,7 +209,7 @@ fn open_and_plan(folder: &Path) {
         let incoming = messages.iter().map(|message| Incoming::of(message, &counter())).collect();
         tip = log.append("s", tip, incoming).unwrap().tip;
         history.extend(messages);
-        let planned = plan(&Input::new(&history, &generation, &policy, budget, model));
+        let planned = plan(&Input::new(&history, &generation, &policy, budget, &model));
         let fold = match &planned.action {
             Action::Fold { reason, .. } => Some(Fold { reason: reason.clone(), ..Fold::default() }),
             Action::Extend => None,
@@ -229,7 +229,7 @@ fn open_and_plan(folder: &Path) {
         let start = Instant::now();
         let log = open(&url);
         let Resumed { mut generation, history, .. } = log.resume("s", &counter(), nothing).unwrap();
-        let planned = extend(&Input::new(&history, &generation, &policy, budget, model));
+        let planned = extend(&Input::new(&history, &generation, &policy, budget, &model));
         generation.freeze(&history, planned.unwrap());
         sent = generation.context(&history).count();
         times.push(start.elapsed().as_secs_f64() * 1e3);

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use waterline::history::{AtomKind, History};
 use waterline::json::{self, Fields};
 use waterline::message::{Message, Role, Wire};
-use waterline::model::Model;
+use waterline::model::{Model, Models};
 use waterline::plan::{Action, Budget, Generation, Input, Plan, Treatment, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
@@ -24,8 +24,8 @@ fn cases() -> u32 {
 }
 
 /// The newest Claude binds thinking to its prefix, the other does not.
-fn models() -> [&'static Model; 2] {
-    [Model::known("claude-opus-5-5").unwrap(), Model::known("gpt-4o").unwrap()]
+fn models() -> [Arc<Model>; 2] {
+    ["claude-opus-5-5", "gpt-4o"].map(|name| Models::builtin().find(name).unwrap())
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
     let (from, to) = (Wire::ALL[case.from], Wire::ALL[case.to]);
     let text = Arc::new(write::body(from, &case.events));
     let parsed = wire::parse(&text, Some(from)).map_err(|error| TestCaseError::fail(error.to_string()))?;
-    let model = models()[case.model];
+    let model = &*models()[case.model];
     let raws: Vec<String> =
         parsed.messages.iter().map(|message| message.raw.as_ref().unwrap().as_str().to_owned()).collect();
     let mut history = History::new(Counter::new(Method::Chars4, 1_000));

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use waterline::model::Model;
+use waterline::model::{Model, Models};
 
 const LISTS: &str = include_str!("../presets/prices.toml");
 
@@ -50,7 +50,7 @@ impl Prices {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let shipped = Self::shipped().iter().find(|list| list.name == name).cloned();
-        shipped.or_else(|| Model::known(name).map(|model| Self::of_model(name, model)))
+        shipped.or_else(|| Models::builtin().find(name).map(|model| Self::of_model(name, &model)))
     }
 
     fn of_model(name: &str, model: &Model) -> Self {

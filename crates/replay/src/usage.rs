@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use waterline::history::History;
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline::tokens::{Calibration, Counter, Method};
 use waterline_transcript::Transcript;
 
@@ -37,8 +37,8 @@ struct Point {
 /// Compares one transcript, and adds what it shows to the figures of its model family.
 pub fn compare(transcript: Transcript, method: Option<Method>, families: &mut BTreeMap<String, Accuracy>) {
     let name = transcript.model.clone().unwrap_or_default();
-    let model = Model::known(&name).unwrap_or(Model::unknown());
-    let counter = method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image));
+    let model = Models::builtin().resolve(&name);
+    let counter = method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
     let family = if model.prefix.is_empty() { "unknown".to_owned() } else { model.prefix.clone() };
     let accuracy = families.entry(family).or_default();
     let mut course = Course::default();

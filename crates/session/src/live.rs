@@ -6,7 +6,7 @@ use std::sync::Weak;
 use tokio_util::task::TaskTracker;
 use waterline::history::History;
 use waterline::message::{Message, Role};
-use waterline::model::Model;
+use waterline::model::{Model, Models};
 use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
@@ -34,7 +34,7 @@ pub struct Live {
     pub(crate) setup: Setup,
     /// Which model is asked: 0 is the first, the others are those of the fallback list.
     pub(crate) at: usize,
-    pub(crate) model: &'static Model,
+    pub(crate) model: Arc<Model>,
     pub(crate) session: Session,
     pub(crate) cleared: u64,
     pub(crate) history: History,
@@ -476,6 +476,6 @@ impl Live {
     }
 }
 
-fn known(candidate: &Candidate) -> &'static Model {
-    Model::known(&candidate.name).unwrap_or_else(Model::unknown)
+fn known(candidate: &Candidate) -> Arc<Model> {
+    Models::builtin().resolve(&candidate.name)
 }

@@ -96,7 +96,7 @@ impl Live {
         let forced = wish.forced.as_ref().map(|(rung, reason)| Forced { rung: *rung, reason });
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
-        let usual = Input::new(&self.history, &self.generation, self.policy(), budget, self.model);
+        let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);
         Input { summaries: &wish.summaries, keep: Keep { pins, lines }, forced, ..usual }
     }
 

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
-use waterline::model::Model;
 use waterline_config::origin::{self, BUILT_IN, Value};
 use waterline_config::{Chosen, Config, ModelOverrides, Models, PROVIDER_KEYS, files};
 use waterline_session::Candidate;
@@ -130,8 +129,8 @@ fn model(config: &Config) -> Result<Vec<Value>> {
 
 /// Tokens that a prompt may take.
 fn window(config: &Config, candidate: &Candidate) -> Value {
-    let (name, known) = (&candidate.name, Model::known(&candidate.name));
-    let tokens = candidate.window.unwrap_or_else(|| known.unwrap_or_else(Model::unknown).input_window());
+    let (name, known) = (&candidate.name, waterline::Models::builtin().find(&candidate.name));
+    let tokens = candidate.window.unwrap_or_else(|| waterline::Models::builtin().resolve(name).input_window());
     let origin = match (config.settings.models.get(name).and_then(|own| own.window), candidate.window) {
         (Some(_), _) => format!("models.{name}.window"),
         (None, Some(_)) => found("the server"),

@@ -93,12 +93,12 @@ fn report(
     warnings.extend(policy.warnings.iter().map(|text| Warning::new(Oddity::Setting, text)));
     let messages = std::mem::take(&mut conversation.messages);
     let end = arguments.at.map_or(messages.len(), |at| at.saturating_add(conversation.outside));
-    let budget = budget(arguments, model, &conversation);
+    let budget = budget(arguments, &model, &conversation);
     warnings.extend(conversation.warnings.iter().filter(|warning| warning.at.is_none_or(|at| at < end)).cloned());
 
     let history = History::of(model.counter(), messages.into_iter().take(end));
     let mut generation = Generation::new();
-    let planned = plan(&PlanInput::new(&history, &generation, policy, budget, model));
+    let planned = plan(&PlanInput::new(&history, &generation, policy, budget, &model));
     warnings.extend(history.warnings().iter().chain(&history.loose_ends()).chain(&planned.warnings).cloned());
     let (action, tokens) = (planned.action.clone(), planned.tokens);
     generation.freeze(&history, planned);

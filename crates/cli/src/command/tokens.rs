@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     input.each(|conversation| {
         let name = arguments.model.as_deref().or(conversation.model.as_deref());
         let (model, warning) = settings::model(name);
-        let counter = arguments.with.map_or_else(|| model.counter(), |method| Counter::new(method, model.image));
+        let counter = arguments.with.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
         let tally = tally(&conversation, &counter);
         let id = conversation.id.clone().unwrap_or_else(|| at.to_string());
         at += 1;

@@ -34,10 +34,11 @@ pub(super) fn affordable(rule: &FoldRule, model: &Model, growth: usize) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Models;
     use crate::policy::Policy;
 
     fn tokens(model: &str, growth: usize) -> Option<usize> {
-        affordable(&Policy::preset("auto").unwrap().fold, Model::known(model).unwrap(), growth)
+        affordable(&Policy::preset("auto").unwrap().fold, &Models::builtin().find(model).unwrap(), growth)
     }
 
     /// The cheaper the reads, the later a fold pays.
@@ -56,6 +57,6 @@ mod tests {
         assert_eq!(tokens("claude-opus-5", 0), None, "nothing was said yet");
         let settings = [("fold.high", "90000"), ("fold.low", "60000")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let rule = Policy::preset_with("auto", &settings).unwrap().fold;
-        assert_eq!(affordable(&rule, Model::known("claude-opus-5").unwrap(), 1_500), None);
+        assert_eq!(affordable(&rule, &Models::builtin().find("claude-opus-5").unwrap(), 1_500), None);
     }
 }

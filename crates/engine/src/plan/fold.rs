@@ -185,7 +185,7 @@ fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<Note>, Option<Wan
             sources: note.sources.clone(),
             max_tokens: room.tokens(settings.max).max(LEAST_SUMMARY.min(room.available / 8)),
             replaces: note.sources.iter().map(|&message| input.history.message_tokens(message)).sum(),
-            schema: Schema::named(&settings.schema).unwrap_or(Schema::general()),
+            schema: Schema::named(&settings.schema).unwrap_or_else(Schema::general),
             mode: settings.mode,
             placement: settings.placement,
         });

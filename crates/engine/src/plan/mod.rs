@@ -20,6 +20,8 @@ pub use ladder::{Forced, Rung};
 pub use room::{Budget, Room};
 pub use slot::{Slot, Treatment};
 
+use std::sync::Arc;
+
 use crate::history::History;
 use crate::model::Model;
 use crate::policy::{Policy, When};
@@ -116,7 +118,7 @@ pub struct Wanted {
     /// The tokens of what it replaces.
     pub replaces: usize,
     /// What it is to hold.
-    pub schema: &'static Schema,
+    pub schema: Arc<Schema>,
     /// Whether the call should wait for it.
     pub mode: Mode,
     /// Where it will stand.

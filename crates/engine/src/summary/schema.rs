@@ -1,7 +1,7 @@
 //! What a model's summary is to hold: the request, and what an answer must have so that it can be believed. Data:
 //! `presets/summaries/`, one file a schema.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
@@ -19,12 +19,10 @@ const TEXTS: [&str; 5] = [
     include_str!("../../presets/summaries/facts.toml"),
 ];
 
-static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
+static SCHEMAS: LazyLock<Vec<Arc<Schema>>> = LazyLock::new(|| {
     // They are part of the program and a test reads them all.
-    TEXTS.iter().filter_map(|text| toml::from_str(text).ok()).collect()
+    TEXTS.iter().filter_map(|text| toml::from_str(text).ok()).map(Arc::new).collect()
 });
-
-static PLAIN: Schema = Schema { name: String::new(), form: Form::Text, keys: Vec::new(), request: String::new() };
 
 /// What a model's summary is to hold.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -56,14 +54,15 @@ pub enum Form {
 impl Schema {
     /// The schema of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
-        SCHEMAS.iter().find(|schema| schema.name == name)
+    pub fn named(name: &str) -> Option<Arc<Self>> {
+        SCHEMAS.iter().find(|schema| schema.name == name).cloned()
     }
 
     /// The schema of a policy that names none.
     #[must_use]
-    pub fn general() -> &'static Self {
-        Self::named(GENERAL).unwrap_or(&PLAIN)
+    pub fn general() -> Arc<Self> {
+        let plain = || Self { name: String::new(), form: Form::Text, keys: Vec::new(), request: String::new() };
+        Self::named(GENERAL).unwrap_or_else(|| Arc::new(plain()))
     }
 }
 
@@ -86,7 +85,7 @@ mod tests {
     #[test]
     fn s1_42_s1_47_the_roles_are_asked_for_what_later_steps_rest_on() {
         for name in ["init", "execute"] {
-            let request = &Schema::named(name).unwrap().request;
+            let request = Schema::named(name).unwrap().request.clone();
             assert!(request.contains("nothing but the initial context was received"), "{name}");
         }
         assert!(
@@ -118,7 +117,7 @@ mod tests {
             ),
         ];
         for (name, words) in inner {
-            let request = &Schema::named(name).unwrap().request;
+            let request = Schema::named(name).unwrap().request.clone();
             assert!(words.split(' ').all(|word| request.contains(word)), "{name}");
         }
     }

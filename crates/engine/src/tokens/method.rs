@@ -3,11 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 use super::bpe;
 use super::estimate::{self, Ratio};
 
 /// A way of counting the tokens of a text.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+#[non_exhaustive]
 pub enum Method {
     /// OpenAI's o200k_base, exactly.
     O200k,
@@ -97,6 +101,14 @@ impl fmt::Display for Method {
         }
         let name = Self::NAMED.iter().find(|(_, method)| method == self).map_or("", |(name, _)| name);
         f.write_str(name)
+    }
+}
+
+impl TryFrom<String> for Method {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        name.parse()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use waterline::history::{History, Past};
 use waterline::message::{Message, Part, Role};
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Head, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline_log::{Fold, Incoming, Log, LogError, Resumed, Sent, Session, Summary, Tip, To, VERSIONS};
@@ -57,7 +57,8 @@ impl<'a> Runner<'a> {
     /// Plans a call, stores what it sends and gives it.
     fn call(&mut self) -> Vec<String> {
         let (history, generation, policy) = (&self.history, &self.generation, &self.policy);
-        let input = Input::new(history, generation, policy, Budget::of(self.window), Model::unknown());
+        let model = Models::builtin().unknown();
+        let input = Input::new(history, generation, policy, Budget::of(self.window), &model);
         let planned = plan(&input);
         let (before, after) = (planned.tokens.before, planned.tokens.after);
         let fold = match &planned.action {
@@ -92,7 +93,8 @@ impl<'a> Runner<'a> {
 fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
     let Resumed { mut generation, history, .. } = log.resume(id, &counter(), parse).unwrap();
     let policy = Policy::preset("auto").unwrap();
-    let input = Input::new(&history, &generation, &policy, Budget::of(window), Model::unknown());
+    let model = Models::builtin().unknown();
+    let input = Input::new(&history, &generation, &policy, Budget::of(window), &model);
     let planned = extend(&input).expect("an extension");
     generation.freeze(&history, planned);
     let loaded = (0..history.len()).filter(|&index| history.source(index).is_some()).count();

@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn checked(schema: &str, text: &str) -> Result<Made, String> {
-        check(&answer(text), Schema::named(schema).unwrap(), 1_000, 10)
+        check(&answer(text), &Schema::named(schema).unwrap(), 1_000, 10)
     }
 
     const EXECUTE: &str = r#"{"generated_components":{},"evaluation_progress":{},"identified_issues":{},"pending_work":[],"key_paths":{}}"#;
@@ -164,19 +164,20 @@ mod tests {
         ] {
             assert!(checked("general", text).unwrap_err().contains(reason), "{text:?}");
         }
-        let echo = Schema::general().request.lines().skip(3).take(4).collect::<Vec<_>>().join("\n");
+        let echo = Schema::general().request.clone();
+        let echo = echo.lines().skip(3).take(4).collect::<Vec<_>>().join("\n");
         for echo in [echo.clone(), echo.to_uppercase(), format!("Here is the summary.\n\n{echo}")] {
             assert!(checked("general", &echo).unwrap_err().contains("repeated"), "{echo}");
         }
-        let long = check(&answer("Task: x"), Schema::general(), 10, 10).unwrap_err();
+        let long = check(&answer("Task: x"), &Schema::general(), 10, 10).unwrap_err();
         assert!(long.contains("longer"), "{long}");
         let cut = Answer { stop: Stop::Length, ..answer("Task: x") };
-        assert!(check(&cut, Schema::general(), 100, 10).unwrap_err().contains("cut off"));
+        assert!(check(&cut, &Schema::general(), 100, 10).unwrap_err().contains("cut off"));
         let call = Answer {
             messages: vec![Message::assistant_with_calls("", [ToolCall::new("1", "read_file", "{}")])],
             ..answer("")
         };
-        assert!(check(&call, Schema::general(), 100, 10).unwrap_err().contains("tool"));
+        assert!(check(&call, &Schema::general(), 100, 10).unwrap_err().contains("tool"));
         assert!(checked("general", "Error handling was the Task: see src/lib.rs").is_err(), "short and begins so");
         let long = format!("Error handling was the Task. {}", "It went well. ".repeat(40));
         assert!(checked("general", &long).is_ok(), "a real summary may begin with the word");

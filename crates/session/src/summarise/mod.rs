@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 use waterline::message::Message;
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline::plan::{Treatment, Wanted};
 use waterline::stage::Mode;
 use waterline::summary::{Summary, digest, schema::Form};
@@ -196,7 +196,7 @@ impl Live {
             retry: self.setup.retry.clone(),
             counter: *self.history.counter(),
             cache_key: self.session.id.clone(),
-            schema: wanted.schema,
+            schema: Arc::clone(&wanted.schema),
             max_tokens: wanted.max_tokens,
             replaces: wanted.replaces,
             prefix,
@@ -230,7 +230,7 @@ impl Live {
 
     /// The tokens of material that a summariser can read at once.
     fn room_for(&self, candidate: &Candidate, wanted: &Wanted) -> usize {
-        let known = Model::known(&candidate.name).unwrap_or_else(Model::unknown).input_window();
+        let known = Models::builtin().resolve(&candidate.name).input_window();
         let window =
             if self.setup.summariser.is_some() { candidate.window.unwrap_or(known) } else { self.budget.window };
         let request = self.history.counter().text(&wanted.schema.request);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use waterline::message::Message;
-use waterline::model;
+use waterline::model::Models;
 use waterline::summary::Schema;
 use waterline::tokens::Counter;
 use waterline_provider::answer::Answer;
@@ -30,7 +30,7 @@ pub(crate) struct Work {
     pub(super) retry: Retry,
     pub(super) counter: Counter,
     pub(super) cache_key: String,
-    pub(super) schema: &'static Schema,
+    pub(super) schema: Arc<Schema>,
     pub(super) max_tokens: usize,
     /// Tokens of what it stands for.
     pub(super) replaces: usize,
@@ -115,7 +115,7 @@ impl Work {
             match self.ask(before, tools, &question).await {
                 Ok(answer) => {
                     let tokens = answer.messages.iter().map(|message| self.counter.text(&message.text())).sum();
-                    match gate::check(&answer, self.schema, replaces, tokens) {
+                    match gate::check(&answer, &self.schema, replaces, tokens) {
                         Ok(made) => return Ok(made),
                         Err(reason) => why = reason,
                     }
@@ -138,7 +138,7 @@ impl Work {
         let messages: Vec<&Message> = before.iter().chain([question]).collect();
         let context = wire::render(self.model.wire(), &messages);
         // A model whose temperature is fixed reasons before it answers, and what it reasons counts.
-        let fixed = model::Model::known(&self.name).is_some_and(|model| model.fixed_temperature);
+        let fixed = Models::builtin().find(&self.name).is_some_and(|model| model.fixed_temperature);
         let reasoning = if fixed { REASONING_TOKENS } else { 0 };
         let options = Options {
             max_tokens: Some(self.max_tokens.max(LEAST_TOKENS) + reasoning),

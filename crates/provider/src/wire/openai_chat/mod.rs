@@ -7,7 +7,7 @@ mod stream;
 
 use waterline::json::{self, Fields};
 use waterline::message::{Message, Role};
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline::validity::Violation;
 
 use super::Format;
@@ -113,7 +113,7 @@ fn role(name: &str) -> Option<Role> {
 
 /// OpenAI's newer models refuse the older name; everybody else knows only that.
 fn limit_field(model: &str) -> &'static str {
-    let is_newer = Model::known(model).is_some_and(|model| model.max_completion_tokens);
+    let is_newer = Models::builtin().find(model).is_some_and(|model| model.max_completion_tokens);
     if is_newer { "max_completion_tokens" } else { "max_tokens" }
 }
 
