@@ -1,29 +1,22 @@
 //! Waterline's pure centre: from any message history to a valid, explained context.
 //!
 //! ```
-//! use waterline::message::Message;
-//! use waterline::model::Models;
-//! use waterline::plan::{Budget, Generation, Input, plan};
-//! use waterline::policy::Policy;
-//! use waterline::history::History;
+//! use waterline::{Context, Message};
 //!
-//! let model = Models::builtin().resolve("gpt-4o");
-//! let mut history = History::new(model.counter());
-//! history.append(Message::system("You are a careful engineer."));
-//! history.append(Message::user("Why does the build fail?"));
+//! let mut context = Context::builder().model("gpt-4o").policy("auto").build()?;
+//! context.push(Message::system("You are a careful engineer."));
+//! context.push(Message::user("Why does the build fail?"));
 //!
-//! let policy = Policy::preset("auto")?;
-//! let mut generation = Generation::new();
-//! let budget = Budget::of(model.input_window());
-//! let plan = plan(&Input::new(&history, &generation, &policy, budget, &model));
-//! generation.freeze(&history, plan);
-//! assert_eq!(generation.context(&history).count(), 2);
-//! # Ok::<(), waterline::policy::PolicyError>(())
+//! let next = context.plan(); // slots, reasons, tokens, the summary it wants
+//! let messages = next.commit(); // what to send
+//! assert_eq!(messages.len(), 2);
+//! # Ok::<(), waterline::PolicyError>(())
 //! ```
 //!
 //! The way of a message is the way of the modules: [`message`] → [`history`] (atoms, tokens, values) → [`policy`] and
 //! [`stage`] → [`plan`] → [`validity`]. This crate does no input or output, reads no clock and knows no vendor's JSON.
 
+pub mod context;
 pub mod history;
 pub mod json;
 pub mod ledger;
@@ -39,5 +32,11 @@ pub mod tokens;
 pub mod validity;
 pub mod warning;
 
+pub use context::{Context, ContextBuilder, Next};
 pub use message::{Message, Part, Role, ToolCall, ToolResult};
 pub use model::{Model, ModelEntry, Models};
+pub use plan::{Action, Figures, Rung, Slot, Treatment, Wanted};
+pub use policy::{Policy, PolicyError};
+pub use summary::Summary;
+pub use tokens::{Counter, Method};
+pub use warning::{Oddity, Warning};

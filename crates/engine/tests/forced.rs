@@ -1,20 +1,10 @@
 //! Folds that somebody asks for, what stays in every one of them, and when a fold is due.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use std::sync::{Arc, LazyLock};
-
-use waterline::history::History;
-use waterline::message::Message;
-use waterline::model::{Model, Models};
-use waterline::plan::{Action, Budget, Forced, Generation, Input, Keep, Plan, Rung, plan};
-use waterline::policy::Policy;
-use waterline::summary::Summary;
-use waterline::tokens::Counter;
-
-static UNKNOWN: LazyLock<Arc<Model>> = LazyLock::new(|| Models::builtin().unknown());
+use waterline::{Action, Context, Counter, Message, Models, Next, Policy, Rung};
 
 /// A conversation of so many turns, each about `words` words on both sides.
-fn talk(turns: usize, words: usize) -> History {
+fn talk(turns: usize, words: usize) -> Vec<Message> {
     let filler = |n: usize| format!("{n} {}", "lorem ipsum ".repeat(words / 2));
     let turn = |n| {
         let question = Message::user(format!("question {}", filler(n)));
@@ -23,7 +13,14 @@ fn talk(turns: usize, words: usize) -> History {
     let mut messages = vec![Message::system("be brief")];
     messages.extend((0..turns).flat_map(turn));
     messages.push(Message::user("the newest question"));
-    History::of(Counter::default(), messages)
+    messages
+}
+
+fn context(messages: Vec<Message>, policy: &Policy, window: usize) -> Context {
+    let builder = Context::builder().policy(policy.clone()).window(window).counter(Counter::default());
+    let mut context = builder.build().unwrap();
+    context.extend(messages);
+    context
 }
 
 fn policy(settings: &[(&str, &str)]) -> Policy {
@@ -31,33 +28,27 @@ fn policy(settings: &[(&str, &str)]) -> Policy {
     Policy::preset_with("auto", &settings).unwrap()
 }
 
-fn input<'a>(history: &'a History, generation: &'a Generation, policy: &'a Policy, window: usize) -> Input<'a> {
-    Input::new(history, generation, policy, Budget::of(window), &UNKNOWN)
+fn shown(next: Next<'_>) -> Vec<String> {
+    next.commit().into_iter().map(Message::text).collect()
 }
 
-fn shown(history: &History, plan: Plan) -> Vec<String> {
-    let mut generation = Generation::new();
-    generation.freeze(history, plan);
-    generation.context(history).map(Message::text).collect()
-}
-
-fn folds(plan: &Plan) -> bool {
-    matches!(plan.action, Action::Fold { .. })
+fn folds(context: &mut Context) -> bool {
+    matches!(context.plan().action(), Action::Fold { .. })
 }
 
 /// S2.22–S2.25, C2.6: each rung keeps less, and all keep the task and the newest message.
 #[test]
 fn s2_24_c2_6_each_rung_keeps_less_and_the_newest_message_stays() {
-    let (history, generation, policy) = (talk(40, 60), Generation::new(), policy(&[]));
+    let fresh = context(talk(40, 60), &policy(&[]), 20_000);
     let mut last = usize::MAX;
     for rung in [Rung::Fold, Rung::Trim, Rung::Minimal] {
-        let forced = Some(Forced { rung, reason: "refused" });
-        let planned = plan(&Input { forced, ..input(&history, &generation, &policy, 20_000) });
-        assert!(folds(&planned), "{rung:?}");
-        let tokens = planned.tokens.after;
+        let mut context = fresh.clone();
+        let next = context.fold(rung, "refused");
+        assert_eq!(next.reason(), Some("refused"), "{rung:?}");
+        let tokens = next.tokens().after;
         assert!(tokens < last, "{rung:?}: {tokens} after {last}");
         last = tokens;
-        let shown = shown(&history, planned);
+        let shown = shown(next);
         assert!(shown.iter().any(|text| text.starts_with("question 0")), "{rung:?}: the task");
         assert!(shown.last().unwrap().ends_with("the newest question"), "{rung:?}");
     }
@@ -66,11 +57,11 @@ fn s2_24_c2_6_each_rung_keeps_less_and_the_newest_message_stays() {
 
 #[test]
 fn what_is_pinned_and_what_is_open_stays_word_for_word() {
-    let (history, generation, policy) = (talk(40, 60), Generation::new(), policy(&[]));
+    let mut context = context(talk(40, 60), &policy(&[]), 20_000);
     let lines = ["todo: write the changelog".to_owned(), "waits for approval: rm -r build/".to_owned()];
-    let keep = Keep { pins: &[21], lines: &lines };
-    let forced = Some(Forced { rung: Rung::Minimal, reason: "refused" });
-    let shown = shown(&history, plan(&Input { keep, forced, ..input(&history, &generation, &policy, 20_000) }));
+    context.pin(21);
+    context.keep_lines(lines.to_vec());
+    let shown = shown(context.fold(Rung::Minimal, "refused"));
     assert!(shown.iter().any(|text| text.starts_with("question 10 ")), "the pinned message: {shown:?}");
     let note = shown.iter().find(|text| text.contains("Open, verbatim:")).unwrap();
     assert!(lines.iter().all(|line| note.contains(line.as_str())), "{note}");
@@ -80,16 +71,13 @@ fn what_is_pinned_and_what_is_open_stays_word_for_word() {
 /// A line that the summary holds already is not said twice.
 #[test]
 fn a_line_that_the_summary_holds_is_not_added() {
-    let (history, generation, policy) = (talk(40, 60), Generation::new(), policy(&[("summarise.mode", "blocking")]));
-    let forced = Some(Forced { rung: Rung::Fold, reason: "asked for" });
-    let first = plan(&Input { forced, ..input(&history, &generation, &policy, 20_000) });
-    let sources = first.wanted.unwrap().sources;
-    let lines = ["todo: write the changelog".to_owned(), "todo: tag the release".to_owned()];
-    let summaries = [Summary { sources, text: "It is still open: todo: write the changelog.".into() }];
-    let keep = Keep { pins: &[], lines: &lines };
-    let planned = plan(&Input { forced, keep, summaries: &summaries, ..input(&history, &generation, &policy, 20_000) });
-    assert!(planned.wanted.is_none(), "the summary is there");
-    let text = shown(&history, planned).join("\n");
+    let mut context = context(talk(40, 60), &policy(&[("summarise.mode", "blocking")]), 20_000);
+    context.keep_lines(vec!["todo: write the changelog".to_owned(), "todo: tag the release".to_owned()]);
+    let next = context.fold(Rung::Fold, "asked for");
+    assert!(next.wanted().is_some());
+    let next = next.with_summary("It is still open: todo: write the changelog.");
+    assert!(next.wanted().is_none(), "the summary is there");
+    let text = shown(next).join("\n");
     assert_eq!(text.matches("write the changelog").count(), 1);
     assert_eq!(text.matches("tag the release").count(), 1);
 }
@@ -97,37 +85,38 @@ fn a_line_that_the_summary_holds_is_not_added() {
 /// Folding turned off: nothing but the window forces a fold.
 #[test]
 fn remind_only_folds_when_the_window_forces_it() {
-    let (history, generation) = (talk(40, 60), Generation::new());
-    let all = history.tokens();
     let marks = [("fold.high", "60%"), ("fold.low", "40%")];
     let early = policy(&marks);
-    assert!(folds(&plan(&input(&history, &generation, &early, all + 100))));
+    let all = context(talk(40, 60), &early, 1).history().tokens();
+    assert!(folds(&mut context(talk(40, 60), &early, all + 100)));
     let off = policy(&[marks[0], marks[1], ("fold.when", "window")]);
-    assert!(!folds(&plan(&input(&history, &generation, &off, all + 100))));
-    assert!(folds(&plan(&input(&history, &generation, &off, all - 100))));
+    assert!(!folds(&mut context(talk(40, 60), &off, all + 100)));
+    assert!(folds(&mut context(talk(40, 60), &off, all - 100)));
 }
 
 /// A cold cache makes a fold that is due soon due now, at the beginning of a turn.
 #[test]
 fn a_cold_cache_folds_sooner() {
-    let (history, generation, policy) = (talk(40, 60), Generation::new(), policy(&[]));
-    let window = history.tokens() * 100 / 90;
-    let warm = input(&history, &generation, &policy, window);
-    assert!(!folds(&plan(&warm)));
-    let cold = Input { budget: Budget { cold: true, ..warm.budget }, ..warm };
-    let planned = plan(&cold);
-    let Action::Fold { reason, .. } = &planned.action else { panic!("no fold") };
+    let mut context = context(talk(40, 60), &policy(&[]), 1);
+    context.set_window(context.history().tokens() * 100 / 90);
+    assert!(!folds(&mut context));
+    context.set_cache_cold(true);
+    let next = context.plan();
+    let reason = next.reason().unwrap();
     assert!(reason.contains("cold"), "{reason}");
 }
 
 /// In a large window the model's prices decide: dear reads fold sooner.
 #[test]
 fn prices_set_the_marks_of_a_large_window() {
-    let (history, generation, policy) = (talk(150, 1_000), Generation::new(), policy(&[]));
-    assert!(history.tokens() > 120_000 && history.tokens() < 900_000, "{}", history.tokens());
-    let with = |model: &str| {
-        let model = Models::builtin().find(model).unwrap();
-        folds(&plan(&Input { model: &model, ..input(&history, &generation, &policy, 1_000_000) }))
+    let with = |name: &str| {
+        let model = Models::builtin().find(name).unwrap();
+        let builder = Context::builder().model(model).policy(policy(&[])).window(1_000_000);
+        let mut context = builder.counter(Counter::default()).build().unwrap();
+        context.extend(talk(150, 1_000));
+        let tokens = context.history().tokens();
+        assert!(tokens > 120_000 && tokens < 900_000, "{tokens}");
+        folds(&mut context)
     };
     assert!(with("claude-opus-5"), "reads at a tenth");
     assert!(!with("qwen3"), "no prices");
@@ -145,10 +134,9 @@ fn what_the_ledger_does_not_need_is_for_the_users_words() {
         messages.extend([say("and how is the weather?"), Message::assistant("it is fine today. ".repeat(30))]);
     }
     messages.push(say("the newest question"));
-    let history = History::of(Counter::default(), messages);
-    let (generation, policy) = (Generation::new(), policy(&[]));
-    let planned = plan(&input(&history, &generation, &policy, 2_500));
-    assert!(folds(&planned) && planned.tokens.after <= planned.tokens.low);
-    let text = shown(&history, planned).join("\n");
+    let mut context = context(messages, &policy(&[]), 2_500);
+    let next = context.plan();
+    assert!(next.reason().is_some() && next.tokens().after <= next.tokens().low);
+    let text = shown(next).join("\n");
     assert!(text.contains("allergic to peanuts") && text.contains("answer in French"), "{text}");
 }

@@ -3,32 +3,28 @@
 
 use waterline::history::{AtomKind, History};
 use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
-use waterline::model::Models;
-use waterline::plan::{Budget, Generation, Input, Plan, plan};
-use waterline::policy::Policy;
-use waterline::tokens::{Counter, Method};
+use waterline::plan::Generation;
 use waterline::validity;
-use waterline::warning::Oddity;
+use waterline::{Context, Counter, Method, Oddity};
 use waterline_testkit::{messages, show};
 
 fn history(notation: &str) -> History {
     History::of(Counter::new(Method::Chars4, 1_000), messages(notation))
 }
 
-/// The first plan of a history.
-fn planned(history: &History, preset: &str, window: usize) -> Plan {
-    let (policy, generation) = (Policy::preset(preset).unwrap(), Generation::new());
-    let budget = Budget::of(window);
-    plan(&Input::new(history, &generation, &policy, budget, &Models::builtin().unknown()))
+fn resumed(history: &History, preset: &str, window: usize) -> Context {
+    let builder = Context::builder().policy(preset).window(window);
+    builder.resume(history.clone(), Generation::new()).build().unwrap()
 }
 
+/// What is sent first of a history.
 fn context(history: &History) -> String {
-    let mut generation = Generation::new();
-    let planned = planned(history, "auto", 1_000_000);
-    assert!(planned.warnings.iter().all(|warning| warning.oddity != Oddity::Internal), "{:?}", planned.warnings);
-    generation.freeze(history, planned);
-    assert_eq!(validity::check(generation.context(history)), []);
-    show(generation.context(history))
+    let mut context = resumed(history, "auto", 1_000_000);
+    let next = context.plan();
+    assert!(next.warnings().iter().all(|warning| warning.oddity != Oddity::Internal), "{:?}", next.warnings());
+    let sent = next.commit();
+    assert_eq!(validity::check(sent.iter().copied()), []);
+    show(sent)
 }
 
 fn check(notation: &str, sent: &str, oddities: &[Oddity]) {
@@ -167,22 +163,13 @@ fn reminders_open_no_turn() {
 /// What was sent while a call was in flight stays as it was sent; its late result waits for the next fold.
 #[test]
 fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
-    let policy = Policy::preset("auto").unwrap();
-    let mut history = history("H A[a]");
-    let mut generation = Generation::new();
-    let model = Models::builtin().unknown();
+    let mut context = resumed(&history("H A[a]"), "auto", 1_000_000);
     for message in messages("T(a) A[b] T(b) H") {
-        let budget = Budget::of(1_000_000);
-        let planned = plan(&Input::new(&history, &generation, &policy, budget, &model));
-        generation.freeze(&history, planned);
-        history.append(message);
+        context.plan().commit();
+        context.push(message);
     }
-    assert_eq!(
-        show(generation.context(&history)),
-        "H A[a] T(a!) A[b] T(b!)",
-        "the result of b came after its answer too"
-    );
-    assert!(generation.slots().iter().any(|slot| slot.reason.contains("answered as interrupted")));
+    assert_eq!(show(context.messages()), "H A[a] T(a!) A[b] T(b!)", "the result of b came after its answer too");
+    assert!(context.slots().iter().any(|slot| slot.reason.contains("answered as interrupted")));
 }
 
 /// Found by fuzzing: a user message that makes a call, an assistant message that holds a result.
@@ -260,9 +247,9 @@ fn a_dangling_thought_in_a_step_is_not_counted() {
         *message = Message::user("word ".repeat(400));
     });
     let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
-    let mut generation = Generation::new();
-    let planned = planned(&history, "halve-first", 1_400);
-    let after = planned.tokens.after;
-    generation.freeze(&history, planned);
-    assert_eq!(generation.tokens(), after);
+    let mut context = resumed(&history, "halve-first", 1_400);
+    let next = context.plan();
+    let after = next.tokens().after;
+    next.commit();
+    assert_eq!(context.generation().tokens(), after);
 }

@@ -5,15 +5,10 @@
 
 use std::sync::Arc;
 
-use waterline::history::History;
 use waterline::message::{Message, Part, Role};
-use waterline::model::Models;
-use waterline::plan::{Action, Budget, Figures, Generation, Input, Plan, Treatment, plan};
 use waterline::policy::{FoldRule, Policy, Size};
 use waterline::stage::{Halve, Repair, RepairMode, Stage, Window};
-use waterline::summary::Summary;
-use waterline::tokens::{Counter, Method};
-use waterline::warning::Oddity;
+use waterline::{Action, Context, Counter, Figures, Method, Oddity, Treatment, Wanted, Warning};
 use waterline_testkit::{messages, show};
 
 fn counter() -> Counter {
@@ -28,30 +23,41 @@ fn policy(stages: Vec<Arc<dyn Stage>>) -> Policy {
     policy
 }
 
+/// A context after its first plan, with what the plan said.
 struct Planned {
-    history: History,
-    generation: Generation,
-    plan: Plan,
+    context: Context,
+    action: Action,
+    tokens: Figures,
+    wanted: Option<Wanted>,
+    warnings: Vec<Warning>,
 }
 
 impl Planned {
-    fn context(&self) -> String {
-        show(self.generation.context(&self.history))
+    fn shown(&self) -> String {
+        show(self.context.messages())
     }
 }
 
-fn run_with(policy: &Policy, messages: Vec<Message>, window: usize, summaries: &[Summary]) -> Planned {
-    let history = History::of(counter(), messages);
-    let mut generation = Generation::new();
-    let budget = Budget::of(window);
-    let model = Models::builtin().unknown();
-    let plan = plan(&Input { summaries, ..Input::new(&history, &generation, policy, budget, &model) });
-    generation.freeze(&history, plan.clone());
-    Planned { history, generation, plan }
+fn context(policy: &Policy, messages: Vec<Message>, window: usize) -> Context {
+    let mut context =
+        Context::builder().policy(policy.clone()).window(window).counter(counter()).build().expect("a policy");
+    context.extend(messages);
+    context
+}
+
+fn run_in(policy: &Policy, messages: Vec<Message>, window: usize) -> Planned {
+    let mut context = context(policy, messages, window);
+    let next = context.plan();
+    let action = next.action().clone();
+    let tokens = next.tokens();
+    let wanted = next.wanted().cloned();
+    let warnings = next.warnings().to_vec();
+    next.commit();
+    Planned { context, action, tokens, wanted, warnings }
 }
 
 fn run(policy: &Policy, notation: &str) -> Planned {
-    run_with(policy, messages(notation), 1_000_000, &[])
+    run_in(policy, messages(notation), 1_000_000)
 }
 
 /// The same conversation with texts long enough that a summary is worth its place.
@@ -76,7 +82,7 @@ fn turns(n: usize, turn: &str) -> String {
 fn e01_c0_1_window_of_ten() {
     let notation = format!("S H A[1] T(1) {}", turns(23, "H A"));
     let planned = run(&window(10), &notation);
-    assert_eq!(planned.context(), format!("S {}", turns(5, "H A")));
+    assert_eq!(planned.shown(), format!("S {}", turns(5, "H A")));
 }
 
 /// E.2, C0.3, S0.32, S0.34: a call that was interrupted by the user is answered, or dropped with its sibling's result.
@@ -84,30 +90,30 @@ fn e01_c0_1_window_of_ten() {
 fn e02_c0_3_partial_answer() {
     let notation = "H A[a,b] T(a) H";
     let repaired = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Answer })]), notation);
-    assert_eq!(repaired.context(), "H A[a,b] T(a) T(b!) H");
+    assert_eq!(repaired.shown(), "H A[a,b] T(a) T(b!) H");
     let dropped = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), notation);
-    assert_eq!(dropped.context(), "H H");
+    assert_eq!(dropped.shown(), "H H");
 }
 
 /// C0.3: words that the assistant said with a dropped call stay.
 #[test]
 fn c0_3_words_of_a_dropped_call_stay() {
     let dropped = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A[a,b]:looking T(a) H");
-    assert_eq!(dropped.context(), "H A H");
+    assert_eq!(dropped.shown(), "H A H");
 }
 
 /// C0.5: calls at the end are still being worked on; for sending they are answered, never dropped.
 #[test]
 fn c0_5_the_newest_step_is_never_dropped() {
     let planned = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A H A[a,b] T(a)");
-    assert_eq!(planned.context(), "H A H A[a,b] T(a) T(b!)");
+    assert_eq!(planned.shown(), "H A H A[a,b] T(a) T(b!)");
 }
 
 /// E.3, C0.2, V4: a cut inside parallel results extends to the whole step, and the turn's user message comes along.
 #[test]
 fn e03_c0_2_parallel_cut() {
     let planned = run(&window(3), "H:first A:answer H A[a,b,c] T(a) T(b) T(c) A");
-    assert_eq!(planned.context(), "H A[a,b,c] T(a) T(b) T(c) A");
+    assert_eq!(planned.shown(), "H A[a,b,c] T(a) T(b) T(c) A");
 }
 
 /// E.4, C1.1: three steps of user, call, result, answer are twelve messages, not six.
@@ -115,7 +121,7 @@ fn e03_c0_2_parallel_cut() {
 fn e04_c1_1_last_three_turns() {
     let keep = policy(vec![Arc::new(Window { turns: Some(3), ..Window::default() })]);
     let planned = run(&keep, "H A[1] T(1) A H A[2] T(2) A H A[3] T(3) A H A[4] T(4) A");
-    assert_eq!(planned.context(), "H A[2] T(2) A H A[3] T(3) A H A[4] T(4) A");
+    assert_eq!(planned.shown(), "H A[2] T(2) A H A[3] T(3) A H A[4] T(4) A");
 }
 
 fn halve(tokens: usize) -> Policy {
@@ -125,18 +131,18 @@ fn halve(tokens: usize) -> Policy {
 /// E.5, S2.11, S2.12: 21 turns lose ten, 20 turns none.
 #[test]
 fn e05_s2_11_halving_by_turns() {
-    assert_eq!(run(&halve(1_000_000), &turns(21, "H A")).context(), turns(11, "H A"));
+    assert_eq!(run(&halve(1_000_000), &turns(21, "H A")).shown(), turns(11, "H A"));
     let kept = run(&halve(1_000_000), &turns(20, "H A"));
-    assert_eq!(kept.context(), turns(20, "H A"));
-    assert_eq!(kept.plan.action, Action::Extend);
+    assert_eq!(kept.shown(), turns(20, "H A"));
+    assert_eq!(kept.action, Action::Extend);
 }
 
 /// E.5, S2.20, S2.21: over the tokens, five turns lose two; four turns keep request and answer, the running one all.
 #[test]
 fn e05_s2_20_halving_by_tokens() {
-    assert_eq!(run(&halve(20), &turns(5, "H A")).context(), turns(3, "H A"));
+    assert_eq!(run(&halve(20), &turns(5, "H A")).shown(), turns(3, "H A"));
     let four = run(&halve(20), "H A[1] T(1) A H A[2] T(2) A H A[3] T(3) A H A[4] T(4)");
-    assert_eq!(four.context(), "H A H A H A H A[4] T(4)");
+    assert_eq!(four.shown(), "H A H A H A H A[4] T(4)");
 }
 
 /// C2.4: one halving that is not enough is followed by another.
@@ -144,7 +150,7 @@ fn e05_s2_20_halving_by_tokens() {
 fn c2_4_halving_goes_on_until_it_fits() {
     // 40 turns become 20, 10, 5 and, still over the tokens, 3.
     let planned = run(&halve(24), &turns(40, "H A"));
-    assert_eq!(planned.context(), turns(3, "H A"));
+    assert_eq!(planned.shown(), turns(3, "H A"));
 }
 
 /// E.8, S3.48: 45,000 to 12,000 tokens is a reduction of 73.3%. E.16, S3.14: 12,000 to 1,500 is one of 0.875; of
@@ -163,7 +169,7 @@ fn e08_e16_reduction() {
 fn e14_c4_6_newest_tokens_in_order() {
     let keep = policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(3)), ..Window::default() })]);
     let planned = run(&keep, "H:a A:b H:c A:d H:e");
-    let texts: Vec<String> = planned.generation.context(&planned.history).map(Message::text).collect();
+    let texts: Vec<String> = planned.context.messages().map(Message::text).collect();
     assert_eq!(texts, ["c", "d", "e"]);
 }
 
@@ -171,8 +177,7 @@ fn e14_c4_6_newest_tokens_in_order() {
 #[test]
 fn e15_s4_34_thresholds_are_strict() {
     let preset = Policy::preset("dual-track").unwrap();
-    let folds =
-        |messages: Vec<Message>| matches!(run_with(&preset, messages, 100_000, &[]).plan.action, Action::Fold { .. });
+    let folds = |messages: Vec<Message>| matches!(run_in(&preset, messages, 100_000).action, Action::Fold { .. });
     assert!(!folds(messages(&turns(15, "H A"))));
     assert!(folds(messages(&format!("H {}", turns(15, "A H")))));
     let long = |tokens: usize| {
@@ -187,27 +192,20 @@ fn e15_s4_34_thresholds_are_strict() {
 /// E.18, C1.11, C4.7, V7: a second fold has one summary, which reaches back to the beginning.
 #[test]
 fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
-    let preset = Policy::preset("auto").unwrap();
-    let mut history = History::new(counter());
-    let mut generation = Generation::new();
-    let model = Models::builtin().unknown();
+    let mut context = context(&Policy::preset("auto").unwrap(), Vec::new(), 2_000);
     let mut folds = 0;
     for at in 0..120 {
-        let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
-        history.append(Message::new(
-            role,
-            vec![Part::text(format!("message {at} about file_{at}.rs {}", "word ".repeat(60)))],
-        ));
-        let input = Input::new(&history, &generation, &preset, Budget::of(2_000), &model);
-        let plan = plan(&input);
-        folds += usize::from(matches!(plan.action, Action::Fold { .. }));
-        generation.freeze(&history, plan);
+        let text = format!("message {at} about file_{at}.rs {}", "word ".repeat(60));
+        context.push(if at % 2 == 0 { Message::user(text) } else { Message::assistant(text) });
+        let next = context.plan();
+        folds += usize::from(next.reason().is_some());
+        next.commit();
     }
     assert!(folds >= 2, "{folds}");
-    let notes: Vec<_> = generation.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).collect();
+    let notes: Vec<_> = context.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).collect();
     assert_eq!(notes.len(), 1);
     assert_eq!(notes[0].sources.first(), Some(&1), "from the beginning, save for the task");
-    let marks = generation.context(&history).filter(|message| message.text().contains("no longer shown")).count();
+    let marks = context.messages().filter(|message| message.text().contains("no longer shown")).count();
     assert_eq!(marks, 1);
 }
 
@@ -217,11 +215,11 @@ fn e20_one_message_larger_than_the_window() {
     for preset in waterline::policy::PRESETS {
         let policy = Policy::preset(preset.name).unwrap();
         let question = format!("Please read this: {} Is it good?", "lorem ipsum ".repeat(20_000));
-        let planned = run_with(&policy, vec![Message::user(question)], 4_000, &[]);
-        let text = planned.generation.context(&planned.history).next().unwrap().text();
+        let planned = run_in(&policy, vec![Message::user(question)], 4_000);
+        let text = planned.context.messages().next().unwrap().text();
         assert!(text.starts_with("Please read this") && text.ends_with("Is it good?"), "{}", preset.name);
-        assert!(planned.plan.tokens.after <= 4_000, "{}: {}", preset.name, planned.plan.tokens.after);
-        assert!(planned.plan.warnings.iter().any(|warning| warning.oddity == Oddity::Budget), "{}", preset.name);
+        assert!(planned.tokens.after <= 4_000, "{}: {}", preset.name, planned.tokens.after);
+        assert!(planned.warnings.iter().any(|warning| warning.oddity == Oddity::Budget), "{}", preset.name);
     }
 }
 
@@ -232,13 +230,13 @@ fn s1_23_mock_question_summary_and_last_three_turns() {
         [("fold.high", "3000"), ("window.over", "1000"), ("summarise.over", "3000"), ("summarise.max", "400")];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let policy = Policy::preset_with("init", &settings).unwrap();
-    let planned = run_with(&policy, long(&turns(12, "H A[x] T(x) A")), 1_000_000, &[]);
-    let context = planned.context();
+    let planned = run_in(&policy, long(&turns(12, "H A[x] T(x) A")), 1_000_000);
+    let context = planned.shown();
     assert!(context.starts_with("H H A H A"), "{context}");
     assert!(context.ends_with("T(x_10) A H A[x_11] T(x_11) A H A[x_12] T(x_12) A"), "{context}");
-    let wanted = planned.plan.wanted.expect("a model's summary is wanted");
+    let wanted = planned.wanted.expect("a model's summary is wanted");
     assert_eq!(wanted.max_tokens, 400);
-    let question = planned.generation.context(&planned.history).nth(1).unwrap().text();
+    let question = planned.context.messages().nth(1).unwrap().text();
     assert!(
         question.contains("execution_output_dir") && question.contains("<compact_summary>"),
         "S1.18, C1.8: {question}"
@@ -249,9 +247,9 @@ fn s1_23_mock_question_summary_and_last_three_turns() {
 #[test]
 fn s2_14_summary_in_front_of_the_first_kept_user_message() {
     let policy = Policy::preset("chat").unwrap();
-    let planned = run_with(&policy, long(&turns(21, "H A")), 1_000_000, &[]);
-    assert_eq!(planned.context(), turns(11, "H A"));
-    let first = planned.generation.context(&planned.history).next().unwrap().text();
+    let planned = run_in(&policy, long(&turns(21, "H A")), 1_000_000);
+    assert_eq!(planned.shown(), turns(11, "H A"));
+    let first = planned.context.messages().next().unwrap().text();
     assert!(first.starts_with("Earlier in this conversation") && first.ends_with("question 20"), "{first}");
 }
 
@@ -261,25 +259,24 @@ fn s3_3_summary_as_second_system_message() {
     let settings = [("fold.high", "5000"), ("fold.low", "3000"), ("summarise.over", "5000")];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let policy = Policy::preset_with("budget", &settings).unwrap();
-    let planned = run_with(&policy, long(&format!("S {}", turns(40, "H A"))), 100_000, &[]);
-    let context: Vec<&Message> = planned.generation.context(&planned.history).collect();
+    let planned = run_in(&policy, long(&format!("S {}", turns(40, "H A"))), 100_000);
+    let context: Vec<&Message> = planned.context.messages().collect();
     assert_eq!(show(context.iter().copied().take(3)), "S S H");
     let text = context[1].text();
     assert!(text.starts_with("【对话历史总结】") && text.ends_with("---"), "{text}");
-    assert!(planned.plan.tokens.after <= 3_000, "S3.8: {}", planned.plan.tokens.after);
+    assert!(planned.tokens.after <= 3_000, "S3.8: {}", planned.tokens.after);
 }
 
 /// A summary that was wanted is used when it is given, and then no more is wanted.
 #[test]
 fn a_wanted_summary_is_used_once_given() {
     let policy = Policy::preset("chat").unwrap();
-    let talk = long(&turns(21, "H A"));
-    let first = run_with(&policy, talk.clone(), 1_000_000, &[]);
-    let wanted = first.plan.wanted.unwrap();
-    let given = Summary { sources: wanted.sources, text: "They spoke about many questions.".into() };
-    let second = run_with(&policy, talk, 1_000_000, &[given]);
-    assert!(second.plan.wanted.is_none());
-    let text = second.generation.context(&second.history).next().unwrap().text();
+    let mut second = context(&policy, long(&turns(21, "H A")), 1_000_000);
+    let next = second.plan();
+    assert!(next.wanted().is_some() && next.wanted_messages().count() > 0);
+    let next = next.with_summary("They spoke about many questions.");
+    assert!(next.wanted().is_none());
+    let text = next.commit()[0].text();
     assert!(text.contains("They spoke about many questions."), "{text}");
 }
 
@@ -289,23 +286,23 @@ fn c3_5_no_holes() {
     let keep = policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(60)), ..Window::default() })]);
     let mut talk = messages("H A H A[1] T(1) A H");
     talk[4] = Message::tool_result("1", "x".repeat(4_000));
-    let planned = run_with(&keep, talk, 100_000, &[]);
-    assert_eq!(planned.context(), "H A H", "the user message of the cut turn, the answer, the newest question");
+    let planned = run_in(&keep, talk, 100_000);
+    assert_eq!(planned.shown(), "H A H", "the user message of the cut turn, the answer, the newest question");
 }
 
 /// S0.39: every system message stays; one that is repeated word for word stays once.
 #[test]
 fn s0_39_system_messages_stay() {
     let planned = run(&window(10), &format!("S:base H A S:rule H A S:base {}", turns(10, "H A")));
-    assert_eq!(planned.context(), format!("S S {}", turns(5, "H A")));
+    assert_eq!(planned.shown(), format!("S S {}", turns(5, "H A")));
 }
 
 /// S0.42: a history that is shorter than the window is sent as it is.
 #[test]
 fn s0_42_a_short_history_is_unchanged() {
     let planned = run(&Policy::preset("window").unwrap(), &format!("S {}", turns(20, "H A")));
-    assert_eq!(planned.plan.action, Action::Extend);
-    assert_eq!(planned.context(), format!("S {}", turns(20, "H A")));
+    assert_eq!(planned.action, Action::Extend);
+    assert_eq!(planned.shown(), format!("S {}", turns(20, "H A")));
 }
 
 /// S0.75: the window preset's option: above 100 messages, what the window drops is summed up.
@@ -313,8 +310,8 @@ fn s0_42_a_short_history_is_unchanged() {
 fn s0_75_window_with_a_summary_above_a_hundred_messages() {
     let policy = Policy::preset_with("window", &[("summarise.on".to_owned(), "true".to_owned())]).unwrap();
     let notes = |turns_said: usize| {
-        let planned = run_with(&policy, long(&turns(turns_said, "H A")), 1_000_000, &[]);
-        planned.generation.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).count()
+        let planned = run_in(&policy, long(&turns(turns_said, "H A")), 1_000_000);
+        planned.context.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).count()
     };
     assert_eq!((notes(49), notes(60)), (0, 1));
 }
@@ -322,12 +319,11 @@ fn s0_75_window_with_a_summary_above_a_hundred_messages() {
 /// S1.8: system prompt and tool definitions count.
 #[test]
 fn s1_8_system_prompt_and_tools_count() {
-    let history = History::of(counter(), messages("S:12345678 H:12345678"));
-    let policy = Policy::preset("auto").unwrap();
-    let generation = Generation::new();
-    let budget = Budget { tools: 100, ..Budget::of(1_000) };
-    let planned = plan(&Input::new(&history, &generation, &policy, budget, &Models::builtin().unknown()));
-    assert_eq!((planned.tokens.before, planned.tokens.after), (104, 104));
+    let tool = "x".repeat(400);
+    let mut context = Context::builder().window(1_000).counter(counter()).tool(tool).build().unwrap();
+    context.extend(messages("S:12345678 H:12345678"));
+    let tokens = context.plan().tokens();
+    assert_eq!((tokens.before, tokens.after), (104, 104));
 }
 
 /// C2.2: the chat preset folds when a turn begins; inside a turn only what the window forces.
@@ -338,17 +334,13 @@ fn c2_2_chat_folds_between_turns() {
         &[("fold.high".to_owned(), "2000".to_owned()), ("halve.tokens".to_owned(), "2000".to_owned())],
     )
     .unwrap();
-    let mut history = History::of(counter(), long(&turns(6, "H A")));
-    let mut generation = Generation::new();
+    let mut context = context(&policy, long(&turns(6, "H A")), 50_000);
     let mut folds = Vec::new();
     for said in [Vec::new(), long("A[a]"), long("T(a) A[b]"), long("T(b) A[c] T(c) A"), long("H")] {
-        history.extend(said);
-        let budget = Budget::of(50_000);
-        let model = Models::builtin().unknown();
-        let input = Input::new(&history, &generation, &policy, budget, &model);
-        let planned = plan(&input);
-        folds.push(matches!(planned.action, Action::Fold { .. }));
-        generation.freeze(&history, planned);
+        context.extend(said);
+        let next = context.plan();
+        folds.push(next.reason().is_some());
+        next.commit();
     }
     assert_eq!(folds, [false, false, false, false, true]);
 }
@@ -364,9 +356,9 @@ fn over_the_window_there_is_always_a_fold() {
                 Message::new(role, vec![Part::text("word ".repeat(404))])
             }))
             .collect();
-        let planned = run_with(&policy, talk, 9_900, &[]);
+        let planned = run_in(&policy, talk, 9_900);
         let most = 10_101 - policy.fold.free.at_least(10_101);
-        assert!(planned.plan.tokens.after <= most, "{}: {:?}", preset.name, planned.plan.tokens);
+        assert!(planned.tokens.after <= most, "{}: {:?}", preset.name, planned.tokens);
     }
 }
 
@@ -380,13 +372,13 @@ fn c1_9_no_summary_where_the_digest_is_enough() {
         talk.push(Message::tool_result(format!("c{at}"), "x".repeat(70_000)));
         talk.extend(messages("A"));
     }
-    let planned = run_with(&policy, talk, 200_000, &[]);
-    assert!(matches!(planned.plan.action, Action::Fold { .. }));
-    assert!(planned.plan.wanted.is_none() && planned.plan.tokens.after < 60_000, "{:?}", planned.plan.tokens);
+    let planned = run_in(&policy, talk, 200_000);
+    assert!(matches!(planned.action, Action::Fold { .. }));
+    assert!(planned.wanted.is_none() && planned.tokens.after < 60_000, "{:?}", planned.tokens);
 }
 
 /// S2.12: many turns at once are halved until they are few enough; what an earlier fold dropped does not count again.
 #[test]
 fn s2_12_halving_never_leaves_more_turns_than_allowed() {
-    assert_eq!(run(&halve(1_000_000), &turns(101, "H A")).context(), turns(13, "H A"));
+    assert_eq!(run(&halve(1_000_000), &turns(101, "H A")).shown(), turns(13, "H A"));
 }

@@ -125,6 +125,14 @@ pub struct Wanted {
     pub placement: Placement,
 }
 
+impl Wanted {
+    /// The wanted summary with its text.
+    #[must_use]
+    pub fn summary(&self, text: impl Into<String>) -> Summary {
+        Summary { sources: self.sources.clone(), text: text.into() }
+    }
+}
+
 /// The tokens of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Figures {

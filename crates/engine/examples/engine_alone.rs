@@ -1,0 +1,48 @@
+//! The engine alone: a long conversation that folds when its window is full. No model is called.
+//!
+//! Run it with `cargo run -p waterline --example engine_alone`.
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
+use waterline::{Context, Message, PolicyError, ToolCall};
+
+fn main() -> Result<(), PolicyError> {
+    // A window far smaller than the model's, so that the fold comes soon.
+    let mut context = Context::builder().model("gpt-4o").policy("auto").window(4_000).build()?;
+    context.push(Message::system("You are a careful engineer."));
+    context.push(Message::user("Find out why the build fails, file by file."));
+
+    for step in 0..30 {
+        let id = format!("call_{step}");
+        let arguments = format!("{{\"path\":\"src/part_{step}/mod.rs\"}}");
+        context.push(Message::assistant_with_calls("", [ToolCall::new(&id, "read_file", arguments)]));
+        context.push(Message::tool_result(&id, format!("// part {step}\n{}", "let x = compute();\n".repeat(30))));
+
+        // What the plan does can be looked at before it is committed.
+        let next = context.plan();
+        let figures = next.tokens();
+        if let Some(reason) = next.reason() {
+            println!("step {step}: fold, because {reason}");
+            println!("  {} tokens of history, {} sent", figures.before, figures.after);
+            for slot in next.slots().iter().filter(|slot| !slot.reason.is_empty()) {
+                println!(
+                    "  {:>9} {:>3} messages {:>5} tokens: {}",
+                    slot.treatment,
+                    slot.sources.len(),
+                    slot.tokens,
+                    slot.reason
+                );
+            }
+        }
+
+        // The messages to send come out of `commit`. An application sends them here, pushes the answer, and tells the
+        // context what the provider counted: `context.record_usage(prompt_tokens)`.
+        let messages = next.commit();
+        assert!(!messages.is_empty());
+    }
+
+    println!("\n{} messages were pushed, {} are sent:", context.history().len(), context.messages().count());
+    if let Some(note) = context.messages().map(Message::text).find(|text| text.contains("no longer shown")) {
+        println!("{note}");
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! A policy of one's own: when to fold, which stages run, and a stage written in code.
+//!
+//! Run it with `cargo run -p waterline --example own_policy`.
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
+use std::sync::Arc;
+
+use waterline::history::AtomKind;
+use waterline::plan::Draft;
+use waterline::stage::Stage;
+use waterline::{Context, Message, Policy, PolicyError};
+
+/// Policies are TOML; `waterline::stage::STAGES` lists the stages and their keys.
+const POLICY: &str = r#"
+name = "support"
+about = "keep the newest turns whole, sum up the rest"
+stages = ["cap", "pin", "window", "summarise"]
+
+[fold]
+high = 1500
+low = 900
+
+[cap]
+max = 400
+
+[window]
+tokens = 600
+
+[summarise]
+placement = "prefix"
+max = 200
+ledger = 100
+"#;
+
+/// A stage of one's own. The draft refuses what would break the conversation, so a stage cannot.
+#[derive(Debug)]
+struct DropSmallTalk;
+
+impl Stage for DropSmallTalk {
+    fn fold(&self, draft: &mut Draft<'_>) {
+        for at in draft.newest_first() {
+            let is_reply = draft.kind(at) == AtomKind::Reply;
+            let is_short = draft.item(at).is_some_and(|item| item.tokens < 12);
+            if is_reply && is_short {
+                draft.drop(at, "small talk");
+            }
+        }
+    }
+}
+
+fn main() -> Result<(), PolicyError> {
+    // Single keys can be set on top of a policy or a preset, as `Policy::preset_with("auto", …)` does.
+    let mut policy = Policy::read(POLICY, &[("window.tokens".to_owned(), "500".to_owned())])?;
+    policy.stages.insert(0, Arc::new(DropSmallTalk));
+
+    let mut context = Context::builder().model("gpt-4o").policy(policy).build()?;
+    context.push(Message::system("You answer customers of a bicycle shop."));
+    for day in 1..=12 {
+        context.push(Message::user(format!(
+            "Day {day}: order W-{} has not arrived. {}",
+            7_000 + day,
+            "I waited long. ".repeat(10)
+        )));
+        context.push(Message::assistant("Sorry!"));
+        context.push(Message::assistant(format!(
+            "It left the warehouse on day {day}. {}",
+            "Please wait a little. ".repeat(8)
+        )));
+        let next = context.plan();
+        if let Some(reason) = next.reason() {
+            println!("day {day}: {reason}");
+        }
+        next.commit();
+    }
+
+    for slot in context.slots() {
+        println!("{:>9} messages {:?}: {}", slot.treatment, slot.sources, slot.reason);
+    }
+    Ok(())
+}

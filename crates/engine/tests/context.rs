@@ -1,0 +1,152 @@
+//! The engine as one object: what an application sees of it between two calls.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+use waterline::plan::Generation;
+use waterline::{Context, Counter, Message, Method, Model, ModelEntry, Models, Oddity, Policy, Rung, Treatment};
+
+fn small() -> Context {
+    Context::builder().window(2_000).counter(Counter::new(Method::Chars4, 1_000)).build().unwrap()
+}
+
+fn turn(at: usize) -> [Message; 2] {
+    let filler = "words that fill the window ".repeat(12);
+    [Message::user(format!("question {at}: {filler}")), Message::assistant(format!("answer {at}: {filler}"))]
+}
+
+fn texts(messages: Vec<&Message>) -> Vec<String> {
+    messages.into_iter().map(Message::text).collect()
+}
+
+/// Between folds, what was sent is sent again in front of what is new.
+#[test]
+fn a_committed_plan_is_the_prefix_of_the_next() {
+    let mut context = small();
+    context.extend(turn(0));
+    let first = texts(context.plan().commit());
+    context.extend(turn(1));
+    let second = texts(context.plan().commit());
+    assert_eq!(second[..first.len()], first);
+    assert_eq!(second.len(), 4);
+}
+
+/// A plan that is looked at and dropped changes nothing.
+#[test]
+fn a_dropped_plan_leaves_the_context_as_it_was() {
+    let mut context = small();
+    (0..20).for_each(|at| context.extend(turn(at)));
+    let looked_at = context.plan();
+    let reason = looked_at.reason().map(str::to_owned);
+    assert!(reason.is_some(), "it would fold");
+    drop(looked_at);
+    assert_eq!(context.messages().count(), 0);
+    assert_eq!(context.plan().reason().map(str::to_owned), reason);
+}
+
+/// Every message is in one slot, and what is not sent has a reason.
+#[test]
+fn slots_say_what_became_of_every_message() {
+    let mut context = small();
+    (0..20).for_each(|at| context.extend(turn(at)));
+    context.plan().commit();
+    let mut sources: Vec<usize> = context.slots().iter().flat_map(|slot| slot.sources.clone()).collect();
+    sources.sort_unstable();
+    assert_eq!(sources, (0..40).collect::<Vec<_>>());
+    let summary = context.slots().iter().find(|slot| slot.treatment == Treatment::Summary).unwrap();
+    assert!(!summary.reason.is_empty());
+}
+
+#[test]
+fn a_fold_on_request_has_its_reason_and_keeps_pins() {
+    let mut context = small();
+    context.set_window(100_000);
+    let pinned = context.push(Message::user("the code is quetzal-17"));
+    (0..20).for_each(|at| context.extend(turn(at)));
+    context.plan().commit();
+    context.pin(pinned + 3);
+    let next = context.fold(Rung::Minimal, "the user asked for it");
+    assert_eq!(next.reason(), Some("the user asked for it"));
+    let sent = texts(next.commit());
+    assert!(sent.iter().any(|text| text.starts_with("question 1:")), "{sent:?}");
+    assert!(!sent.iter().any(|text| text.starts_with("question 5:")), "{sent:?}");
+}
+
+/// What the provider counted moves the marks.
+#[test]
+fn usage_corrects_the_count() {
+    let mut context = small();
+    context.extend(turn(0));
+    let before = context.plan().tokens();
+    context.plan().commit();
+    for _ in 0..50 {
+        context.record_usage(before.after * 2);
+    }
+    let tokens = context.plan().tokens();
+    assert!(tokens.after > before.after * 19 / 10, "{} after {}", tokens.after, before.after);
+}
+
+/// A clone goes its own way.
+#[test]
+fn a_clone_shares_nothing() {
+    let mut context = small();
+    context.extend(turn(0));
+    context.plan().commit();
+    let mut other = context.clone();
+    other.extend(turn(1));
+    other.plan().commit();
+    assert_eq!((context.messages().count(), other.messages().count()), (2, 4));
+}
+
+#[test]
+fn a_summary_that_comes_later_is_used_when_a_fold_is_asked_for() {
+    let policy = Policy::preset_with("auto", &[("summarise.mode".to_owned(), "background".to_owned())]).unwrap();
+    let counter = Counter::new(Method::Chars4, 1_000);
+    let mut context = Context::builder().policy(policy).window(2_000).counter(counter).build().unwrap();
+    (0..20).for_each(|at| context.extend(turn(at)));
+    let next = context.plan();
+    let wanted = next.wanted().cloned().unwrap();
+    assert!(!wanted.schema.request.is_empty());
+    next.commit();
+    context.add_summary(wanted.summary("Twenty questions were answered."));
+    let sent = texts(context.fold(Rung::Fold, "the summary is there").commit());
+    assert!(sent.iter().any(|text| text.contains("Twenty questions were answered.")), "{sent:?}");
+}
+
+/// A name that nobody described, a name from a catalogue, and a description.
+#[test]
+fn the_model_decides_window_and_counting() {
+    let unknown = Context::builder().model("my-model").build().unwrap();
+    assert!(unknown.warnings().any(|warning| warning.oddity == Oddity::UnknownModel));
+    let mut entry = ModelEntry::new("my-model");
+    entry.window = Some(10_000);
+    entry.output = Some(1_000);
+    let described = Context::builder().models(Models::builtin().with([entry])).model("my-model").build().unwrap();
+    assert_eq!(described.budget().window, 9_000);
+    assert_eq!(described.warnings().count(), 0);
+    let mut model = Model::new("another");
+    model.tokenizer = Method::O200k;
+    let given = Context::builder().model(model).output(768).build().unwrap();
+    assert_eq!(given.budget().window, 32_000);
+    assert_eq!(given.counter().method(), Method::O200k);
+}
+
+#[test]
+fn an_unknown_policy_is_refused_with_the_known_ones() {
+    let error = Context::builder().policy("nothing-like-it").build().unwrap_err().to_string();
+    assert!(error.contains("nothing-like-it") && error.contains("auto"), "{error}");
+}
+
+/// Stored and resumed, a context sends the same as one that never stopped.
+#[test]
+fn a_resumed_context_continues_where_it_was() {
+    let mut context = small();
+    (0..20).for_each(|at| context.extend(turn(at)));
+    context.plan().commit();
+    let head = context.generation().head();
+    let slots = context.generation().frozen(context.history(), 0);
+    let generation = Generation::thaw(head, slots, |_| None);
+    let mut resumed = Context::builder().window(2_000).resume(context.history().clone(), generation).build().unwrap();
+    for one in [&mut context, &mut resumed] {
+        one.push(Message::user("one more"));
+    }
+    assert_eq!(texts(context.plan().commit()), texts(resumed.plan().commit()));
+}
