@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
+use waterline::truncate::{Cut, artifact_id, truncate};
 use waterline_session::SessionError;
 
 use crate::agent::{Agent, View};
@@ -251,13 +252,17 @@ impl Agent {
         let mut view = View { finished: vec![finished], ..View::default() };
         let next = self.decided(Hook::AfterTools, run, &mut view).await?;
         let finished = view.finished.pop().unwrap_or(Finished { call, text: String::new(), failed });
-        let text = self.shorten(finished.text).await?;
+        let words = self.shorten(finished.text).await?;
+        let text = match &words.body {
+            Body::Text(text) => text.clone(),
+            _ => String::new(),
+        };
         let (id, name) = (finished.call.id.clone(), finished.call.name.clone());
-        self.hear(&Event::ToolEnds { id, name, text: text.clone(), failed: finished.failed, took });
+        self.hear(&Event::ToolEnds { id, name, text, failed: finished.failed, took });
         let sees = self.sees();
         let pictures = output.parts.into_iter().filter(|part| matches!(part.body, Body::Image(_)));
         let pictures = pictures.map(|part| if sees { part } else { Part::text("[the model cannot see pictures]") });
-        let parts: Vec<Part> = std::iter::once(Part::text(text)).chain(pictures).collect();
+        let parts: Vec<Part> = std::iter::once(words).chain(pictures).collect();
         self.live.say(vec![result(&finished.call, parts, finished.failed)]).await?;
         Ok(next)
     }
@@ -268,20 +273,17 @@ impl Agent {
     }
 
     /// A text that is too long becomes an artifact before it is ever sent; its beginning and its end stand for it.
-    async fn shorten(&self, text: String) -> Result<String, AgentError> {
+    async fn shorten(&self, text: String) -> Result<Part, AgentError> {
         let limit = self.result_chars();
-        let chars = text.chars().count();
-        if chars <= limit {
-            return Ok(text);
+        if text.chars().count() <= limit {
+            return Ok(Part::text(text));
         }
-        let head: String = text.chars().take(limit / 2).collect();
-        let tail: String = text.chars().skip(chars - limit / 4).collect();
-        let (id, preview) = (self.live.session().id.clone(), head.chars().take(200).collect::<String>());
-        let artifact =
-            self.live.on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes())).await?;
-        let handle: String = artifact.hash.chars().take(16).collect();
-        let left = chars - limit / 2 - limit / 4;
-        Ok(format!("{head}\n[... {left} chars omitted; read_artifact with {handle} reads the whole ...]\n{tail}"))
+        let cut = Cut::new(limit / 2, limit / 4).artifact(artifact_id(&text));
+        let Some(short) = truncate(&text, &cut) else { return Ok(Part::text(text)) };
+        let id = self.live.session().id.clone();
+        let preview: String = text.chars().take(200).collect();
+        self.live.on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes())).await?;
+        Ok(short.into_part())
     }
 
     async fn set_todos(&mut self, todos: &[Todo]) -> Result<(), AgentError> {

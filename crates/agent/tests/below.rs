@@ -178,7 +178,9 @@ async fn sub_agents_work_beside_each_other() {
     assert_eq!(outcome.ending, Ending::Done);
     let story = place.story("s");
     assert!(
-        story[2].contains("below one") && story[3].contains("read_artifact with") && story[4].contains("below three"),
+        story[2].contains("below one")
+            && story[3].contains("the whole is artifact")
+            && story[4].contains("below three"),
         "{}",
         story.len()
     );

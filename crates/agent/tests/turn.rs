@@ -359,7 +359,7 @@ async fn a_large_output_is_an_artifact_before_it_is_sent() {
     assert_eq!(artifacts.len(), 1);
     let handle: String = artifacts[0].hash.chars().take(16).collect();
     let result = &place.story("s")[2];
-    assert!(result.len() < 40_000 && result.contains(&format!("read_artifact with {handle}")), "{}", result.len());
+    assert!(result.len() < 40_000 && result.contains(&format!("the whole is artifact {handle}")), "{}", result.len());
     assert!(result.ends_with("60000"));
     assert!(server.received()[1].body.len() < 60_000);
     assert!(place.story("s")[4].contains("has no artifact"));
@@ -384,7 +384,7 @@ async fn a_part_of_an_artifact_is_sent_as_it_is() {
     equipment.setup.model.window = Some(18_000);
     place.open(equipment).await.turn(Said::new("read it")).await.unwrap();
     let story = place.story("s");
-    assert!(story[2].contains(&format!("read_artifact with {handle}")), "{story:?}");
+    assert!(story[2].contains(&format!("the whole is artifact {handle}")), "{story:?}");
     assert!(story[4].starts_with("tool: [characters 0 to ") && story[4].contains("of 52893; go on with from: "));
     assert!(story[6].starts_with("tool: 1: high tide at the mill 1\n10: high"), "{story:?}");
     assert!(story[6].contains("\n[more lines from character "), "{story:?}");

@@ -29,11 +29,12 @@ pub mod stage;
 pub mod summary;
 pub mod thought;
 pub mod tokens;
+pub mod truncate;
 pub mod validity;
 pub mod warning;
 
 pub use context::{Context, ContextBuilder, Next};
-pub use message::{Message, Part, Role, ToolCall, ToolResult};
+pub use message::{Message, Part, Role, ToolCall, ToolResult, Truncated};
 pub use model::{Model, ModelEntry, Models};
 pub use plan::{Action, Figures, Rung, Slot, Treatment, Wanted};
 pub use policy::{Policy, PolicyError};

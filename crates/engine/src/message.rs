@@ -96,6 +96,30 @@ pub struct Part {
     /// What else stood beside it on its wire.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra: Extra,
+    /// What was left out of it, where it is not whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<Box<Truncated>>,
+}
+
+/// What was left out of a text, and where the whole of it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Truncated {
+    /// Characters that were left out.
+    pub omitted: usize,
+    /// Characters of the whole text.
+    pub total: usize,
+    /// The id of the artifact that holds the whole text: the beginning of its hash. Without one, the message that the
+    /// text came from has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
+}
+
+impl Truncated {
+    /// Characters that are left.
+    #[must_use]
+    pub const fn shown(&self) -> usize {
+        self.total.saturating_sub(self.omitted)
+    }
 }
 
 /// What a part is.
@@ -178,11 +202,17 @@ pub struct Opaque {
 
 impl From<Body> for Part {
     fn from(body: Body) -> Self {
-        Self { body, extra: Extra::new() }
+        Self::new(body, Extra::new())
     }
 }
 
 impl Part {
+    /// A part with what stood beside it on its wire.
+    #[must_use]
+    pub const fn new(body: Body, extra: Extra) -> Self {
+        Self { body, extra, truncated: None }
+    }
+
     /// A text part.
     pub fn text(text: impl Into<String>) -> Self {
         Body::Text(text.into()).into()

@@ -1,51 +1,10 @@
-//! Making texts and messages shorter. A reducer never grows what it is given, gives the same when applied
-//! twice, and never splits a character.
+//! Making messages shorter. A reducer never grows what it is given, gives the same when applied twice, and never splits a
+//! character. Each part that was shortened says what it lost ([`Part::truncated`]).
 
 use crate::json::{self, Fields};
-use crate::message::{Body, Form, Message, Part};
+use crate::message::{Body, Form, Message, Part, Truncated};
 use crate::tokens::Counter;
-
-/// The first `max` characters and a note (S0.66). `None` when the text is short enough, or was cut this way before.
-#[must_use]
-pub fn head(text: &str, max: usize) -> Option<String> {
-    let cut = nth_char(text, max)?;
-    if was_cut_to_head(text, cut) {
-        return None;
-    }
-    let total = text.chars().count();
-    Some(format!("{}\n... (truncated, {total} chars total)", text.get(..cut)?))
-}
-
-fn was_cut_to_head(text: &str, cut: usize) -> bool {
-    let note = text.get(cut..).and_then(|rest| rest.strip_prefix("\n... (truncated, "));
-    note.and_then(|rest| rest.strip_suffix(" chars total)")).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// Head and tail of a text longer than `over` characters, with a note of what is missing (S1.29). `None` when the
-/// text is short enough.
-#[must_use]
-pub fn head_tail(text: &str, over: usize, head: usize, tail: usize) -> Option<String> {
-    nth_char(text, over)?;
-    middle_out(text, head, tail, |omitted| format!("\n\n[... {omitted} chars omitted ...]\n\n"))
-}
-
-/// A text without its middle; the note says how many characters went.
-#[must_use]
-pub fn middle_out(text: &str, head: usize, tail: usize, note: impl Fn(usize) -> String) -> Option<String> {
-    let total = text.chars().count();
-    let omitted = total.checked_sub(head + tail).filter(|&omitted| omitted > 0)?;
-    let front = text.get(..nth_char(text, head)?)?;
-    let back = text.get(nth_char(text, total - tail).unwrap_or(text.len())..)?;
-    Some(format!("{front}{}{back}", note(omitted)))
-}
-
-/// The byte at which character `n` begins, or `None` when there are no more than `n` characters.
-fn nth_char(text: &str, n: usize) -> Option<usize> {
-    if text.len() <= n {
-        return None;
-    }
-    text.char_indices().nth(n).map(|(at, _)| at)
-}
+use crate::truncate::{Cut, Shortened, artifact_id, nth_char, truncate};
 
 /// The beginning of a text on one line, at most `max` characters.
 #[must_use]
@@ -65,36 +24,50 @@ pub fn line(text: &str, max: usize) -> String {
     line
 }
 
-/// The message with the texts of its results cut, or `None` when none is cut or nothing is gained.
-pub fn results(message: &Message, counter: &Counter, cut: impl Fn(&str) -> Option<String>) -> Option<Message> {
+/// The message with the texts of its results shortened, or `None` when none is or nothing is gained. `shorten` is given a
+/// text and what it lost before.
+pub(crate) fn results(
+    message: &Message,
+    counter: &Counter,
+    shorten: impl Fn(&str, Option<&Truncated>) -> Option<Shortened>,
+) -> Option<Message> {
     let mut reduced = message.clone();
     let mut changed = false;
     for part in &mut reduced.parts {
         if let Body::Result(result) = &mut part.body {
-            changed |= texts(&mut result.parts, counter, &cut);
+            changed |= texts(&mut result.parts, counter, &shorten);
         }
     }
     reduced.form = Form::Changed;
     changed.then_some(reduced)
 }
 
-/// The message with its own texts cut, or `None` when none is cut or nothing is gained.
-pub fn words(message: &Message, counter: &Counter, cut: impl Fn(&str) -> Option<String>) -> Option<Message> {
+/// The message with its own texts shortened, or `None` when none is or nothing is gained.
+pub(crate) fn words(
+    message: &Message,
+    counter: &Counter,
+    shorten: impl Fn(&str, Option<&Truncated>) -> Option<Shortened>,
+) -> Option<Message> {
     let mut reduced = message.clone();
-    let changed = texts(&mut reduced.parts, counter, &cut);
+    let changed = texts(&mut reduced.parts, counter, &shorten);
     reduced.form = Form::Changed;
     changed.then_some(reduced)
 }
 
-fn texts(parts: &mut [Part], counter: &Counter, cut: &impl Fn(&str) -> Option<String>) -> bool {
+fn texts(
+    parts: &mut [Part],
+    counter: &Counter,
+    shorten: &impl Fn(&str, Option<&Truncated>) -> Option<Shortened>,
+) -> bool {
     let mut changed = false;
     for part in parts {
         if let Body::Text(text) = &mut part.body
-            && let Some(shorter) = cut(text)
-            && shorter.len() < text.len()
-            && counter.text(&shorter) < counter.text(text)
+            && let Some(shorter) = shorten(text, part.truncated.as_deref())
+            && shorter.text.len() < text.len()
+            && counter.text(&shorter.text) < counter.text(text)
         {
-            *text = shorter;
+            *text = shorter.text;
+            part.truncated = Some(Box::new(shorter.truncated));
             changed = true;
         }
     }
@@ -102,22 +75,20 @@ fn texts(parts: &mut [Part], counter: &Counter, cut: &impl Fn(&str) -> Option<St
 }
 
 /// Arguments whose long values are cut to `max` characters; still a JSON object. `None` when nothing is gained.
-#[must_use]
-pub fn arguments(arguments: &str, max: usize) -> Option<String> {
+fn arguments(arguments: &str, max: usize, earlier: Option<&Truncated>) -> Option<Shortened> {
     let fields = Fields::parse(arguments)?;
     let shorter = |value: &str| {
         let text = json::string(value).map_or_else(|| value.to_owned(), |loose| loose.text);
-        let cut = middle_out(&text, max * 3 / 5, max * 2 / 5, |omitted| format!("[... {omitted} chars omitted ...]"));
-        cut.map_or_else(|| value.to_owned(), |cut| json::quote(&cut))
+        let cut = truncate(&text, &Cut::new(max * 3 / 5, max * 2 / 5));
+        cut.map_or_else(|| value.to_owned(), |cut| json::quote(&cut.text))
     };
     let cut = json::object(fields.iter().map(|(key, value)| (key, shorter(value))));
-    (cut.len() < arguments.len()).then_some(cut)
+    (cut.len() < arguments.len()).then(|| Shortened::instead(cut, arguments, earlier))
 }
 
-/// The message cut to about `target` tokens: its longest texts and arguments lose their middle. `None` when it
-/// fits already or nothing is gained.
-#[must_use]
-pub fn clip(message: &Message, counter: &Counter, target: usize) -> Option<Message> {
+/// The message cut to about `target` tokens: its longest texts and arguments lose their middle, and each text names the
+/// artifact that holds the whole of it. `None` when it fits already or nothing is gained.
+pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Option<Message> {
     let before = counter.message(message);
     if before <= target {
         return None;
@@ -141,6 +112,25 @@ pub fn clip(message: &Message, counter: &Counter, target: usize) -> Option<Messa
     best
 }
 
+/// The text cut to about `target` tokens: it loses its middle. `None` when it fits already or nothing is gained.
+pub(crate) fn clip_text(text: &str, counter: &Counter, target: usize) -> Option<String> {
+    let before = counter.text(text);
+    if before <= target {
+        return None;
+    }
+    let lengths = std::iter::successors(Some(target.saturating_mul(4).max(64)), |room| Some(room * 2 / 3));
+    let mut smallest = None;
+    for room in lengths.take_while(|&room| room >= 16) {
+        let Some(cut) = truncate(text, &Cut::new(room * 3 / 5, room * 2 / 5)) else { continue };
+        let tokens = counter.text(&cut.text);
+        smallest = (tokens < before).then_some(cut.text);
+        if tokens <= target {
+            break;
+        }
+    }
+    smallest
+}
+
 fn clip_to(message: &Message, max: usize) -> Message {
     let mut clipped = message.clone();
     clipped.form = Form::Changed;
@@ -153,27 +143,28 @@ fn clip_to(message: &Message, max: usize) -> Message {
 }
 
 fn clip_part(part: &mut Part, max: usize) {
-    match &mut part.body {
-        Body::Text(text) => clip_text(text, max),
+    let earlier = part.truncated.as_deref();
+    let lost = match &mut part.body {
+        Body::Text(text) => {
+            let cut = Cut::new(max * 3 / 5, max * 2 / 5).artifact(artifact_id(text)).after(earlier);
+            truncate(text, &cut).filter(|shorter| shorter.text.len() < text.len()).map(|shorter| {
+                *text = shorter.text;
+                shorter.truncated
+            })
+        }
         Body::Result(result) => {
             let share = (max / result.parts.len().max(1)).max(8);
-            for inner in &mut result.parts {
-                clip_part(inner, share);
-            }
+            result.parts.iter_mut().for_each(|inner| clip_part(inner, share));
+            None
         }
-        Body::Call(call) => {
-            if let Some(shorter) = arguments(&call.arguments, max) {
-                call.arguments = shorter;
-            }
-        }
-        Body::Thinking(_) | Body::Image(_) | Body::Opaque(_) => {}
-    }
-}
-
-fn clip_text(text: &mut String, max: usize) {
-    let cut = middle_out(text, max * 3 / 5, max * 2 / 5, |omitted| format!("\n[... {omitted} chars omitted ...]\n"));
-    if let Some(shorter) = cut.filter(|shorter| shorter.len() < text.len()) {
-        *text = shorter;
+        Body::Call(call) => arguments(&call.arguments, max, earlier).map(|shorter| {
+            call.arguments = shorter.text;
+            shorter.truncated
+        }),
+        Body::Thinking(_) | Body::Image(_) | Body::Opaque(_) => None,
+    };
+    if let Some(lost) = lost {
+        part.truncated = Some(Box::new(lost));
     }
 }
 
@@ -182,44 +173,23 @@ mod tests {
     use super::*;
     use crate::message::ToolCall;
 
-    /// E.10, S1.29: 6,000 characters become 1,000 + note + 1,000; 5,000 stay.
-    #[test]
-    fn e10_head_and_tail_with_the_seeds_marker() {
-        let text = format!("{}{}", "a".repeat(3_000), "b".repeat(3_000));
-        let cut = head_tail(&text, 5_000, 1_000, 1_000).unwrap();
-        assert_eq!(cut, format!("{}\n\n[... 4000 chars omitted ...]\n\n{}", "a".repeat(1_000), "b".repeat(1_000)));
-        assert_eq!(head_tail(&"x".repeat(5_000), 5_000, 1_000, 1_000), None);
-        assert_eq!(head_tail(&cut, 5_000, 1_000, 1_000), None);
-    }
-
-    /// E.10: a multi-byte character at the cut stays whole.
-    #[test]
-    fn e10_cuts_fall_between_characters() {
-        let text = "数".repeat(6_000);
-        let cut = head_tail(&text, 5_000, 1_000, 1_000).unwrap();
-        assert_eq!(cut.chars().filter(|&c| c == '数').count(), 2_000);
-    }
-
-    /// E.11, S0.66: exactly `max` stays, one more is cut with the seed's note.
-    #[test]
-    fn e11_head_with_the_seeds_marker() {
-        assert_eq!(head(&"x".repeat(1_000), 1_000), None);
-        let cut = head(&"x".repeat(1_001), 1_000).unwrap();
-        assert_eq!(cut, format!("{}\n... (truncated, 1001 chars total)", "x".repeat(1_000)));
-        assert_eq!(head(&cut, 1_000), None, "an already cut text is not cut again");
-    }
-
-    #[test]
-    fn a_text_that_imitates_the_note_is_cut_all_the_same() {
-        let text = format!("{}\n... (truncated, 9 chars total)", "x".repeat(5_000));
-        assert!(head(&text, 1_000).is_some());
-    }
-
-    /// V11: where the note would be longer than what it replaces, the message stays.
+    /// V11: where the marker would be longer than what it replaces, the message stays.
     #[test]
     fn v11_a_message_never_grows() {
         let message = Message::tool_result("1", "x".repeat(1_001));
-        assert!(results(&message, &Counter::default(), |text| head(text, 1_000)).is_none());
+        let head = |text: &str, earlier: Option<&Truncated>| truncate(text, &Cut::new(1_000, 0).after(earlier));
+        assert!(results(&message, &Counter::default(), head).is_none());
+    }
+
+    /// What was cut is data, on the part that was cut.
+    #[test]
+    fn a_part_says_what_it_lost_and_is_not_cut_twice() {
+        let message = Message::tool_result("1", "word ".repeat(1_000));
+        let head = |text: &str, earlier: Option<&Truncated>| truncate(text, &Cut::new(500, 0).after(earlier));
+        let cut = results(&message, &Counter::default(), head).unwrap();
+        let lost = cut.results().next().unwrap().parts.first().unwrap().truncated.as_deref().unwrap();
+        assert_eq!((lost.omitted, lost.total), (4_500, 5_000));
+        assert!(results(&cut, &Counter::default(), head).is_none());
     }
 
     #[test]

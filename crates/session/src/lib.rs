@@ -4,9 +4,9 @@
 //! [`Live::call`] shows the whole way. This crate stores through `waterline-log`, speaks through `waterline-provider`, prints
 //! nothing and reads no environment.
 
+mod artifacts;
 mod cache;
 mod call;
-mod clipped;
 mod error;
 mod event;
 mod figures;

@@ -73,7 +73,6 @@ impl Live {
                 planned = self.folded(&mut wish);
             }
         }
-        self.keep_clipped(&mut planned).await?;
         Ok(planned)
     }
 
@@ -102,7 +101,7 @@ impl Live {
 
     /// What will be sent is stored before it is sent.
     pub(crate) async fn freeze(&mut self, plan: Plan, emit: &mut impl FnMut(Event)) -> Result<(), SessionError> {
-        self.keep_capped(&plan).await?;
+        self.keep_truncated(&plan).await?;
         let fold = match &plan.action {
             Action::Extend => None,
             Action::Fold { reason, from } => {

@@ -18,7 +18,7 @@ pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
 pub use ladder::{Forced, Rung};
 pub use room::{Budget, Room};
-pub use slot::{Slot, Treatment};
+pub use slot::{Slot, Treatment, Truncation};
 
 use std::sync::Arc;
 

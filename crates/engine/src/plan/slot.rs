@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::history::View;
+use crate::message::{Body, Part, Truncated};
 
 /// What was done with the messages of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,4 +69,44 @@ pub struct Slot {
     /// The values that its ledger lists, likeliest first; only a summary has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<String>,
+}
+
+/// One text of a slot that is not sent whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Truncation<'a> {
+    /// Which of the slot's views.
+    pub view: usize,
+    /// Which part of its message.
+    pub part: usize,
+    /// Which part of the tool result, where the part is one.
+    pub inner: Option<usize>,
+    /// What was left out, and where the whole is.
+    pub truncated: &'a Truncated,
+}
+
+impl Slot {
+    /// What the plan left out of the texts of this slot.
+    pub fn truncations(&self) -> impl Iterator<Item = Truncation<'_>> {
+        self.views.iter().enumerate().flat_map(|(view, made)| {
+            let parts = match made {
+                View::Made(message) => message.parts.as_slice(),
+                View::Source(_) => &[],
+            };
+            parts.iter().enumerate().flat_map(move |(part, sent)| truncations_of(view, part, sent))
+        })
+    }
+}
+
+fn truncations_of(view: usize, part: usize, sent: &Part) -> Vec<Truncation<'_>> {
+    let own = sent.truncated.as_deref().map(|truncated| Truncation { view, part, inner: None, truncated });
+    let inner = match &sent.body {
+        Body::Result(result) => result.parts.as_slice(),
+        _ => &[],
+    };
+    let inner = inner.iter().enumerate().filter_map(|(at, text)| {
+        let truncated = text.truncated.as_deref()?;
+        Some(Truncation { view, part, inner: Some(at), truncated })
+    });
+    own.into_iter().chain(inner).collect()
 }

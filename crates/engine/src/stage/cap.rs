@@ -4,11 +4,12 @@
 use serde::Deserialize;
 
 use super::{Arrival, Spec, Stage, build};
-use crate::message::Message;
+use crate::message::{Message, Truncated};
 use crate::plan::{Item, Treatment, reduce_views};
 use crate::policy::{Allowed, Key, Size};
 use crate::reduce;
 use crate::tokens::Counter;
+use crate::truncate::{Cut, Shortened, artifact_id, truncate};
 
 pub(super) const SPEC: Spec = Spec {
     name: "cap",
@@ -42,7 +43,8 @@ impl Stage for Cap {
             return;
         }
         let counter = arrival.history.counter();
-        let cut = |message: &Message| reduce::results(message, counter, |text| fit(text, counter, max));
+        let cut =
+            |message: &Message| reduce::results(message, counter, |text, earlier| fit(text, earlier, counter, max));
         if let Some(views) = reduce_views(arrival.history, item.views(arrival.history), cut) {
             item.replace(
                 arrival.history,
@@ -55,7 +57,7 @@ impl Stage for Cap {
 }
 
 /// Head and tail of a text that takes more than `max` tokens.
-fn fit(text: &str, counter: &Counter, max: usize) -> Option<String> {
+fn fit(text: &str, earlier: Option<&Truncated>, counter: &Counter, max: usize) -> Option<Shortened> {
     // A token is never shorter than a byte, so most texts need not be counted.
     if text.len() <= max || counter.text(text) <= max {
         return None;
@@ -63,19 +65,14 @@ fn fit(text: &str, counter: &Counter, max: usize) -> Option<String> {
     let artifact = artifact_id(text);
     let mut chars = max.saturating_mul(4);
     while chars >= 16 {
-        let note = |omitted| format!("\n[... {omitted} chars omitted; the whole output is artifact {artifact} ...]\n");
-        let cut = reduce::middle_out(text, chars * 3 / 5, chars * 2 / 5, note);
-        if let Some(cut) = cut.filter(|cut| cut.len() < text.len() && counter.text(cut) <= max) {
+        let cut = Cut::new(chars * 3 / 5, chars * 2 / 5).artifact(&*artifact).after(earlier);
+        let cut = truncate(text, &cut);
+        if let Some(cut) = cut.filter(|cut| cut.text.len() < text.len() && counter.text(&cut.text) <= max) {
             return Some(cut);
         }
         chars = chars * 3 / 4;
     }
     None
-}
-
-/// The handle of an output: the beginning of its hash, so that the same output has the same handle everywhere.
-fn artifact_id(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex().chars().take(16).collect()
 }
 
 #[cfg(test)]
@@ -86,9 +83,10 @@ mod tests {
     fn an_output_is_cut_to_its_cap_and_names_its_artifact() {
         let counter = Counter::default();
         let text = "line of output\n".repeat(2_000);
-        let cut = fit(&text, &counter, 500).unwrap();
-        assert!(counter.text(&cut) <= 500);
-        assert!(cut.contains(&artifact_id(&text)));
-        assert_eq!(fit(&cut, &counter, 500), None, "cutting twice changes nothing");
+        let cut = fit(&text, None, &counter, 500).unwrap();
+        assert!(counter.text(&cut.text) <= 500);
+        assert_eq!(cut.truncated.artifact, Some(artifact_id(&text)));
+        assert!(cut.text.contains(&artifact_id(&text)));
+        assert_eq!(fit(&cut.text, Some(&cut.truncated), &counter, 500), None, "cutting twice changes nothing");
     }
 }

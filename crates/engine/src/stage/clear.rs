@@ -7,6 +7,7 @@ use crate::history::AtomKind;
 use crate::message::{Body, Form, Message, Part};
 use crate::plan::{Draft, Treatment};
 use crate::policy::{Allowed, Key};
+use crate::truncate::Shortened;
 
 pub(super) const SPEC: Spec = Spec {
     name: "clear",
@@ -56,7 +57,7 @@ fn cleared(message: &Message) -> Option<Message> {
             if let Body::Result(result) = &mut part.body
                 && is_long(&result.parts)
             {
-                result.parts = vec![Part::text(CLEARED)];
+                result.parts = vec![Shortened::instead(CLEARED.to_owned(), &result.text(), None).into_part()];
             }
         }
         bare

@@ -6,10 +6,11 @@ use serde::Deserialize;
 use super::window::keep_turns;
 use super::{Spec, Stage, build};
 use crate::history::AtomKind;
-use crate::message::Body;
+use crate::message::{Body, Truncated};
 use crate::plan::{Draft, Treatment};
 use crate::policy::{Allowed, Key};
 use crate::reduce;
+use crate::truncate::{Cut, nth_char, truncate};
 use crate::warning::Oddity;
 
 pub(super) const SPEC: Spec = Spec {
@@ -87,7 +88,12 @@ impl Emergency {
     fn cut_texts(&self, draft: &mut Draft<'_>) {
         let counter = *draft.history.counter();
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
-            let cut = |max: usize| move |text: &str| reduce::head_tail(text, max, max * 3 / 5, max * 3 / 10);
+            let cut = |max: usize| {
+                move |text: &str, earlier: Option<&Truncated>| {
+                    let cut = Cut::new(max * 3 / 5, max * 3 / 10).after(earlier);
+                    nth_char(text, max).and_then(|_| truncate(text, &cut))
+                }
+            };
             draft.reduce(at, Treatment::Trimmed, "cut, because the window overflows", |message| {
                 let results = reduce::results(message, &counter, cut(self.result_chars));
                 let words = reduce::words(results.as_ref().unwrap_or(message), &counter, cut(self.user_chars));

@@ -9,6 +9,7 @@ use crate::message::Message;
 use crate::plan::{Draft, Treatment};
 use crate::policy::{Allowed, Key};
 use crate::reduce;
+use crate::truncate::Shortened;
 
 pub(super) const SPEC: Spec = Spec {
     name: "preview",
@@ -58,9 +59,10 @@ impl Stage for Preview {
         let turns = draft.history.turns();
         let whole_from = turns.get(turns.len().saturating_sub(self.keep_turns)).copied().unwrap_or(usize::MAX);
         let cut = |message: &Message| {
-            reduce::results(message, &counter, |text| {
+            reduce::results(message, &counter, |text, earlier| {
                 // Read before counted: most long results are no JSON, and counting is what takes time.
-                self.preview(text).filter(|_| counter.text(text) > self.over_tokens)
+                let preview = self.preview(text).filter(|_| counter.text(text) > self.over_tokens)?;
+                Some(Shortened::instead(preview, text, earlier))
             })
         };
         for at in draft.newest_first().filter(|&at| at < whole_from) {
@@ -81,7 +83,7 @@ impl Preview {
         let left_out = list.len().checked_sub(2 * EITHER_END).filter(|&n| n > 0)?;
         let first = list.iter().take(EITHER_END).map(|item| self.item(item));
         let last = list.iter().skip(list.len() - EITHER_END).map(|item| self.item(item));
-        let gap = json::quote(&format!("... (省略 {left_out} 项)"));
+        let gap = json::quote(&format!("... (+{left_out})"));
         let preview = json::array(first.chain([gap]).chain(last));
         let success = fields.get("success").map(|value| ("success", value.to_owned()));
         Some(json::object(success.into_iter().chain([
@@ -126,7 +128,7 @@ mod tests {
         let text = format!(r#"{{"success":true,"total":20,"items":{}}}"#, items(20));
         assert_eq!(
             preview(&text).unwrap(),
-            r#"{"success":true,"total":20,"items_preview":[{"id":0,"title":"t0"},{"id":1,"title":"t1"},"... (省略 16 项)",{"id":18,"title":"t18"},{"id":19,"title":"t19"}],"compressed":true}"#
+            r#"{"success":true,"total":20,"items_preview":[{"id":0,"title":"t0"},{"id":1,"title":"t1"},"... (+16)",{"id":18,"title":"t18"},{"id":19,"title":"t19"}],"compressed":true}"#
         );
     }
 
@@ -134,7 +136,7 @@ mod tests {
     #[test]
     fn e09_edges() {
         assert_eq!(preview(&items(4)), None);
-        assert!(preview(&items(5)).unwrap().contains("省略 1 项"));
+        assert!(preview(&items(5)).unwrap().contains("... (+1)"));
         assert_eq!(preview("[]"), None);
         assert_eq!(preview(r#"{"a":1}"#), None);
         assert_eq!(preview("[1,2,3"), None);
@@ -153,6 +155,9 @@ mod tests {
     fn c3_10_a_larger_preview_is_not_used() {
         let message = Message::tool_result("1", "[1,2,3,4,5]");
         let counter = crate::tokens::Counter::default();
-        assert!(reduce::results(&message, &counter, preview).is_none());
+        let shorten = |text: &str, _: Option<&crate::message::Truncated>| {
+            preview(text).map(|short| Shortened::instead(short, text, None))
+        };
+        assert!(reduce::results(&message, &counter, shorten).is_none());
     }
 }

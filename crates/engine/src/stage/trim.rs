@@ -3,10 +3,11 @@
 use serde::Deserialize;
 
 use super::{Spec, Stage, build};
-use crate::message::Message;
+use crate::message::{Message, Truncated};
 use crate::plan::{Draft, Treatment};
 use crate::policy::{Allowed, Key, Size};
 use crate::reduce;
+use crate::truncate::{Cut, Shortened, nth_char, truncate};
 
 pub(super) const SPEC: Spec = Spec {
     name: "trim",
@@ -76,11 +77,12 @@ impl Default for Trim {
 }
 
 impl Trim {
-    fn cut(&self, text: &str) -> Option<String> {
-        match self.style {
-            Style::Head => reduce::head(text, self.over_chars),
-            Style::HeadTail => reduce::head_tail(text, self.over_chars, self.head_chars, self.tail_chars),
-        }
+    fn cut(&self, text: &str, earlier: Option<&Truncated>) -> Option<Shortened> {
+        let cut = match self.style {
+            Style::Head => Cut::new(self.over_chars, 0),
+            Style::HeadTail => Cut::new(self.head_chars, self.tail_chars),
+        };
+        nth_char(text, self.over_chars).and_then(|_| truncate(text, &cut.after(earlier)))
     }
 }
 
@@ -90,7 +92,7 @@ impl Stage for Trim {
             return;
         }
         let counter = *draft.history.counter();
-        let cut = |message: &Message| reduce::results(message, &counter, |text| self.cut(text));
+        let cut = |message: &Message| reduce::results(message, &counter, |text, earlier| self.cut(text, earlier));
         for at in draft.newest_first() {
             let running = at >= draft.running();
             if draft.is_protected(at) || running && self.scope == Scope::History {

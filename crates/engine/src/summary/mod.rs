@@ -173,14 +173,14 @@ fn best<'a>(supplied: &'a [Summary], sources: &[usize]) -> Option<&'a Summary> {
 /// A made summary, within its room, and a digest of what was folded since it was made.
 fn text_of(draft: &Draft<'_>, summary: &Summary, atoms: &[usize], room: usize) -> String {
     let history = draft.history;
-    let message = Message::user(quoted(&summary.text));
-    let message = reduce::clip(&message, history.counter(), room).unwrap_or(message);
-    let spent = history.counter().message(&message);
+    let text = quoted(&summary.text);
+    let text = reduce::clip_text(&text, history.counter(), room).unwrap_or(text);
+    let spent = history.counter().text(&text);
     let covered =
         |at: &usize| history.atom(*at).is_some_and(|atom| atom.messages.iter().all(|m| summary.sources.contains(m)));
     let rest: Vec<usize> = atoms.iter().copied().filter(|at| !covered(at)).collect();
     let digest = digest::write(history, &rest, room.saturating_sub(spent), 0);
-    if digest.is_empty() { message.text() } else { format!("{}\n{digest}", message.text()) }
+    if digest.is_empty() { text } else { format!("{text}\n{digest}") }
 }
 
 /// A made text, without lines that would look like the end of the note.

@@ -3,8 +3,8 @@
 
 use waterline::history::History;
 use waterline::message::{Body, Message, Role};
-use waterline::reduce;
 use waterline::tokens::Counter;
+use waterline::truncate::{Cut, truncate};
 
 /// More parts than this are not read: the first stays, and the newest.
 const PARTS: usize = 8;
@@ -59,7 +59,8 @@ fn pack(texts: impl Iterator<Item = String>, counter: &Counter, room: usize) -> 
 fn write(message: &Message, length: usize) -> String {
     let short = |text: &str| {
         let text = text.trim();
-        let text = reduce::head_tail(text, length, length * 3 / 5, length / 5).unwrap_or_else(|| text.to_owned());
+        let cut = truncate(text, &Cut::new(length * 3 / 5, length / 5)).filter(|_| text.chars().count() > length);
+        let text = cut.map_or_else(|| text.to_owned(), |cut| cut.text);
         // No line of it may look like somebody else speaking, and nothing in it ends the quotation.
         text.replace('\n', "\n  ").replace("</conversation", "</ conversation")
     };

@@ -62,7 +62,7 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
         _ => return opaque(),
     };
     fields.take("type");
-    Some(Part { body, extra: fields.into_rest() })
+    Some(Part::new(body, fields.into_rest()))
 }
 
 fn image(fields: &Fields<'_>) -> Option<Image> {

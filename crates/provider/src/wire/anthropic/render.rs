@@ -185,7 +185,7 @@ fn result(result: &ToolResult, ours: bool) -> Vec<(&'static str, String)> {
         vec![("type", json::quote("tool_result")), ("tool_use_id", json::quote(&safe_id(&result.call_id)))];
     let inner: Vec<String> = result.parts.iter().filter_map(|part| write_block(part, ours)).collect();
     match result.parts.as_slice() {
-        [Part { body: Body::Text(text), extra }] if !text.trim().is_empty() && extra.is_empty() => {
+        [Part { body: Body::Text(text), extra, .. }] if !text.trim().is_empty() && extra.is_empty() => {
             fields.push(("content", json::quote(text)));
         }
         _ if !inner.is_empty() => fields.push(("content", json::array(inner))),

@@ -88,7 +88,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
     } else {
         return opaque();
     };
-    Some(Part { body, extra: fields.into_rest() })
+    Some(Part::new(body, fields.into_rest()))
 }
 
 /// A field under either of its names: the API reads both.

@@ -57,7 +57,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
                 reader.note(Oddity::BlankText, "an empty text part was left out");
                 return None;
             }
-            Some(Part { body: Body::Text(text), extra: fields.into_rest() })
+            Some(Part::new(Body::Text(text), fields.into_rest()))
         }
         "image_url" => {
             let url = fields.get("image_url").and_then(Fields::parse).and_then(|mut inner| inner.take_string("url"));
@@ -85,7 +85,7 @@ fn call(json: &str, reader: &mut Reader) -> Option<Part> {
         None => function.get("input").map_or_else(String::new, |input| json::object([("input", input)])),
     };
     fields.take("type");
-    Some(Part { body: Body::Call(ToolCall { id, name, arguments }), extra: fields.into_rest() })
+    Some(Part::new(Body::Call(ToolCall { id, name, arguments }), fields.into_rest()))
 }
 
 fn result(mut fields: Fields<'_>, parts: Vec<Part>, reader: &mut Reader) -> Message {

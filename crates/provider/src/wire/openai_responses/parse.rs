@@ -22,7 +22,7 @@ pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> 
             fields.take("type");
             let signature = reader.take(&mut fields, "encrypted_content");
             let thinking = Thinking { text: summary(&fields, reader), signature };
-            let part = Part { body: Body::Thinking(thinking), extra: fields.into_rest() };
+            let part = Part::new(Body::Thinking(thinking), fields.into_rest());
             Ok(reader.message(Role::Assistant, vec![part], Fields::default()))
         }
         _ => Ok(opaque(json, reader)),
@@ -65,7 +65,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
                 return None;
             }
             fields.take("type");
-            Some(Part { body: Body::Text(text), extra: fields.into_rest() })
+            Some(Part::new(Body::Text(text), fields.into_rest()))
         }
         "input_image" => match fields.take_string("image_url") {
             Some(url) => Some(Body::Image(read::image(&url.text)).into()),
@@ -90,7 +90,7 @@ fn call(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
     };
     let name = name.unwrap_or_default();
     // The type stays among the other fields: it tells the kinds of call apart.
-    let part = Part { body: Body::Call(ToolCall { id, name, arguments }), extra: fields.into_rest() };
+    let part = Part::new(Body::Call(ToolCall { id, name, arguments }), fields.into_rest());
     reader.message(Role::Assistant, vec![part], Fields::default())
 }
 
@@ -100,10 +100,8 @@ fn output(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
         "function_call_output" | "custom_tool_call_output" => reader.content(fields.take("output"), part),
         _ => fields.get("output").map(Part::text).into_iter().collect(),
     };
-    let part = Part {
-        body: Body::Result(ToolResult { call_id, name: None, parts, is_error: false }),
-        extra: fields.into_rest(),
-    };
+    let result = ToolResult { call_id, name: None, parts, is_error: false };
+    let part = Part::new(Body::Result(result), fields.into_rest());
     reader.message(Role::Tool, vec![part], Fields::default())
 }
 
