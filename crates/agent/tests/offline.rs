@@ -14,8 +14,7 @@ use waterline_session::memory::DayFiles;
 use waterline_session::{Live, Setup};
 
 fn tool(name: &str) -> Tool {
-    let json = format!(r#"{{"type":"function","function":{{"name":"{name}","parameters":{{}}}}}}"#);
-    Tool { name: name.to_owned(), description: None, schema: Some("{}".to_owned()), json }
+    Tool { name: name.to_owned(), description: None, schema: Some("{}".to_owned()) }
 }
 
 fn user(text: &str) -> Vec<Message> {

@@ -13,21 +13,26 @@
 //! # Ok::<(), waterline::PolicyError>(())
 //! ```
 //!
-//! The way of a message is the way of the modules: [`message`] → [`history`] (atoms, tokens, values) → [`policy`] and
-//! [`stage`] → [`plan`] → [`validity`]. This crate does no input or output, reads no clock and knows no vendor's JSON.
+//! The way of a message is the order of the modules, and each uses only those before it: [`message`] → [`tokens`], [`model`] →
+//! [`history`] (atoms, tokens, values) → [`summary`] → [`stage`] → [`policy`] → [`plan`] → [`context`]. Beside them stand
+//! [`truncate`] and [`validity`]. This crate does no input or output, reads no clock and knows no vendor's JSON.
 
 pub mod context;
+mod draft;
 pub mod history;
+// Used by the sibling crates; not meant for applications.
+#[doc(hidden)]
 pub mod json;
 pub mod ledger;
 pub mod message;
 pub mod model;
 pub mod plan;
 pub mod policy;
-pub mod reduce;
+mod reduce;
+mod setting;
 pub mod stage;
 pub mod summary;
-pub mod thought;
+mod thought;
 pub mod tokens;
 pub mod truncate;
 pub mod validity;
@@ -36,8 +41,9 @@ pub mod warning;
 pub use context::{Context, ContextBuilder, Next};
 pub use message::{Message, Part, Role, ToolCall, ToolResult, Truncated};
 pub use model::{Model, ModelEntry, Models};
-pub use plan::{Action, Figures, Rung, Slot, Treatment, Wanted};
+pub use plan::{Action, Figures, Rung, Slot, Treatment, Truncation, Wanted};
 pub use policy::{Policy, PolicyError};
+pub use stage::Stage;
 pub use summary::Summary;
-pub use tokens::{Counter, Method};
+pub use tokens::{Calibration, Counter, Method};
 pub use warning::{Oddity, Warning};

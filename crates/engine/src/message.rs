@@ -103,6 +103,7 @@ pub struct Part {
 
 /// What was left out of a text, and where the whole of it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Truncated {
     /// Characters that were left out.
     pub omitted: usize,

@@ -4,25 +4,7 @@
 use crate::json::{self, Fields};
 use crate::message::{Body, Form, Message, Part, Truncated};
 use crate::tokens::Counter;
-use crate::truncate::{Cut, Shortened, artifact_id, nth_char, truncate};
-
-/// The beginning of a text on one line, at most `max` characters.
-#[must_use]
-pub fn line(text: &str, max: usize) -> String {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if let Some(cut) = nth_char(&line, max) {
-            line.truncate(cut);
-            line.push('…');
-            break;
-        }
-    }
-    line
-}
+use crate::truncate::{Cut, Shortened, artifact_id, truncate};
 
 /// The message with the texts of its results shortened, or `None` when none is or nothing is gained. `shorten` is given a
 /// text and what it lost before.
@@ -205,11 +187,5 @@ mod tests {
         let text = Message::user("word ".repeat(5_000));
         assert!(counter.message(&clip(&text, &counter, 100).unwrap()) <= 100);
         assert!(clip(&Message::user("short"), &counter, 100).is_none());
-    }
-
-    #[test]
-    fn a_line_is_short_and_on_one_line() {
-        assert_eq!(line("  a\n\tb  c ", 10), "a b c");
-        assert_eq!(line("数据库管理", 3), "数据库…");
     }
 }

@@ -104,6 +104,24 @@ fn marker(truncated: &Truncated, tail: usize) -> String {
     }
 }
 
+/// The beginning of a text on one line, at most `max` characters.
+#[must_use]
+pub fn line(text: &str, max: usize) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if let Some(cut) = nth_char(&line, max) {
+            line.truncate(cut);
+            line.push('…');
+            break;
+        }
+    }
+    line
+}
+
 /// The id of a text as an artifact: the beginning of its hash, so that the same text has the same id everywhere.
 #[must_use]
 pub fn artifact_id(text: &str) -> String {
@@ -166,5 +184,11 @@ mod tests {
         assert_eq!((second.truncated.omitted, second.truncated.total), (9_000, 10_000));
         assert_eq!(second.truncated.artifact, Some(artifact_id(&text)));
         assert!(second.text.contains(&artifact_id(&text)), "{}", second.text);
+    }
+
+    #[test]
+    fn a_line_is_short_and_on_one_line() {
+        assert_eq!(line("  a\n\tb  c ", 10), "a b c");
+        assert_eq!(line("数据库管理", 3), "数据库…");
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// What kind of oddity a warning is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Oddity {
     /// A call that no result answers.
     UnansweredCall,
@@ -53,6 +54,7 @@ pub enum Oddity {
 
 /// Something odd that was repaired in the view or could not be helped.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Warning {
     /// The message it is about, by its index in the history.
     pub at: Option<usize>,

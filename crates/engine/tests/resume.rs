@@ -73,7 +73,7 @@ proptest! {
             serde_json::from_str(&stored(&generation, &history)).unwrap();
         let source = |index: usize| if index < past.messages { history.source(index).cloned() } else { None };
         let mut thawed = Generation::thaw(head, slots, source);
-        let mut tail = History::behind(counter(), past, &thawed);
+        let mut tail = History::behind(counter(), past, thawed.views(past.messages));
         tail.extend((past.messages..history.len()).filter_map(|index| history.source(index).cloned()));
         prop_assert_eq!(sent(&thawed, &tail), sent(&generation, &history));
 

@@ -157,7 +157,12 @@ fn c2_4_halving_goes_on_until_it_fits() {
 /// nothing, none.
 #[test]
 fn e08_e16_reduction() {
-    let figures = |before, after| Figures { before, after, ..Figures::default() };
+    let figures = |before, after| {
+        let mut figures = Figures::default();
+        figures.before = before;
+        figures.after = after;
+        figures
+    };
     assert_eq!(format!("{:.1}%", 100.0 * figures(45_000, 12_000).reduction()), "73.3%");
     assert!((figures(12_000, 1_500).reduction() - 0.875).abs() < f64::EPSILON);
     assert!(figures(0, 0).reduction().abs() < f64::EPSILON);

@@ -142,7 +142,7 @@ impl Reader {
         let Frozen { head, past, slots } = frozen;
         let mut shown = self.shown(connection, &slots, past)?;
         let generation = Generation::thaw(head, slots, |index| shown.remove(&index));
-        let history = History::behind(*counter, past, &generation);
+        let history = History::behind(*counter, past, generation.views(past.messages));
         Ok((generation, history))
     }
 

@@ -89,7 +89,7 @@ pub fn replay(transcript: Transcript, setup: &Setup, mut watch: impl FnMut(&Cont
     let name = setup.model.as_deref().or(transcript.model.as_deref());
     let model = Models::builtin().resolve(name.unwrap_or_default());
     let counter = setup.method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
-    let tools = transcript.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
+    let tools = transcript.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
     // What the program wrote in place of cut messages would not be there: nothing is cut for good.
     let entries: Vec<Entry> = transcript.entries.into_iter().filter(|entry| !entry.is_summary).collect();
     let needs = Needs::of(&entries.iter().map(|entry| &entry.message).collect::<Vec<_>>());

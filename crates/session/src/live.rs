@@ -87,7 +87,7 @@ impl Live {
         });
         let (resumed, usage, experiences) = read.await?;
         let Resumed { session, generation, history, cleared } = resumed;
-        let tools = setup.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
+        let tools = setup.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
         let mut live = Self {
             log,
             at: 0,
@@ -403,11 +403,14 @@ impl Live {
             return Ok(());
         }
         let incoming = self.incoming(&messages);
+        let counted: Vec<usize> = incoming.iter().map(|message| message.tokens).collect();
         let (id, tip) = (self.session.id.clone(), self.session.tip);
         let appended = self.write(move |log| log.append(&id, tip, incoming.clone())).await?;
         self.session.tip = appended.tip;
         self.turn_begins |= messages.iter().any(|message| message.role == Role::User);
-        self.history.extend(messages);
+        for (message, tokens) in messages.into_iter().zip(counted) {
+            self.history.append_counted(message, tokens);
+        }
         Ok(())
     }
 

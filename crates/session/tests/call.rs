@@ -212,12 +212,7 @@ async fn a_shape_that_is_refused_is_left_out() {
 async fn a_shape_waits_until_tools_are_done_with() {
     let server = Server::start(|_| whole("{}", 9)).await.unwrap();
     let place = Place::new();
-    let tool = Tool {
-        name: "look".to_owned(),
-        description: None,
-        schema: None,
-        json: r#"{"type":"function","function":{"name":"look"}}"#.to_owned(),
-    };
+    let tool = Tool { name: "look".to_owned(), description: None, schema: None };
     let mut live = place.open(Setup { tools: vec![tool], ..setup(&server, 10_000, policy("auto", &[])) }).await;
     for insists in [false, true] {
         live.answer_as(Some(Shape::Object), insists);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use waterline::message::{Message, Role, Wire};
-use waterline::model::Model;
+use waterline::model::Models;
 use waterline::tokens::Counter;
 use waterline_log::{
     Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Result, Session, Summary, Tip, Usage,
@@ -34,7 +34,7 @@ pub struct Imported {
 /// # Errors
 /// When the log cannot be read or written.
 pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<Imported> {
-    let model = transcript.model.as_deref().and_then(Model::known).unwrap_or_else(Model::unknown);
+    let model = Models::builtin().resolve(transcript.model.as_deref().unwrap_or_default());
     let counter = model.counter();
     let said: Vec<&Recorded> = transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
     let times = times(&said);
@@ -177,17 +177,12 @@ fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
 }
 
 fn tool_json(tool: &Tool) -> Value {
-    json!({"name": tool.name, "description": tool.description, "schema": tool.schema, "json": tool.json})
+    json!({"name": tool.name, "description": tool.description, "schema": tool.schema})
 }
 
 fn tool_of(value: &Value) -> Tool {
     let word = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    Tool {
-        name: word("name").unwrap_or_default(),
-        description: word("description"),
-        schema: word("schema"),
-        json: word("json").unwrap_or_default(),
-    }
+    Tool { name: word("name").unwrap_or_default(), description: word("description"), schema: word("schema") }
 }
 
 fn note_usage(log: &Log, session: &str, transcript: &Transcript, said: &[&Recorded]) -> Result<()> {

@@ -219,16 +219,7 @@ fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
 
 /// A tool as the wires write it.
 fn definition(tool: &dyn Callable) -> wire::Tool {
-    let schema = tool.schema();
-    let json = serde_json::json!({"type": "function", "function": {
-        "name": tool.name(), "description": tool.about(), "parameters": schema,
-    }});
-    wire::Tool {
-        name: tool.name().to_owned(),
-        description: Some(tool.about().to_owned()),
-        schema: Some(schema.to_string()),
-        json: json.to_string(),
-    }
+    wire::Tool::new(tool.name(), tool.about(), tool.schema())
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ fn tally(conversation: &Conversation, counter: &Counter) -> Tally {
         }
     }
     for tool in &conversation.tools {
-        tally.add("tool definitions", counter.tool(&tool.json));
+        tally.add("tool definitions", counter.tool(&tool.definition()));
     }
     tally
 }

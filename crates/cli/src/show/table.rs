@@ -157,7 +157,7 @@ fn opening(slot: &Slot, report: &Report<'_>) -> String {
     match atom.map(|atom| atom.kind) {
         Some(AtomKind::System) => "system prompt".to_owned(),
         Some(AtomKind::Exchange) if !message.has_text() => format!("assistant calls {calls}"),
-        _ => format!("{}: {}", message.role.name(), waterline::reduce::line(&message.text(), 100)),
+        _ => format!("{}: {}", message.role.name(), waterline::truncate::line(&message.text(), 100)),
     }
 }
 
@@ -192,7 +192,7 @@ const fn colour(treatment: Treatment) -> Style {
         Treatment::Verbatim => AnsiColor::Green,
         Treatment::Trimmed | Treatment::Preview => AnsiColor::Yellow,
         Treatment::Summary | Treatment::Recalled => AnsiColor::Cyan,
-        Treatment::Omitted => AnsiColor::BrightBlack,
+        _ => AnsiColor::BrightBlack,
     };
     Style::new().fg_color(Some(anstyle::Color::Ansi(colour)))
 }

@@ -14,6 +14,7 @@ const DEFAULT_POLICY: &str = "auto";
 
 /// Something that is given by name or as a value.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Choice<T> {
     /// Looked up when the context is built.
     Name(String),

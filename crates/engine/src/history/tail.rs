@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{History, View};
 use crate::message::Role;
-use crate::plan::Generation;
 use crate::tokens::Counter;
 
 /// The messages that are not loaded, as far as planning must know of them.
@@ -25,15 +24,16 @@ pub struct Past {
 }
 
 impl History {
-    /// A history that goes on behind `past`; what `generation` shows of the past holds its call ids.
+    /// A history that continues behind `past`. `shown` is what was sent, view by view, each with whether it stands for
+    /// messages of the past only: their call ids stay taken.
     #[must_use]
-    pub fn behind(counter: Counter, past: Past, generation: &Generation) -> Self {
+    pub fn behind<'a>(counter: Counter, past: Past, shown: impl Iterator<Item = (&'a View, bool)>) -> Self {
         let mut history = Self::new(counter);
         history.past = past;
         history.tokens = past.tokens;
         history.system_tokens = past.system_tokens;
         history.calls = past.calls;
-        for (view, is_past) in generation.views(past.messages) {
+        for (view, is_past) in shown {
             match view {
                 View::Made(message) => message.calls().for_each(|call| history.links.hold(&call.id, is_past)),
                 View::Source(index) => history.links.keep(*index),

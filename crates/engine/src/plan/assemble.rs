@@ -1,10 +1,9 @@
 //! The last step of a fold: items and note find their slots, in the order they are sent.
 
-use super::draft::Item;
-use super::slot::{Slot, Treatment};
+use super::note::Note;
+use crate::draft::{Item, Slot, Treatment};
 use crate::history::{AtomKind, History, View};
-use crate::stage::Placement;
-use crate::summary::Note;
+use crate::summary::Placement;
 
 /// Puts items and note into slots, in the order they are sent.
 pub(super) struct Assembly<'a> {

@@ -3,7 +3,7 @@
 //! its cost before the next one is due, and need not lie further apart than that.
 
 use crate::model::Model;
-use crate::policy::{By, FoldRule, Size};
+use crate::setting::{By, FoldRule, Size};
 
 /// However cheap it would be, a conversation is not kept under so many tokens for the money's sake: it would forget what
 /// the next steps need, and they would cost more than was saved.

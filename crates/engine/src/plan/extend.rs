@@ -3,10 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Input;
-use super::draft::Item;
-use super::room::Room;
-use super::slot::{Slot, Treatment};
-use crate::stage::Arrival;
+use crate::draft::{Arrival, Item, Room, Slot, Treatment};
 
 /// The slots for the messages that the generation does not cover yet.
 pub(super) fn new_slots(input: &Input<'_>, room: &Room) -> Vec<Slot> {

@@ -3,14 +3,14 @@
 use rustc_hash::FxHashMap;
 
 use super::assemble::Assembly;
-use super::draft::Draft;
 use super::ladder::climb;
-use super::room::Room;
+use super::note::Note;
 use super::{Action, Figures, Input, Plan, Wanted};
+use crate::draft::{Draft, Room, Stage, Start};
 use crate::history::AtomKind;
 use crate::message::Message;
-use crate::stage::{Emergency, Mode, Stage};
-use crate::summary::{Note, Schema};
+use crate::stage::Emergency;
+use crate::summary::{Mode, Schema};
 
 /// Folds the whole history.
 pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String) -> Plan {
@@ -22,7 +22,17 @@ pub(super) fn fold(input: &Input<'_>, room: &Room, before: usize, reason: String
         goal.window = room.window.min(before - free);
         goal.low = room.low.min(goal.window);
     }
-    let mut draft = Draft::new(input, goal, before);
+    let mut draft = Draft::new(Start {
+        history: input.history,
+        room: goal,
+        model: input.model,
+        stages: &input.policy.stages,
+        weights: &input.policy.weights,
+        tools: input.budget.tools,
+        before,
+        had_summary: input.generation.has_summary(),
+        hidden: input.generation.hidden(input.history),
+    });
     drop_repeated_systems(&mut draft);
     for at in input.keep.pins.iter().filter_map(|&message| input.history.atom_of(message)) {
         draft.pin(at, "pinned");

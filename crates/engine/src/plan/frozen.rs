@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::Generation;
-use super::room::Room;
-use super::slot::{Slot, Treatment};
+use crate::draft::{Room, Slot, Treatment};
 use crate::history::{History, View};
 use crate::message::Message;
 
 /// The figures of a generation, after some step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Head {
     /// How many folds led to it.
     pub number: u64,
@@ -93,8 +93,8 @@ impl Generation {
         Self { number, reason, slots, covered, tokens, messages, turns, settled, refused }
     }
 
-    /// What was sent, view by view, each with whether all that its slot stands for lies before a place.
-    pub(crate) fn views(&self, end: usize) -> impl Iterator<Item = (&View, bool)> {
+    /// What was sent, view by view, each with whether all that its slot stands for lies before the message `end`.
+    pub fn views(&self, end: usize) -> impl Iterator<Item = (&View, bool)> {
         self.slots.iter().flat_map(move |slot| {
             let is_past = slot.sources.iter().all(|&source| source < end);
             slot.views.iter().map(move |view| (view, is_past))

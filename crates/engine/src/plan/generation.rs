@@ -1,9 +1,8 @@
 //! A frozen projection of the history: a base, followed by whatever was appended since. Inside a generation what was
 //! sent is sent again byte for byte; only a fold starts a new one.
 
-use super::room::Room;
-use super::slot::{Slot, Treatment};
 use super::{Action, Plan};
+use crate::draft::{Room, Slot, Treatment};
 use crate::history::{AtomKind, History};
 use crate::message::Message;
 

@@ -1,7 +1,7 @@
 //! Folds that somebody asks for: a person, a summary that came late, or a provider that refused a context as too long. Each
 //! rung of the ladder keeps less than the one before.
 
-use super::draft::Draft;
+use crate::draft::Draft;
 use crate::policy::Policy;
 use crate::stage::Emergency;
 
@@ -16,6 +16,7 @@ pub struct Forced<'a> {
 
 /// How hard a fold is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Rung {
     /// As the policy says.
     #[default]

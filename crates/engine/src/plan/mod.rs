@@ -4,29 +4,24 @@
 
 mod assemble;
 mod cost;
-mod draft;
 mod extend;
 mod fold;
 mod frozen;
 mod generation;
 mod ladder;
-mod room;
-mod slot;
+mod note;
 
-pub use draft::{Draft, Item, reduce_views};
+pub use crate::draft::{Budget, Draft, Item, Room, Slot, Treatment, Truncation};
 pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
 pub use ladder::{Forced, Rung};
-pub use room::{Budget, Room};
-pub use slot::{Slot, Treatment, Truncation};
 
 use std::sync::Arc;
 
 use crate::history::History;
 use crate::model::Model;
 use crate::policy::{Policy, When};
-use crate::stage::{Mode, Placement};
-use crate::summary::{Schema, Summary};
+use crate::summary::{Mode, Placement, Schema, Summary};
 use crate::validity;
 use crate::warning::{Oddity, Warning};
 use generation::Counts;
@@ -78,6 +73,7 @@ impl<'a> Input<'a> {
 
 /// What to send next.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Plan {
     /// Extend what was sent, or start anew.
     pub action: Action,
@@ -110,6 +106,7 @@ pub enum Action {
 
 /// A summary that the planner would use, if somebody made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Wanted {
     /// The messages to sum up, by index.
     pub sources: Vec<usize>,
@@ -135,6 +132,7 @@ impl Wanted {
 
 /// The tokens of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Figures {
     /// Of the whole history, with tool definitions.
     pub before: usize,
@@ -189,7 +187,7 @@ enum Decision {
 }
 
 fn decide(input: &Input<'_>) -> Decision {
-    let room = Room::of(input);
+    let room = room_of(input);
     let slots = extend::new_slots(input, &room);
     let added = Counts::of(input.history, &slots);
     let before = input.generation.tokens() + added.tokens + input.budget.tools;
@@ -202,6 +200,20 @@ fn decide(input: &Input<'_>) -> Decision {
         Some(reason) => Decision::Fold { room, before, reason },
         None => Decision::Extend(finish(input, extension(slots, before, room, None))),
     }
+}
+
+/// The room for a call: no more of the window is used than pays, and a cold cache is made use of.
+fn room_of(input: &Input<'_>) -> Room {
+    let rule = &input.policy.fold;
+    let mut room = Room::new(&input.budget, rule, input.history.system_tokens());
+    if let Some(tokens) = cost::affordable(rule, input.model, input.history.growth()) {
+        room = room.limited(rule, tokens);
+    }
+    if input.budget.cold {
+        // The next fold is half-way there, and now it costs nothing to write the prompt anew.
+        room.high = room.low + (room.high - room.low) / 2;
+    }
+    room
 }
 
 fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {

@@ -1,22 +1,17 @@
 //! A policy: when to fold, and an ordered list of stages with their parameters. Policies are TOML; presets are
 //! policies that come with the program.
 
-mod error;
-mod fold;
-mod key;
 mod preset;
-mod size;
 
-pub use error::PolicyError;
-pub use fold::{By, FoldRule, KEYS as FOLD_KEYS, When};
-pub use key::{Allowed, Key};
+pub use crate::setting::{Allowed, By, FOLD_KEYS, FoldRule, Key, PolicyError, Size, When};
 pub use preset::{PRESETS, Preset};
-pub use size::Size;
 
 use std::sync::Arc;
 
+use crate::draft::Stage;
 use crate::ledger::Weights;
-use crate::stage::{self, Stage};
+use crate::setting;
+use crate::stage;
 
 /// When to fold, and what to do then.
 #[derive(Clone, Debug)]
@@ -144,14 +139,14 @@ fn check_section(name: &str, value: &toml::Value, stages: &[String]) -> Result<(
         ("name" | "about", other) => {
             Err(PolicyError::BadValue { key: name.into(), value: other.to_string(), allowed: "a text".into() })
         }
-        ("fold", toml::Value::Table(table)) => key::check(name, fold::KEYS, table),
+        ("fold", toml::Value::Table(table)) => setting::check(name, FOLD_KEYS, table),
         (_, toml::Value::Table(table)) if stage::spec(name).is_ok() => {
             if !stages.iter().any(|stage| stage == name) {
                 return Err(PolicyError::Contradiction(format!(
                     "[{name}] is set, but {name:?} is not among the stages"
                 )));
             }
-            key::check(name, stage::spec(name)?.keys, table)
+            setting::check(name, stage::spec(name)?.keys, table)
         }
         _ => Err(PolicyError::UnknownKey {
             key: name.into(),

@@ -1,9 +1,10 @@
 //! The policies that come with the program.
 
-use super::error::PolicyError;
+use crate::setting::PolicyError;
 
 /// A policy that comes with the program.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Preset {
     /// Its name.
     pub name: &'static str,

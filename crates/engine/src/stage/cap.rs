@@ -3,11 +3,11 @@
 
 use serde::Deserialize;
 
-use super::{Arrival, Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Arrival, Item, Stage, Treatment, reduce_views};
 use crate::message::{Message, Truncated};
-use crate::plan::{Item, Treatment, reduce_views};
-use crate::policy::{Allowed, Key, Size};
 use crate::reduce;
+use crate::setting::{Allowed, Key, Size};
 use crate::tokens::Counter;
 use crate::truncate::{Cut, Shortened, artifact_id, truncate};
 

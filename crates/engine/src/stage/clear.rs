@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Form, Message, Part};
-use crate::plan::{Draft, Treatment};
-use crate::policy::{Allowed, Key};
+use crate::setting::{Allowed, Key};
 use crate::truncate::Shortened;
 
 pub(super) const SPEC: Spec = Spec {

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage, Treatment};
 use crate::history::{AtomKind, View};
 use crate::message::{Body, Form, Role};
-use crate::plan::{Draft, Treatment};
-use crate::policy::{Allowed, Key, Size};
+use crate::setting::{Allowed, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
     name: "digest",

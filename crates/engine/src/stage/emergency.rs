@@ -4,12 +4,12 @@
 use serde::Deserialize;
 
 use super::window::keep_turns;
-use super::{Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Truncated};
-use crate::plan::{Draft, Treatment};
-use crate::policy::{Allowed, Key};
 use crate::reduce;
+use crate::setting::{Allowed, Key};
 use crate::truncate::{Cut, nth_char, truncate};
 use crate::warning::Oddity;
 

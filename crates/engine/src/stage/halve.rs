@@ -4,9 +4,9 @@
 use serde::Deserialize;
 
 use super::digest::to_request_and_answer;
-use super::{Spec, Stage, build};
-use crate::plan::Draft;
-use crate::policy::{Allowed, Key, Size};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage};
+use crate::setting::{Allowed, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
     name: "halve",

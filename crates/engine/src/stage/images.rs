@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Form, Message, Part};
-use crate::plan::{Draft, Treatment};
 
 pub(super) const SPEC: Spec =
     Spec { name: "images", about: "pictures already seen are not sent again", keys: &[], build: build::<Images> };

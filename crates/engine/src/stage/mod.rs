@@ -15,6 +15,8 @@ mod summarise;
 mod trim;
 mod window;
 
+pub use crate::draft::{Arrival, Stage};
+pub use crate::summary::{Mode, Placement, Summarise};
 pub use cap::Cap;
 pub use clear::Clear;
 pub use digest::Digest;
@@ -25,59 +27,13 @@ pub use pin::Pin;
 pub use preview::Preview;
 pub use recall::Recall;
 pub use repair::{Repair, RepairMode};
-pub use summarise::{Mode, Placement, Summarise};
+
 pub use trim::{Scope, Style, Trim};
 pub use window::{Only, Window};
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::history::History;
-use crate::model::Model;
-use crate::plan::{Draft, Item, Room};
-use crate::policy::{FoldRule, Key, PolicyError};
-
-/// What a stage may know when an atom is about to be sent for the first time.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
-    /// The whole conversation.
-    pub history: &'a History,
-    /// The budget.
-    pub room: &'a Room,
-    /// What is known of the model.
-    pub model: &'a Model,
-    /// Atoms that the context no longer shows.
-    pub hidden: &'a [usize],
-}
-
-/// One step of a policy.
-pub trait Stage: Debug + Send + Sync {
-    /// Changes an atom before it is sent for the first time; later it is sent the same way again.
-    fn arrive(&self, _item: &mut Item, _arrival: &Arrival<'_>) {}
-
-    /// Takes part in a fold.
-    fn fold(&self, _draft: &mut Draft<'_>) {}
-
-    /// Brings a draft into the window when all other stages are done; says whether it is made for that.
-    fn rescue(&self, _draft: &mut Draft<'_>) -> bool {
-        false
-    }
-
-    /// Cuts texts and turns as hard as the first rungs of the ladder do, needed or not; says whether it is made for that.
-    fn trim(&self, _draft: &mut Draft<'_>) -> bool {
-        false
-    }
-
-    /// Whether it needs to know which atoms the context no longer shows.
-    fn recalls(&self) -> bool {
-        false
-    }
-
-    /// What is odd about its settings, for a person.
-    fn concern(&self, _rule: &FoldRule) -> Option<String> {
-        None
-    }
-}
+use crate::setting::{Key, PolicyError};
 
 /// What a policy file can say about a stage.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage};
 use crate::history::AtomKind;
-use crate::plan::Draft;
-use crate::policy::{Allowed, Key, Size};
+use crate::setting::{Allowed, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
     name: "pin",

@@ -3,12 +3,13 @@
 
 use serde::Deserialize;
 
-use super::{Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage, Treatment};
 use crate::json::{self, Fields};
 use crate::message::Message;
-use crate::plan::{Draft, Treatment};
-use crate::policy::{Allowed, Key};
 use crate::reduce;
+use crate::setting::{Allowed, Key};
+use crate::truncate;
 use crate::truncate::Shortened;
 
 pub(super) const SPEC: Spec = Spec {
@@ -103,8 +104,8 @@ impl Preview {
 
 fn short(value: &str) -> String {
     match json::string(value) {
-        Some(text) => json::quote(&reduce::line(&text.text, LONGEST_TEXT)),
-        None if value.len() > LONGEST_TEXT => json::quote(&reduce::line(value, LONGEST_TEXT)),
+        Some(text) => json::quote(&truncate::line(&text.text, LONGEST_TEXT)),
+        None if value.len() > LONGEST_TEXT => json::quote(&truncate::line(value, LONGEST_TEXT)),
         None => value.to_owned(),
     }
 }

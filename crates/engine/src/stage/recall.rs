@@ -4,13 +4,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-use super::{Arrival, Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Arrival, Draft, Item, Stage};
 use crate::history::{AtomKind, History, View};
 use crate::message::{Body, Form, Part};
-use crate::plan::{Draft, Item};
-use crate::policy::{Allowed, Key, Size};
-use crate::reduce;
+use crate::setting::{Allowed, Key, Size};
 use crate::tokens::is_cjk;
+use crate::truncate;
 
 pub(super) const SPEC: Spec = Spec {
     name: "recall",
@@ -153,5 +153,5 @@ fn passage(text: &str, asked: &FxHashSet<String>) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let at = lines.iter().position(|line| words(line).any(|word| asked.contains(&word))).unwrap_or(0);
     let near = lines.iter().skip(at.saturating_sub(1)).take(6).copied().collect::<Vec<_>>().join(" ");
-    reduce::line(&near, PASSAGE_CHARS)
+    truncate::line(&near, PASSAGE_CHARS)
 }

@@ -3,11 +3,11 @@
 
 use serde::Deserialize;
 
-use super::{Arrival, Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Arrival, Item, Stage, Treatment};
 use crate::history::{AtomKind, View};
 use crate::message::{Body, Form, Message};
-use crate::plan::{Item, Treatment};
-use crate::policy::{Allowed, Key};
+use crate::setting::{Allowed, Key};
 
 pub(super) const SPEC: Spec = Spec {
     name: "repair",

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage, Treatment};
 use crate::message::{Message, Truncated};
-use crate::plan::{Draft, Treatment};
-use crate::policy::{Allowed, Key, Size};
 use crate::reduce;
+use crate::setting::{Allowed, Key, Size};
 use crate::truncate::{Cut, Shortened, nth_char, truncate};
 
 pub(super) const SPEC: Spec = Spec {

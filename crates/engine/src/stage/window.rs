@@ -3,10 +3,10 @@
 
 use serde::Deserialize;
 
-use super::{Spec, Stage, build};
+use super::{Spec, build};
+use crate::draft::{Draft, Stage};
 use crate::history::AtomKind;
-use crate::plan::Draft;
-use crate::policy::{Allowed, FoldRule, Key, Size};
+use crate::setting::{Allowed, FoldRule, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
     name: "window",

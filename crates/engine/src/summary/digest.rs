@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::history::{AtomKind, History};
 use crate::message::{Role, ToolCall, ToolResult};
-use crate::reduce;
+use crate::truncate;
 
 const REQUEST_CHARS: usize = 300;
 const ANSWER_CHARS: usize = 240;
@@ -29,7 +29,7 @@ const BOOKKEEPING: [&str; 10] = [
 
 /// Sums up these atoms within `budget` tokens, and `extra` more for what the user said. The newest come first when there is
 /// not room for all; half of the room is for what the user asked.
-pub(super) fn write(history: &History, atoms: &[usize], budget: usize, extra: usize) -> String {
+pub(crate) fn write(history: &History, atoms: &[usize], budget: usize, extra: usize) -> String {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let is_request = |at: &usize| history.atom(*at).is_some_and(|atom| atom.kind == AtomKind::User);
     let mut for_requests = budget / 2 + extra;
@@ -73,8 +73,8 @@ fn describe(history: &History, at: usize) -> String {
         texts.join(" ")
     };
     match kind {
-        Some(AtomKind::User) => format!("user: {}", reduce::line(&words(), REQUEST_CHARS)),
-        Some(AtomKind::Reply) => format!("assistant: {}", reduce::line(&words(), ANSWER_CHARS)),
+        Some(AtomKind::User) => format!("user: {}", truncate::line(&words(), REQUEST_CHARS)),
+        Some(AtomKind::Reply) => format!("assistant: {}", truncate::line(&words(), ANSWER_CHARS)),
         Some(AtomKind::Exchange) => exchange(history, at),
         _ => String::new(),
     }
@@ -89,7 +89,7 @@ fn exchange(history: &History, at: usize) -> String {
         format!("- {}{} → {outcome}", call.name, key_arguments(call))
     });
     let asides = history.atom_messages(at).filter(|message| message.role != Role::Assistant && message.has_text());
-    let asides = asides.map(|message| format!("user: {}", reduce::line(&message.text(), REQUEST_CHARS)));
+    let asides = asides.map(|message| format!("user: {}", truncate::line(&message.text(), REQUEST_CHARS)));
     steps.chain(asides).collect::<Vec<_>>().join("\n")
 }
 
@@ -97,8 +97,8 @@ fn key_arguments(call: &ToolCall) -> String {
     let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else { return String::new() };
     let telling = arguments.iter().filter(|(key, value)| !BOOKKEEPING.contains(&key.as_str()) && !value.is_null());
     let shown = telling.take(ARGUMENTS).map(|(key, value)| match value {
-        Value::String(text) => format!(" {key}={}", reduce::line(text, ARGUMENT_CHARS)),
-        other => format!(" {key}={}", reduce::line(&other.to_string(), ARGUMENT_CHARS)),
+        Value::String(text) => format!(" {key}={}", truncate::line(text, ARGUMENT_CHARS)),
+        other => format!(" {key}={}", truncate::line(&other.to_string(), ARGUMENT_CHARS)),
     });
     shown.collect()
 }
@@ -106,7 +106,7 @@ fn key_arguments(call: &ToolCall) -> String {
 fn outcome(result: &ToolResult) -> String {
     let text = result.text();
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let first = reduce::line(first, OUTCOME_CHARS);
+    let first = truncate::line(first, OUTCOME_CHARS);
     match (result.is_error, first.is_empty(), text.lines().count()) {
         (true, true, _) => "failed".to_owned(),
         (true, false, _) => format!("failed: {first}"),

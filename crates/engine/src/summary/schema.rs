@@ -27,6 +27,7 @@ static SCHEMAS: LazyLock<Vec<Arc<Schema>>> = LazyLock::new(|| {
 /// What a model's summary is to hold.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Schema {
     /// Its name.
     pub name: String,

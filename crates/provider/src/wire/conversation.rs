@@ -10,20 +10,8 @@ use waterline::warning::{Oddity, Warning};
 use super::error::ParseError;
 use super::read::Reader;
 use super::rendered::Rendered;
+use super::tool::Tool;
 use super::{Format, detect, format};
-
-/// A tool definition.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Tool {
-    /// Its name.
-    pub name: String,
-    /// What it does, as the model reads it.
-    pub description: Option<String>,
-    /// The JSON schema of its arguments, as JSON text.
-    pub schema: Option<String>,
-    /// The definition as it came.
-    pub json: String,
-}
 
 /// A conversation as it was read.
 #[derive(Clone, Debug)]

@@ -15,11 +15,13 @@ mod openai_responses;
 mod options;
 mod read;
 mod rendered;
+mod tool;
 
-pub use conversation::{Conversation, Tool, body, message, parse, parse_stored, tools};
+pub use conversation::{Conversation, body, message, parse, parse_stored, tools};
 pub use error::ParseError;
 pub use options::{Options, Shape};
 pub use rendered::{Json, Rendered};
+pub use tool::Tool;
 
 use std::sync::Arc;
 

@@ -89,14 +89,7 @@ fn setup(model: &str, wire: Wire) -> Setup {
     // On one wire a model writes the summaries, on the others there are none but the digest.
     let mode = if wire == Wire::Anthropic { "blocking" } else { "digest" };
     let policy = Policy::preset_with("auto", &[("summarise.mode".to_owned(), mode.to_owned())]).unwrap();
-    let json = r#"{"type":"function","function":{"name":"look","description":"looks at a file","parameters":{"type":"object"}}}"#;
-    let schema = Some(r#"{"type":"object"}"#.to_owned());
-    let tool = Tool {
-        name: "look".to_owned(),
-        description: Some("looks at a file".to_owned()),
-        schema,
-        json: json.to_owned(),
-    };
+    let tool = Tool::new("look", "looks at a file", r#"{"type":"object"}"#);
     Setup { retry, tools: vec![tool], ..Setup::new(candidate, policy) }
 }
 

@@ -151,7 +151,6 @@ fn tool(definition: &Value) -> Tool {
         name: word(&function["name"]).unwrap_or_default(),
         description: word(&function["description"]),
         schema: function.get("parameters").map(ToString::to_string),
-        json: definition.to_string(),
     }
 }
 

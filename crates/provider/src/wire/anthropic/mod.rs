@@ -39,12 +39,7 @@ impl Format for Anthropic {
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
         let word = |name: &str| entry.get(name).and_then(json::string).map(|loose| loose.text);
         let schema = entry.get("input_schema").map(str::to_owned);
-        vec![Tool {
-            name: word("name").unwrap_or_default(),
-            description: word("description"),
-            schema,
-            json: json::object(entry.iter()),
-        }]
+        vec![Tool { name: word("name").unwrap_or_default(), description: word("description"), schema }]
     }
 
     fn write_tools(&self, tools: &[Tool]) -> String {

@@ -42,7 +42,7 @@ impl Format for Gemini {
             let fields = Fields::parse(json)?;
             let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text);
             let schema = fields.get("parameters").or_else(|| fields.get("parametersJsonSchema")).map(str::to_owned);
-            Some(Tool { name: word("name")?, description: word("description"), schema, json: json.to_owned() })
+            Some(Tool { name: word("name")?, description: word("description"), schema })
         });
         tools.collect()
     }

@@ -39,23 +39,12 @@ impl Format for OpenaiChat {
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
         let Some(function) = entry.get("function").and_then(Fields::parse) else { return Vec::new() };
         let word = |name: &str| function.get(name).and_then(json::string).map(|loose| loose.text);
-        let json = json::object(entry.iter());
         let schema = function.get("parameters").map(str::to_owned);
-        vec![Tool { name: word("name").unwrap_or_default(), description: word("description"), schema, json }]
+        vec![Tool { name: word("name").unwrap_or_default(), description: word("description"), schema }]
     }
 
     fn write_tools(&self, tools: &[Tool]) -> String {
-        json::array(tools.iter().map(|tool| {
-            let function = [
-                Some(("name", json::quote(&tool.name))),
-                tool.description.as_ref().map(|text| ("description", json::quote(text))),
-                tool.schema.clone().map(|schema| ("parameters", schema)),
-            ];
-            json::object([
-                ("type", json::quote("function")),
-                ("function", json::object(function.into_iter().flatten())),
-            ])
-        }))
+        json::array(tools.iter().map(Tool::definition))
     }
 
     fn default_base(&self) -> &'static str {

@@ -39,7 +39,7 @@ impl Format for OpenaiResponses {
         let word = |name: &str| entry.get(name).and_then(json::string).map(|loose| loose.text);
         let schema = entry.get("parameters").map(str::to_owned);
         let name = word("name").or_else(|| word("type")).unwrap_or_default();
-        vec![Tool { name, description: word("description"), schema, json: json::object(entry.iter()) }]
+        vec![Tool { name, description: word("description"), schema }]
     }
 
     fn write_tools(&self, tools: &[Tool]) -> String {

@@ -1,22 +1,28 @@
 //! The working state of a fold: one item an atom, which stages keep, reduce or drop. The draft itself refuses
 //! what would break an invariant, so that no stage can.
 
+mod room;
+mod slot;
+mod stage;
+
+pub use room::{Budget, Room};
+pub use slot::{Slot, Treatment, Truncation};
+pub use stage::{Arrival, Stage};
+
 use std::sync::Arc;
 
-use super::Input;
-use super::room::Room;
-use super::slot::Treatment;
 use crate::history::{Atom, AtomKind, History, View};
 use crate::ledger::Weights;
 use crate::message::Message;
 use crate::model::Model;
 use crate::reduce;
-use crate::stage::{Arrival, Stage, Summarise};
+use crate::summary::Summarise;
 use crate::thought;
 use crate::warning::{Oddity, Warning};
 
 /// What is to become of one atom.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Item {
     /// The atom.
     pub atom: usize,
@@ -36,6 +42,7 @@ pub struct Item {
 
 /// A fold in the making.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Draft<'a> {
     /// The whole conversation.
     pub history: &'a History,
@@ -56,6 +63,22 @@ pub struct Draft<'a> {
     items: Vec<Item>,
     total: usize,
     before: usize,
+}
+
+/// What a draft starts from.
+#[derive(Debug)]
+pub(crate) struct Start<'a> {
+    pub(crate) history: &'a History,
+    pub(crate) room: Room,
+    pub(crate) model: &'a Model,
+    pub(crate) stages: &'a [Arc<dyn Stage>],
+    pub(crate) weights: &'a Weights,
+    /// Tokens of the tool definitions.
+    pub(crate) tools: usize,
+    /// Tokens of the context before the fold.
+    pub(crate) before: usize,
+    pub(crate) had_summary: bool,
+    pub(crate) hidden: Vec<usize>,
 }
 
 impl Item {
@@ -136,20 +159,21 @@ fn reason(history: &History, atom: &Atom) -> &'static str {
 impl<'a> Draft<'a> {
     /// A draft in which everything is kept.
     #[must_use]
-    pub(super) fn new(input: &Input<'a>, room: Room, before: usize) -> Self {
-        let history = input.history;
+    pub(crate) fn new(start: Start<'a>) -> Self {
+        let Start { history, room, model, stages, weights, tools, before, had_summary, hidden } = start;
         let items: Vec<Item> = (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
-        let total = input.budget.tools + items.iter().map(|item| item.tokens).sum::<usize>();
+        let total = tools + items.iter().map(|item| item.tokens).sum::<usize>();
+        let warnings = Vec::new();
         Self {
             history,
             room,
-            model: input.model,
-            warnings: Vec::new(),
+            model,
+            warnings,
             summary: None,
-            weights: &input.policy.weights,
-            had_summary: input.generation.has_summary(),
-            hidden: input.generation.hidden(history),
-            stages: &input.policy.stages,
+            had_summary,
+            weights,
+            hidden,
+            stages,
             items,
             total,
             before,
@@ -339,12 +363,12 @@ impl<'a> Draft<'a> {
     }
 
     /// Lets go of what was held.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.items.iter_mut().for_each(|item| item.held = false);
     }
 
     /// Keeps an atom from now on, also if it was dropped.
-    pub(super) fn hold(&mut self, at: usize, reason: &str) {
+    pub(crate) fn hold(&mut self, at: usize, reason: &str) {
         let fresh = Item::new(self.history, at);
         let Some(item) = self.items.get_mut(at) else { return };
         if !item.treatment.is_sent() {
@@ -376,7 +400,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub(super) fn into_parts(self) -> (Vec<Item>, Vec<Warning>, usize) {
+    pub(crate) fn into_parts(self) -> (Vec<Item>, Vec<Warning>, usize) {
         (self.items, self.warnings, self.total)
     }
 }

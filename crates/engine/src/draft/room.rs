@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Input, cost};
-use crate::policy::{FoldRule, Size};
+use crate::setting::{FoldRule, Size};
 use crate::tokens::Calibration;
 
 /// What a call may spend on its prompt.
@@ -53,18 +52,9 @@ impl Room {
         Self { window, fixed: system + budget.tools, available: 0, high: 0, low: 0, usable }.marked(rule)
     }
 
-    /// The room for a call: no more of the window is used than pays, and of a cold cache use is made.
-    pub(super) fn of(input: &Input<'_>) -> Self {
-        let rule = &input.policy.fold;
-        let mut room = Self::new(&input.budget, rule, input.history.system_tokens());
-        if let Some(tokens) = cost::affordable(rule, input.model, input.history.growth()) {
-            room = Self { usable: room.usable.min(room.fixed + tokens), ..room }.marked(rule);
-        }
-        if input.budget.cold {
-            // The next fold is half-way there, and now it costs nothing to write the prompt anew.
-            room.high = room.low + (room.high - room.low) / 2;
-        }
-        room
+    /// The same room, of which no more than so many tokens of conversation are used.
+    pub(crate) fn limited(self, rule: &FoldRule, tokens: usize) -> Self {
+        Self { usable: self.usable.min(self.fixed + tokens), ..self }.marked(rule)
     }
 
     fn marked(mut self, rule: &FoldRule) -> Self {
@@ -97,14 +87,17 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Policy;
+
+    fn rule(preset: &str) -> FoldRule {
+        crate::policy::Policy::preset(preset).unwrap().fold
+    }
 
     /// E.7: window 128,000, 60%, system 2,156 → 76,800 / 74,644 / 19,407 / 48,518.
     #[test]
     fn e07_s3_26_to_28_budget_of_the_seed() {
-        let policy = Policy::preset("budget").unwrap();
-        let room = Room::new(&Budget::of(128_000), &policy.fold, 2_156);
-        assert_eq!(policy.fold.target.of(128_000), 76_800);
+        let rule = rule("budget");
+        let room = Room::new(&Budget::of(128_000), &rule, 2_156);
+        assert_eq!(rule.target.of(128_000), 76_800);
         assert_eq!(room.available, 74_644);
         assert_eq!(room.tokens(Size::percent(26)), 19_407);
         assert_eq!(room.tokens(Size::percent(65)), 48_518);
@@ -123,7 +116,7 @@ mod tests {
     /// A mark of 3,000 tokens beside a system prompt of 4,000 means 3,000 of conversation, not nothing.
     #[test]
     fn a_mark_that_the_system_prompt_fills_counts_on_top_of_it() {
-        let rule = Policy::preset("dual-track").unwrap().fold;
+        let rule = rule("dual-track");
         assert_eq!(Room::new(&Budget::of(100_000), &rule, 4_000).high, 7_000);
         assert_eq!(Room::new(&Budget::of(100_000), &rule, 100).high, 3_000);
     }

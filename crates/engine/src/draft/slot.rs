@@ -10,6 +10,7 @@ use crate::message::{Body, Part, Truncated};
 /// What was done with the messages of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Treatment {
     /// Sent as they are.
     Verbatim,
@@ -54,6 +55,7 @@ impl fmt::Display for Treatment {
 
 /// One place in a plan.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Slot {
     /// The messages it stands for, by index.
     pub sources: Vec<usize>,

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 /// A policy that cannot be used, with what to do about it.
 #[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PolicyError {
     /// Not TOML.
     #[error("not a policy: {0}")]
