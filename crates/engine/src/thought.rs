@@ -5,7 +5,7 @@ use crate::message::{Body, Form, Message, Part, Role, Wire};
 
 /// Whether a message holds thinking, or may be bound by id to some that stood before it.
 #[must_use]
-pub fn is_bound(message: &Message) -> bool {
+pub(crate) fn is_bound(message: &Message) -> bool {
     let thinks = message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)));
     let by_id = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
     message.role == Role::Assistant && (thinks || by_id)
@@ -13,7 +13,7 @@ pub fn is_bound(message: &Message) -> bool {
 
 /// The message without thinking, and without the ids that bind it to thinking; `None` where nothing else is in it.
 #[must_use]
-pub fn without(message: &Message) -> Option<Message> {
+pub(crate) fn without(message: &Message) -> Option<Message> {
     let mut bare = message.clone();
     bare.form = Form::Changed;
     bare.parts.retain(|part| !matches!(part.body, Body::Thinking(_)));

@@ -331,5 +331,5 @@ fn the_ledger_finds_room_beside_an_output_larger_than_the_window() {
     );
     let texts: String = talk.messages().map(waterline::ledger::text_of).collect();
     assert!(texts.contains("compute_tide_window"), "{}", texts.chars().take(800).collect::<String>());
-    assert!(talk.generation.tokens() <= 2_000);
+    assert!(talk.generation().tokens() <= 2_000);
 }

@@ -421,7 +421,7 @@ fn level(sizes: &[usize], target: usize) -> usize {
 }
 
 /// The views with a cut applied to each message, or `None` when it shortened none.
-pub fn reduce_views(
+pub(crate) fn reduce_views(
     history: &History,
     views: Vec<View>,
     cut: impl Fn(&Message) -> Option<Message>,

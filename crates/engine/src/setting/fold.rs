@@ -86,7 +86,7 @@ impl Default for FoldRule {
 }
 
 impl FoldRule {
-    pub(super) fn read(table: Option<&toml::Table>) -> Result<Self, PolicyError> {
+    pub(crate) fn read(table: Option<&toml::Table>) -> Result<Self, PolicyError> {
         let table = table.cloned().unwrap_or_default();
         let rule: Self =
             table.clone().try_into().map_err(|error: toml::de::Error| PolicyError::Syntax(error.to_string()))?;

@@ -76,7 +76,7 @@ impl Key {
 }
 
 /// Refuses unknown keys and values out of range, by name.
-pub(super) fn check(section: &str, keys: &[Key], table: &toml::Table) -> Result<(), PolicyError> {
+pub(crate) fn check(section: &str, keys: &[Key], table: &toml::Table) -> Result<(), PolicyError> {
     for (name, value) in table {
         let key = keys.iter().find(|key| key.name == name).ok_or_else(|| PolicyError::UnknownKey {
             key: format!("{section}.{name}"),

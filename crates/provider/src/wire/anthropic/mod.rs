@@ -11,7 +11,7 @@ use waterline::message::Message;
 use waterline::validity::Violation;
 
 use super::Format;
-use super::conversation::Tool;
+use super::Tool;
 use super::options::Options;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;

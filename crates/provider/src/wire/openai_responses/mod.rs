@@ -10,7 +10,7 @@ use waterline::message::Message;
 use waterline::validity::Violation;
 
 use super::Format;
-use super::conversation::Tool;
+use super::Tool;
 use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
