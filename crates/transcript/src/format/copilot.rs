@@ -52,10 +52,8 @@ impl Lines for Log {
                 self.compacted(data);
                 return Ok(Vec::new());
             }
-            "system.message" => text(&data["content"]).map(|said| Message::system(said)),
-            "user.message" => {
-                text(&data["transformedContent"]).or_else(|| text(&data["content"])).map(|said| Message::user(said))
-            }
+            "system.message" => text(&data["content"]).map(Message::system),
+            "user.message" => text(&data["transformedContent"]).or_else(|| text(&data["content"])).map(Message::user),
             "assistant.message" => Some(Message::new(Role::Assistant, answer(data))),
             "tool.execution_complete" => Some(Message::new(Role::Tool, vec![outcome(data)])),
             _ => None,
