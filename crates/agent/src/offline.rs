@@ -102,7 +102,7 @@ impl Asked {
     fn new(offline: &Offline, request: &Request<'_>) -> Self {
         let counter = model::Models::builtin().unknown().counter();
         let messages: usize = request.messages.iter().map(|message| counter.message(message)).sum();
-        let tools: usize = request.tools.iter().map(|tool| counter.tool(&tool.json)).sum();
+        let tools: usize = request.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
         Self {
             newest: request.messages.last().map(|message| (*message).clone()),
             is_known: request.messages.iter().any(|message| message.text().contains(ABOUT)),

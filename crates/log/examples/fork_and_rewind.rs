@@ -3,7 +3,7 @@
 //! `cargo run -p waterline-log --example fork_and_rewind`
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
 
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Part, Role};
 use waterline::tokens::{Counter, Method};
 use waterline_log::{Incoming, Log, Session, To};
 
@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let log = Log::open(&format!("sqlite:{}", directory.path().join("log.db").display()))?;
     let counter = Counter::new(Method::Chars4, 1_000);
-    let said = |role, text: &str| Incoming::of(&Message::text_of(role, text), &counter);
+    let said = |role, text: &str| Incoming::of(&Message::new(role, vec![Part::text(text)]), &counter);
 
     let start = log.create(Session::new("main"))?;
     let messages = vec![

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use waterline::message::{Message, Role, Wire};
+use waterline::message::{Message, ToolCall, Wire};
 use waterline::policy::Policy;
 use waterline::tokens::Method;
 use waterline_replay::price::Prices;
@@ -50,15 +50,15 @@ fn transcripts() -> Result<Vec<Transcript>, Box<dyn std::error::Error>> {
 /// An order id in the first result, much output about nothing, and at the end a call that needs the id.
 fn an_order() -> Transcript {
     let mut transcript = Transcript::new("an order".to_owned(), Wire::OpenaiChat);
-    transcript.push(Message::text_of(Role::User, "Please ship my order."));
-    transcript.push(Message::call_of("find", "find", r#"{"name": "anna"}"#));
-    transcript.push(Message::result_of("find", "the order is W-7044921", false));
+    transcript.push(Message::user("Please ship my order."));
+    transcript.push(Message::assistant_with_calls("", [ToolCall::new("find", "find", r#"{"name": "anna"}"#)]));
+    transcript.push(Message::tool_result("find", "the order is W-7044921"));
     for at in 0..12 {
         let id = format!("wait-{at}");
-        transcript.push(Message::call_of(id.clone(), "wait", "{}"));
-        transcript.push(Message::result_of(id, "nothing new here. ".repeat(40), false));
+        transcript.push(Message::assistant_with_calls("", [ToolCall::new(id.clone(), "wait", "{}")]));
+        transcript.push(Message::tool_result(id, "nothing new here. ".repeat(40)));
     }
-    transcript.push(Message::call_of("ship", "ship", r#"{"order": "W-7044921"}"#));
-    transcript.push(Message::result_of("ship", "shipped", false));
+    transcript.push(Message::assistant_with_calls("", [ToolCall::new("ship", "ship", r#"{"order": "W-7044921"}"#)]));
+    transcript.push(Message::tool_result("ship", "shipped"));
     transcript
 }

@@ -29,6 +29,8 @@ impl Report<'_> {
     /// A warning, with messages counted as the file counts them.
     pub fn say(&self, warning: &Warning) -> String {
         let at = warning.at.and_then(|at| at.checked_sub(self.outside));
-        Warning { at, ..warning.clone() }.to_string()
+        let mut numbered = warning.clone();
+        numbered.at = at;
+        numbered.to_string()
     }
 }
