@@ -36,5 +36,7 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
 /// A slot with its sources counted as the file counts them: messages outside the list have no index.
 fn counted_as_listed(slot: &Slot, outside: usize) -> Slot {
     let sources = slot.sources.iter().filter_map(|source| source.checked_sub(outside)).collect();
-    Slot { sources, ..slot.clone() }
+    let mut numbered = slot.clone();
+    numbered.sources = sources;
+    numbered
 }
