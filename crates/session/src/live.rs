@@ -1,6 +1,7 @@
 //! A session in use: what is in memory of it, and how it goes to and from the log.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::Weak;
 
 use tokio_util::task::TaskTracker;
@@ -205,7 +206,7 @@ impl Live {
 
     /// Holds the session with other models, tools and settings from now on.
     pub(crate) fn hold_with(&mut self, setup: Setup) {
-        self.budget.tools = setup.tools.iter().map(|tool| self.history.counter().tool(&tool.json)).sum();
+        self.budget.tools = setup.tools.iter().map(|tool| self.history.counter().tool(&tool.definition())).sum();
         self.setup = setup;
         self.use_model(0);
     }
