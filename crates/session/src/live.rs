@@ -1,8 +1,7 @@
 //! A session in use: what is in memory of it, and how it goes to and from the log.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use tokio_util::task::TaskTracker;
 use waterline::history::History;

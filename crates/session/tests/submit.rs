@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use place::{newest, policy, setup, silent, whole};
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Part, Role};
 use waterline_log::{Incoming, Log, Session, Tip};
 use waterline_provider::wire::parse_stored;
 use waterline_session::{How, Sessions, Setup, Submitted};
@@ -43,8 +43,8 @@ fn sessions(url: &str, most: usize) -> Sessions {
 /// Messages as a client writes them: user and assistant in turn, behind a system prompt if there is one.
 fn list(prompt: Option<&str>, texts: &[&str]) -> Vec<Message> {
     let role = |at: usize| if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
-    let said = texts.iter().enumerate().map(|(at, text)| Message::text_of(role(at), *text));
-    prompt.map(|text| Message::text_of(Role::System, text)).into_iter().chain(said).collect()
+    let said = texts.iter().enumerate().map(|(at, text)| Message::new(role(at), vec![Part::text(*text)]));
+    prompt.map(|text| Message::system(text)).into_iter().chain(said).collect()
 }
 
 async fn submit(sessions: &Sessions, user: &str, list: Vec<Message>, server: &Server) -> Submitted {
@@ -169,7 +169,7 @@ async fn an_imported_session_is_found_by_its_ids() {
     let (server, folder) = (server().await, tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let sessions = sessions(&url, 10);
-        let model = waterline::model::Model::known("gpt-4o").unwrap();
+        let model = waterline::Models::builtin().find("gpt-4o").unwrap();
         let stored: Vec<Incoming> =
             list(Some("s"), &["one", "two"]).iter().map(|message| Incoming::of(message, &model.counter())).collect();
         let session = Session { user: Some("ada".to_owned()), ..Session::new("imported") };
