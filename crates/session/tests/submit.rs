@@ -44,7 +44,7 @@ fn sessions(url: &str, most: usize) -> Sessions {
 fn list(prompt: Option<&str>, texts: &[&str]) -> Vec<Message> {
     let role = |at: usize| if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
     let said = texts.iter().enumerate().map(|(at, text)| Message::new(role(at), vec![Part::text(*text)]));
-    prompt.map(|text| Message::system(text)).into_iter().chain(said).collect()
+    prompt.map(Message::system).into_iter().chain(said).collect()
 }
 
 async fn submit(sessions: &Sessions, user: &str, list: Vec<Message>, server: &Server) -> Submitted {
