@@ -82,7 +82,7 @@ impl Agent {
         // A fork copies the files of the session it came from.
         let opened = tokio::task::spawn_blocking(move || session_workspace::open(&session_of, &gear)).await;
         let workspace = Arc::new(opened.map_err(|_| waterline_session::SessionError::Ending)??);
-        let mut setup = config.setup.clone();
+        let (mut setup, mut policies) = (config.setup.clone(), config.policies.clone());
         let buffer = &known.state.buffer_config;
         if !buffer.is_null() {
             if config.middleware.iter().any(|middleware| middleware.name() == "summarization") {
@@ -90,9 +90,10 @@ impl Agent {
                     "the session has a buffer_config; the middleware summarization holds".to_owned(),
                 ));
             } else {
-                setup.policy = of_buffer(buffer)?;
+                policies.made = Some(of_buffer(buffer)?);
             }
         }
+        policies.apply(&mut setup, &known)?;
         setup.tools = if known.state.tools.is_empty() { config.toolbox.definitions() } else { tools_of(&known.state) };
         let definitions: Vec<Value> = setup.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect();
         Offline::connect(&setup, &log);

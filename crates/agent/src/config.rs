@@ -11,6 +11,7 @@ use crate::callback::Callback;
 use crate::error::AgentError;
 use crate::limits::Limits;
 use crate::middleware::Middleware;
+use crate::policy::Policies;
 use crate::role::Role;
 use crate::skill::Skill;
 use crate::tool::Toolbox;
@@ -44,6 +45,8 @@ pub struct AgentConfig {
     pub workspaces: PathBuf,
     /// Folders beside the workspace.
     pub grants: Vec<Grant>,
+    /// Where its policy is named.
+    pub policies: Policies,
     /// Its system prompt, instead of the usual one.
     pub prompt: Option<String>,
     /// How long to wait before a tool is run again whose trouble may pass.
@@ -68,6 +71,7 @@ impl AgentConfig {
             roles: Vec::new(),
             workspaces,
             grants: Vec::new(),
+            policies: Policies::default(),
             prompt: None,
             tool_waits: Vec::new(),
             notices: Vec::new(),
@@ -97,10 +101,7 @@ impl AgentConfig {
         if role.window.is_some() {
             own.setup.model.window = role.window;
         }
-        if let Some(policy) = role.policy()? {
-            own.setup.policy = policy;
-            own.setup.model.policy = None;
-        }
+        own.policies.role = role.policy()?;
         if let Some(tools) = &role.tools {
             own.toolbox.narrow(tools)?;
         }

@@ -25,6 +25,9 @@ pub enum AgentError {
     /// A setting is wrong.
     #[error("{0}")]
     Setting(String),
+    /// There is no conversation to resume.
+    #[error("there is no session to resume yet")]
+    NothingToResume,
     /// There is nothing to go on with.
     #[error("there is nothing to go on with: the last turn is finished")]
     Finished,

@@ -306,12 +306,19 @@ async fn s4_39_summarization_and_context_editing_set_the_policy() {
         let mut equipment = place.equipment(&server);
         equipment.middleware.push(build(name, &settings).unwrap());
         equipment.equip().unwrap();
-        assert_eq!(equipment.setup.policy.setting(key).and_then(|set| set.as_integer()), Some(value), "{name}");
+        assert_eq!(
+            equipment.policies.made.as_ref().unwrap().setting(key).and_then(|set| set.as_integer()),
+            Some(value),
+            "{name}"
+        );
     }
     let mut equipment = place.equipment(&server);
     equipment.middleware.push(build("summarization", &json!({"summarize": true})).unwrap());
     equipment.equip().unwrap();
-    assert_eq!(equipment.setup.policy.setting("summarise.on").and_then(|set| set.as_bool()), Some(true));
+    assert_eq!(
+        equipment.policies.made.as_ref().unwrap().setting("summarise.on").and_then(|set| set.as_bool()),
+        Some(true)
+    );
     let mut equipment = place.equipment(&server);
     equipment.middleware.push(build("summarization", &json!({"token_threshold": 10})).unwrap());
     equipment.equip().unwrap();

@@ -12,6 +12,7 @@ mod ids;
 mod input;
 mod lang;
 mod logging;
+mod printer;
 mod relay;
 mod said;
 mod sessions;
@@ -20,7 +21,6 @@ mod show;
 mod signals;
 mod terminal;
 mod trust;
-mod workspace;
 
 use std::process::ExitCode;
 

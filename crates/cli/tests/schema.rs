@@ -71,6 +71,6 @@ fn a_schema_is_kept_by_a_turn_that_was_broken_off() {
     until("the request", || world.server.received().len() == 1);
     child.kill().unwrap();
     child.wait().unwrap();
-    let (code, out, err) = world.run("run", &["--session", "s", "--again"]);
+    let (code, out, err) = world.run("run", &["--resume", "s"]);
     assert_eq!((code, out.as_str()), (0, "{\"metres\": 4}\n"), "{err}");
 }

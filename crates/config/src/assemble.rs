@@ -1,4 +1,4 @@
-//! What an agent is made with: models, tools, servers, skills, roles and limits, from settings and overrides.
+//! [`Assembly`]: settings and overrides → models → tools, servers, skills, roles, limits → the builder of an agent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use waterline_agent::middleware;
 use waterline_agent::role::{self, Role};
 use waterline_agent::skill;
 use waterline_agent::tool::Toolbox;
-use waterline_agent::{AgentConfig, AgentError};
-use waterline_log::Session;
+use waterline_agent::{AgentBuilder, AgentConfig, AgentError, DEFAULT_POLICY, ModelPolicy, Policies};
+use waterline_log::Log;
 use waterline_sandbox::small_file::Folder;
 use waterline_sandbox::{Shell, Support, support};
 use waterline_session::Setup;
@@ -22,10 +22,11 @@ use crate::agent::{AgentSettings, COMMAND_TIMEOUT, McpSettings, MiddlewareEntry,
 use crate::config::Config;
 use crate::environment::{Environment, PROVIDER_KEYS};
 use crate::error::ConfigError;
-use crate::models::{Chosen, Models};
+use crate::models::Models;
 use crate::notice::Notice;
 use crate::overrides::Overrides;
 use crate::policy;
+use crate::settings::ModelSettings;
 use crate::trust;
 
 /// The directory of a project that holds skills and roles.
@@ -34,31 +35,86 @@ const PROJECT: &str = ".waterline";
 /// Variables that commands may see: they hold no secrets.
 const SEEN: [&str; 9] = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME", "SHELL", "COLUMNS"];
 
-/// The policy that holds for a session, with what it sets differently.
-fn chosen(config: &Config, overrides: &Overrides, known: Option<&Session>) -> Chosen {
-    let begun = known.and_then(|session| session.policy.clone());
-    let own = known.map(|session| session.overrides.clone()).unwrap_or_default();
-    let sets = own.into_iter().chain(overrides.sets.iter().cloned()).collect();
-    Chosen { flag: overrides.policy.clone(), config: begun.or_else(|| config.settings.policy.clone()), sets }
+/// What all agents of a program are made with: models, tools, servers, skills, roles, limits. It is made once; agents of
+/// many sessions are built from it.
+#[derive(Clone)]
+pub struct Assembly {
+    /// The settings.
+    pub config: Config,
+    /// What the caller sets above them. After a change, [`Assembly::reload_models`] finds the models anew.
+    pub overrides: Overrides,
+    /// What agents are made with, before limits and middlewares.
+    base: AgentConfig,
 }
 
-/// The policy that a new session starts with.
-#[must_use]
-pub fn first_policy(config: &Config, overrides: &Overrides) -> String {
-    chosen(config, overrides, None).name().to_owned()
+impl Assembly {
+    /// Finds the models, connects the servers, reads skills and roles. Returns what the user should know about them.
+    ///
+    /// # Errors
+    /// When a model, a key, a role or a middleware cannot be used.
+    pub async fn new(config: Config, overrides: Overrides) -> Result<(Self, Vec<Notice>), ConfigError> {
+        let (setup, models) = setup(&config, &overrides).await?;
+        let (base, mut notices) = gather(&config, &overrides, setup).await?;
+        notices.extend(models);
+        Ok((Self { config, overrides, base }, notices))
+    }
+
+    /// Finds the models anew, after the overrides were changed.
+    ///
+    /// # Errors
+    /// When a model or a key cannot be used.
+    pub async fn reload_models(&mut self) -> Result<(), ConfigError> {
+        // The notices were shown when the program began.
+        let (setup, _) = setup(&self.config, &self.overrides).await?;
+        self.base.setup = setup;
+        Ok(())
+    }
+
+    /// What an agent is made with: all of this, with limits, rules, policies and middlewares applied.
+    ///
+    /// # Errors
+    /// When a rule, a middleware or the role cannot be used.
+    pub fn agent_config(&self) -> Result<AgentConfig, ConfigError> {
+        let mut agent = self.base.clone();
+        limit(&mut agent, &self.config.settings.agent, &self.overrides)?;
+        agent.policies = policies(&self.config, &self.overrides);
+        agent.equip()?;
+        if let Some(name) = &self.overrides.role {
+            role::named(&agent.roles, name)?;
+        }
+        Ok(agent)
+    }
+
+    /// The builder of an agent with a session in a log.
+    ///
+    /// # Errors
+    /// As [`Assembly::agent_config`].
+    pub fn builder(&self, log: Log) -> Result<AgentBuilder, ConfigError> {
+        Ok(AgentBuilder::new(log, self.agent_config()?).role(self.overrides.role.clone()))
+    }
 }
 
-/// Model, policy and memory of a session, and what the user should know about them.
-///
-/// # Errors
-/// When a model, a policy or a key cannot be used.
-pub async fn setup(
-    config: &Config,
-    overrides: &Overrides,
-    known: Option<&Session>,
-) -> Result<(Setup, Vec<Notice>), ConfigError> {
-    let models = Models { config, policy: chosen(config, overrides, known) };
-    let policy = models.policy.policy(&config.environment)?;
+/// Where policies are named: by the caller, in the settings, for single models.
+fn policies(config: &Config, overrides: &Overrides) -> Policies {
+    let own = |(name, model): (&String, &ModelSettings)| {
+        let keys = model.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+        (name.clone(), ModelPolicy { name: model.policy.clone(), keys })
+    };
+    let environment = Arc::clone(&config.environment);
+    Policies {
+        caller: overrides.policy.clone(),
+        keys: overrides.sets.clone(),
+        config: config.settings.policy.clone(),
+        models: config.settings.models.iter().map(own).collect(),
+        load: Arc::new(move |name, keys| policy::load(name, keys, &environment).map_err(|error| error.full_text())),
+        ..Policies::default()
+    }
+}
+
+/// Models, the default policy and memory, and what the user should know about the models.
+async fn setup(config: &Config, overrides: &Overrides) -> Result<(Setup, Vec<Notice>), ConfigError> {
+    let models = Models { config };
+    let policy = policy::load(DEFAULT_POLICY, &[], &config.environment)?;
     let model = models.primary(&overrides.model).await?;
     let (fallback, notices) = models.fallback();
     let summariser = models.summariser()?;
@@ -70,69 +126,43 @@ pub async fn setup(
     Ok((setup, notices))
 }
 
-/// What every session of this program is made with: tools, servers, skills, roles, limits; and what the user should
-/// know about them.
-///
-/// # Errors
-/// When a role or a middleware cannot be used.
-pub async fn gather(
+/// Tools, servers, skills and roles; and what the user should know about them.
+async fn gather(
     config: &Config,
     overrides: &Overrides,
     setup: Setup,
 ) -> Result<(AgentConfig, Vec<Notice>), ConfigError> {
-    let agent = &config.settings.agent;
     waterline_sandbox::hide();
-    let support = support();
+    let (settings, support) = (&config.settings.agent, support());
     let shell = shell(config, overrides, &support);
-    let mut equipment = AgentConfig::new(setup, Toolbox::new(Arc::new(shell)), workspaces(config)?);
+    let mut agent = AgentConfig::new(setup, Toolbox::new(Arc::new(shell)), workspaces(config)?);
     let mut notices = Vec::new();
     if let Support::None(why) = &support {
         notices.push(Notice::Unconfined(why.clone()));
     }
-    let (finds, policy) = (config.clone(), chosen(config, overrides, None));
-    equipment.models = Arc::new(move |name| {
-        let models = Models { config: &finds, policy: policy.clone() };
-        models.find(name).map_err(|error| error.full_text())
-    });
-    equipment.approval.confined = support == Support::Full;
+    let finds = config.clone();
+    agent.models = Arc::new(move |name| Models { config: &finds }.find(name).map_err(|error| error.full_text()));
+    agent.approval.confined = support == Support::Full;
     for server in servers(config) {
-        connect(&server, &mut equipment, &mut notices).await;
+        connect(&server, &mut agent, &mut notices).await;
     }
     // A server that cannot be reached must not keep the program from starting.
-    let switches =
-        agent.tools_on.iter().map(|name| (name, true)).chain(agent.tools_off.iter().map(|name| (name, false)));
-    for (name, enabled) in switches {
-        if let Err(error) = equipment.toolbox.switch(name, enabled) {
+    let enabled = settings.tools_on.iter().map(|name| (name, true));
+    for (name, enabled) in enabled.chain(settings.tools_off.iter().map(|name| (name, false))) {
+        if let Err(error) = agent.toolbox.switch(name, enabled) {
             notices.push(Notice::Other(error.to_string()));
         }
     }
     notices.extend(environment_notices(config));
     notices.extend(trust::notices(config));
-    let (skills, told) = skill::find(&skill_directories(&config.environment));
-    equipment.skills = skills;
-    notices.extend(told.into_iter().map(Notice::Other));
-    let (roles, told) = roles(&config.environment)?;
-    equipment.roles = roles;
-    notices.extend(told);
-    equipment.middleware = middlewares(agent)?;
-    Ok((equipment, notices))
-}
-
-/// The same for one session: what it may do, with its middlewares applied.
-///
-/// # Errors
-/// When a rule, a middleware or the role cannot be used.
-pub fn for_session(
-    mut equipment: AgentConfig,
-    config: &Config,
-    overrides: &Overrides,
-) -> Result<AgentConfig, ConfigError> {
-    limit(&mut equipment, &config.settings.agent, overrides)?;
-    equipment.equip()?;
-    if let Some(name) = &overrides.role {
-        role::named(&equipment.roles, name)?;
-    }
-    Ok(equipment)
+    let (skills, about_skills) = skill::find(&skill_directories(&config.environment));
+    agent.skills = skills;
+    notices.extend(about_skills.into_iter().map(Notice::Other));
+    let (roles, about_roles) = roles(&config.environment)?;
+    agent.roles = roles;
+    notices.extend(about_roles);
+    agent.middleware = middlewares(settings)?;
+    Ok((agent, notices))
 }
 
 fn shell(config: &Config, overrides: &Overrides, support: &Support) -> Shell {
@@ -156,17 +186,17 @@ fn shell(config: &Config, overrides: &Overrides, support: &Support) -> Shell {
 }
 
 /// What it may do, and which calls need approval.
-fn limit(equipment: &mut AgentConfig, agent: &AgentSettings, overrides: &Overrides) -> Result<(), ConfigError> {
-    let limits = &mut equipment.limits;
+fn limit(config: &mut AgentConfig, agent: &AgentSettings, overrides: &Overrides) -> Result<(), ConfigError> {
+    let limits = &mut config.limits;
     limits.steps = overrides.steps.or(agent.steps).unwrap_or(limits.steps);
     limits.iterations = agent.iterations;
     limits.time = agent.time.map(Duration::from_secs);
-    let approval = &mut equipment.approval;
+    let approval = &mut config.approval;
     approval.mode = overrides.approval.or(agent.approval).unwrap_or_default();
     approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);
     let rules = agent.rules.iter().map(|rule| approval::rule(&rule.tool, &rule.pattern, rule.answer));
     approval.rules = rules.collect::<Result<_, _>>()?;
-    equipment.grants = agent.allow_dirs.iter().chain(&overrides.allow_dirs).cloned().collect();
+    config.grants = agent.allow_dirs.iter().chain(&overrides.allow_dirs).cloned().collect();
     Ok(())
 }
 
@@ -293,14 +323,14 @@ fn start_directory(cwd: Option<&Path>, environment: &Environment) -> PathBuf {
 }
 
 /// Adds the tools of a server. A server that cannot be reached is reported, and the rest is used.
-async fn connect(server: &Server, equipment: &mut AgentConfig, notices: &mut Vec<Notice>) {
+async fn connect(server: &Server, agent: &mut AgentConfig, notices: &mut Vec<Notice>) {
     match mcp::connect(server).await {
         Ok(connected) => {
             for name in &connected.missing {
                 notices.push(Notice::Other(format!("the server {} has no tool {name:?}", server.name)));
             }
             for tool in connected.tools {
-                if let Err(error) = equipment.toolbox.add(tool) {
+                if let Err(error) = agent.toolbox.add(tool) {
                     notices.push(Notice::Other(error.to_string()));
                 }
             }

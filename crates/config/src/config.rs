@@ -9,6 +9,7 @@ use crate::environment::{self, Environment};
 use crate::error::ConfigError;
 use crate::lang::Lang;
 use crate::notice::Notice;
+use crate::origin::{Origins, Value};
 use crate::settings::{PROJECT, Settings};
 
 /// The user's file, in the directory of the user's config.
@@ -24,13 +25,14 @@ pub struct Config {
     pub notices: Vec<Notice>,
     /// The variables and the working directory that they were read from.
     pub environment: Arc<Environment>,
+    origins: Origins,
 }
 
 impl Config {
     /// No settings at all, in an environment.
     #[must_use]
     pub fn empty(environment: Arc<Environment>) -> Self {
-        Self { settings: Settings::default(), notices: Vec::new(), environment }
+        Self { settings: Settings::default(), notices: Vec::new(), environment, origins: Origins::built_in() }
     }
 
     /// Reads the user's file, the project's file and the variables.
@@ -50,14 +52,23 @@ impl Config {
         Ok(config)
     }
 
+    /// Every value that is set, with its origin, by key. Secrets are not shown.
+    #[must_use]
+    pub fn values(&self) -> Vec<Value> {
+        self.origins.values()
+    }
+
     /// Puts the settings of a file on top.
     fn add_file(&mut self, text: &str, path: &Path) -> Result<(), ConfigError> {
         let mut newer = Settings::parse(text)?;
+        let mut notices = Vec::new();
         if *path == self.environment.at(PROJECT) {
             newer = newer.into_project()?;
-            self.notices.extend(newer.leave_out_untrusted(&self.settings));
-            self.notices.extend(newer.agent.narrow(&self.settings.agent, PROJECT));
+            notices.extend(newer.leave_out_untrusted(&self.settings));
+            notices.extend(newer.agent.narrow(&self.settings.agent, PROJECT));
         }
+        self.origins.add_file(text, path, &notices)?;
+        self.notices.extend(notices);
         let newer = newer.resolve_paths(path, self.environment.home().as_deref())?;
         self.settings = std::mem::take(&mut self.settings).merge(newer);
         Ok(())
@@ -66,6 +77,7 @@ impl Config {
     /// Puts the settings of variables on top.
     fn add_variables(&mut self) -> Result<(), ConfigError> {
         let environment = Arc::clone(&self.environment);
+        let mut notices = Vec::new();
         if let Some(policy) = environment.variable("WATERLINE_POLICY") {
             self.settings.policy = Some(policy);
         }
@@ -85,9 +97,11 @@ impl Config {
             self.settings.agent.steps = Some(read?);
             self.settings.agent.check()?;
             if environment.is_of_file("AGENT_MAX_STEPS") {
-                self.notices.extend(self.settings.agent.narrow(&allowed, environment::FILE));
+                notices = self.settings.agent.narrow(&allowed, environment::FILE);
             }
         }
+        self.origins.add_variables(&environment, &notices);
+        self.notices.append(&mut notices);
         self.notices.extend(environment.file_error().map(|why| Notice::EnvFile(why.to_owned())));
         Ok(())
     }
@@ -139,6 +153,21 @@ mod tests {
         let less = loaded("[agent]\nsteps = 40", "[agent]\nsteps = 5");
         assert_eq!((less.settings.agent.steps, less.notices.len()), (Some(5), 0));
         assert_eq!(loaded("[agent]\nsteps = 40", "").settings.agent.steps, Some(40));
+    }
+
+    /// The origin of a limit that a project may not raise is where the limit comes from that holds.
+    #[test]
+    fn each_value_knows_where_it_comes_from() {
+        let config = loaded("[agent]\nsteps = 20\ntime = 60", "policy = \"window\"\n[agent]\nsteps = 25\ntime = 30");
+        let values = config.values();
+        let origin = |key: &str| {
+            let value = values.iter().find(|value| value.key == key).unwrap();
+            (value.value.as_str(), value.origin.rsplit('/').next().unwrap())
+        };
+        assert_eq!(origin("agent.steps"), ("20", "config.toml"));
+        assert_eq!(origin("agent.time"), ("30", "waterline.toml"));
+        assert_eq!(origin("policy"), ("\"window\"", "waterline.toml"));
+        assert_eq!(origin("agent.approval"), ("\"selective\"", "built in"));
     }
 
     /// Models that a project names in the place of the user's must be known to the user.

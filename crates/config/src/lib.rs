@@ -20,12 +20,12 @@ mod settings;
 pub mod trust;
 
 pub use agent::{AgentSettings, DEFAULT_WORKSPACE_DAYS, McpSettings, MiddlewareEntry, Middlewares, RuleSettings};
-pub use assemble::{first_policy, for_session, gather, roles, servers, setup, skill_directories, workspaces};
+pub use assemble::{Assembly, roles, servers, skill_directories, workspaces};
 pub use config::{Config, files};
 pub use environment::{Environment, KEY_VARIABLES, PROVIDER_KEYS, VariableOrigin};
 pub use error::ConfigError;
 pub use lang::Lang;
-pub use models::{Chosen, Models, offline};
+pub use models::Models;
 pub use notice::Notice;
 pub use overrides::{ModelOverrides, Overrides};
 pub use settings::{ModelSettings, Settings};

@@ -2,7 +2,6 @@
 //! built-in one. Keys come from the environment or from files; they are passed on and never shown.
 
 use waterline::message::Wire;
-use waterline::policy::Policy;
 use waterline_agent::{OFFLINE, Offline};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::local;
@@ -13,7 +12,6 @@ use crate::environment::{ANTHROPIC_KEY, Environment, GEMINI_KEY, OPENAI_KEY, OWN
 use crate::error::ConfigError;
 use crate::notice::Notice;
 use crate::overrides::ModelOverrides;
-use crate::policy;
 use crate::settings::ModelSettings;
 
 /// The variables of the providers' keys, and the model that answers there if none is named.
@@ -23,20 +21,18 @@ const PROVIDERS: [(&str, Wire, &str); 3] = [
     (GEMINI_KEY, Wire::Gemini, "gemini-2.5-pro"),
 ];
 
-/// The models that settings describe, with the policies they are used with.
-#[derive(Clone, Debug)]
+/// The models that settings describe.
+#[derive(Clone, Copy, Debug)]
 pub struct Models<'a> {
     /// The settings.
     pub config: &'a Config,
-    /// The policy that overrides and settings name.
-    pub policy: Chosen,
 }
 
 impl Models<'_> {
     /// The model that answers.
     ///
     /// # Errors
-    /// When its key, its address or its policy cannot be used.
+    /// When its key or its address cannot be used.
     pub async fn primary(&self, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
         let settings = &self.config.settings;
         let of_variable = || self.config.environment.variable("WATERLINE_MODEL");
@@ -83,7 +79,7 @@ impl Models<'_> {
     /// A model by its name, with what the settings say about it.
     ///
     /// # Errors
-    /// When its key, its address or its policy cannot be used.
+    /// When its key or its address cannot be used.
     pub fn find(&self, name: &str) -> Result<Candidate, ConfigError> {
         let settings = &self.config.settings;
         let own = settings.models.get(name).cloned().unwrap_or_default();
@@ -142,52 +138,12 @@ impl Models<'_> {
         let wire = own.wire.unwrap_or_else(|| wire_of(name));
         let key = key(name, wire, own, &self.config.environment)?;
         let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
-        let policy = self.policy.for_model(own, &self.config.environment)?;
-        Ok(Candidate { window: own.window, price: own.price, policy, ..Candidate::new(name, endpoint) })
-    }
-}
-
-/// The policy that overrides and settings choose.
-#[derive(Clone, Debug, Default)]
-pub struct Chosen {
-    /// The one that the caller names.
-    pub flag: Option<String>,
-    /// The one that the settings name.
-    pub config: Option<String>,
-    /// Keys that the caller sets.
-    pub sets: Vec<(String, String)>,
-}
-
-impl Chosen {
-    /// Its name, or its file.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.flag.as_deref().or(self.config.as_deref()).unwrap_or("auto")
-    }
-
-    /// The policy for models that have none of their own.
-    ///
-    /// # Errors
-    /// When there is no such policy, or a key does not fit.
-    pub fn policy(&self, environment: &Environment) -> Result<Policy, ConfigError> {
-        policy::load(self.name(), &self.sets, environment)
-    }
-
-    /// The policy of a model that has settings of its own; overrides win over it.
-    fn for_model(&self, own: &ModelSettings, environment: &Environment) -> Result<Option<Policy>, ConfigError> {
-        if own.policy.is_none() && own.set.is_empty() {
-            return Ok(None);
-        }
-        let name = self.flag.as_deref().or(own.policy.as_deref()).or(self.config.as_deref()).unwrap_or("auto");
-        let own = own.set.iter().map(|(key, value)| (key.clone(), value.to_string()));
-        let sets: Vec<(String, String)> = own.chain(self.sets.iter().cloned()).collect();
-        policy::load(name, &sets, environment).map(Some)
+        Ok(Candidate { window: own.window, price: own.price, ..Candidate::new(name, endpoint) })
     }
 }
 
 /// The offline model, which says how to connect another one.
-#[must_use]
-pub fn offline() -> Candidate {
+fn offline() -> Candidate {
     Offline::candidate(
         "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or configure a model and its address.",
     )

@@ -7,10 +7,9 @@ use waterline_agent::Limits;
 use waterline_provider::address::bare;
 
 use crate::agent::{COMMAND_TIMEOUT, DEFAULT_WORKSPACE_DAYS};
-use crate::config;
 use crate::environment::{self, Environment, KEY_VARIABLES, VariableOrigin};
 use crate::error::ConfigError;
-use crate::settings::PROJECT;
+use crate::notice::Notice;
 
 /// The origin of a value that nothing sets.
 pub const BUILT_IN: &str = "built in";
@@ -45,67 +44,66 @@ impl Value {
     }
 }
 
-/// Values and their origins, by key.
-type Found = BTreeMap<String, (String, String)>;
+/// Values that are set, and their origins. Filled while settings are merged, so it says what holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Origins(BTreeMap<String, (String, String)>);
 
-/// The built-in values that are values and not rules.
-fn built_in() -> Found {
-    let values = [
-        ("policy", "\"auto\"".to_owned()),
-        ("agent.steps", Limits::default().steps.to_string()),
-        ("agent.approval", "\"selective\"".to_owned()),
-        ("agent.approval_timeout", "60".to_owned()),
-        ("agent.middleware", "\"default\"".to_owned()),
-        ("agent.network", "false".to_owned()),
-        ("agent.command_timeout", COMMAND_TIMEOUT.to_string()),
-        ("agent.workspace_days", DEFAULT_WORKSPACE_DAYS.to_string()),
-    ];
-    values.into_iter().map(|(key, value)| (key.to_owned(), (value, BUILT_IN.to_owned()))).collect()
-}
+impl Origins {
+    /// The built-in values that are values and not rules.
+    pub(crate) fn built_in() -> Self {
+        let values = [
+            ("policy", "\"auto\"".to_owned()),
+            ("agent.steps", Limits::default().steps.to_string()),
+            ("agent.approval", "\"selective\"".to_owned()),
+            ("agent.approval_timeout", "60".to_owned()),
+            ("agent.middleware", "\"default\"".to_owned()),
+            ("agent.network", "false".to_owned()),
+            ("agent.command_timeout", COMMAND_TIMEOUT.to_string()),
+            ("agent.workspace_days", DEFAULT_WORKSPACE_DAYS.to_string()),
+        ];
+        Self(values.into_iter().map(|(key, value)| (key.to_owned(), (value, BUILT_IN.to_owned()))).collect())
+    }
 
-/// Every value that is set, by its key.
-///
-/// # Errors
-/// When a file cannot be used.
-pub fn values(environment: &Environment) -> Result<Vec<Value>, ConfigError> {
-    let mut found = built_in();
-    for path in config::files(environment) {
-        if path.is_file() {
-            let before = found.clone();
-            add_file(&path, environment, &mut found)?;
-            if path == environment.at(PROJECT) {
-                narrow(&before, &mut found);
+    /// Puts the values of a file on top, except those that were lowered to what holds already.
+    pub(crate) fn add_file(&mut self, text: &str, path: &Path, notices: &[Notice]) -> Result<(), ConfigError> {
+        let table: toml::Table = toml::from_str(text)?;
+        let mut flat = Vec::new();
+        flatten("", &toml::Value::Table(table), &mut flat);
+        for (key, value) in flat.into_iter().filter(|(key, _)| !is_lowered(key, notices)) {
+            let shown = shown(&key, &value);
+            self.0.insert(key, (shown, path.display().to_string()));
+        }
+        Ok(())
+    }
+
+    /// Puts the values of variables on top, except those that were lowered to what holds already.
+    pub(crate) fn add_variables(&mut self, environment: &Environment, notices: &[Notice]) {
+        for (name, key) in VARIABLES {
+            let found = environment
+                .find(name)
+                .filter(|(_, origin)| *origin == VariableOrigin::Process || !is_lowered(key, notices));
+            if let Some((value, origin)) = found {
+                let value = if is_address(key) { bare(&value) } else { value };
+                self.0.insert(key.to_owned(), (value, variable_origin(name, origin)));
+            }
+        }
+        // A key's value is never shown.
+        for name in KEY_VARIABLES {
+            if let Some((_, origin)) = environment.find(name) {
+                self.0.insert(format!("key {name}"), ("(set)".to_owned(), variable_origin(name, origin)));
             }
         }
     }
-    let of_files = found.clone();
-    for (name, key) in VARIABLES {
-        if let Some((value, origin)) = environment.find(name) {
-            let value = if is_address(key) { bare(&value) } else { value };
-            found.insert(key.to_owned(), (value, variable_origin(name, origin)));
-        }
+
+    /// All values, by key.
+    pub(crate) fn values(&self) -> Vec<Value> {
+        self.0.iter().map(|(key, (value, origin))| Value::new(key, value, origin)).collect()
     }
-    if environment.is_of_file("AGENT_MAX_STEPS") {
-        narrow(&of_files, &mut found);
-    }
-    // A key's value is never shown.
-    for name in KEY_VARIABLES {
-        if let Some((_, origin)) = environment.find(name) {
-            found.insert(format!("key {name}"), ("(set)".to_owned(), variable_origin(name, origin)));
-        }
-    }
-    Ok(found.into_iter().map(|(key, (value, origin))| Value { key, value, origin }).collect())
 }
 
-/// Restores limits that a file that came with the directory cannot raise.
-fn narrow(before: &Found, found: &mut Found) {
-    let number = |value: &(String, String)| value.0.trim().parse::<u64>().ok();
-    for key in ["agent.steps", "agent.command_timeout", "agent.iterations", "agent.time"] {
-        let (Some(allowed), Some(wanted)) = (before.get(key), found.get(key)) else { continue };
-        if number(wanted) > number(allowed) {
-            found.insert(key.to_owned(), allowed.clone());
-        }
-    }
+/// Whether a source set a limit that is higher than the user allows.
+fn is_lowered(key: &str, notices: &[Notice]) -> bool {
+    notices.iter().any(|notice| matches!(notice, Notice::Narrowed { key: lowered, .. } if lowered == key))
 }
 
 fn variable_origin(name: &str, origin: VariableOrigin) -> String {
@@ -113,18 +111,6 @@ fn variable_origin(name: &str, origin: VariableOrigin) -> String {
         VariableOrigin::Process => format!("${name}"),
         VariableOrigin::File => format!("{} ({name})", environment::FILE),
     }
-}
-
-fn add_file(path: &Path, environment: &Environment, found: &mut Found) -> Result<(), ConfigError> {
-    let text = config::read(path, environment)?;
-    let table: toml::Table = toml::from_str(&text).map_err(|error| ConfigError::from(error).in_file(path))?;
-    let mut flat = Vec::new();
-    flatten("", &toml::Value::Table(table), &mut flat);
-    for (key, value) in flat {
-        let shown = shown(&key, &value);
-        found.insert(key, (shown, path.display().to_string()));
-    }
-    Ok(())
 }
 
 /// A value of a file, without possible secrets.

@@ -32,7 +32,7 @@ impl Middleware for ContextEditing {
         let settings =
             [("fold.high".to_owned(), self.trigger.to_string()), ("clear.keep".to_owned(), self.keep.to_string())];
         let policy = Policy::preset_with("clear-tools", &settings);
-        config.setup.policy = policy.map_err(|error| AgentError::Setting(format!("context_editing: {error}")))?;
+        config.policies.made = Some(policy.map_err(|error| AgentError::Setting(format!("context_editing: {error}")))?);
         Ok(())
     }
 }

@@ -40,7 +40,7 @@ impl Middleware for Summarization {
     }
 
     fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        config.setup.policy = self.policy(&mut config.notices)?;
+        config.policies.made = Some(self.policy(&mut config.notices)?);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use waterline_agent::{Ending, Outcome, Waiting};
 
 use crate::lang::say;
-use crate::show::events::odd;
+use crate::show::odd;
 
 /// What is to be said about an ending that is not what somebody waits for.
 pub(super) fn words(outcome: &Outcome, session: &str) -> Option<String> {

@@ -6,7 +6,6 @@ use waterline_provider::wire::parse_stored;
 use waterline_sandbox::workspace::Workspace;
 
 use super::Chat;
-use crate::begin::has_begun;
 use crate::hint::with_hint;
 use crate::ids;
 use crate::lang::say;
@@ -24,7 +23,7 @@ impl Chat {
         self.screen.note(&say(en, zh));
         self.screen.note(&reach(self.relay.agent.workspace()));
         if self.input.is_terminal()
-            && has_begun(self.session())
+            && self.session().has_begun()
             && let Err(error) = self.show_newest().await
         {
             self.screen.complain(&with_hint(&error));
@@ -44,7 +43,7 @@ impl Chat {
 
     /// How to come back, where there is something to come back to.
     pub(super) fn farewell(&self) {
-        if !self.input.is_terminal() || !has_begun(self.session()) {
+        if !self.input.is_terminal() || !self.session().has_begun() {
             return;
         }
         let log = if self.is_log_named { format!(" --db {}", quoted(self.log.url())) } else { String::new() };

@@ -4,7 +4,6 @@ pub mod commands;
 mod ending;
 mod gauge;
 mod greeting;
-mod tidy;
 mod words;
 
 use std::collections::VecDeque;
@@ -14,23 +13,22 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
-use waterline_agent::{AgentConfig, AgentError, Outcome, Said};
-use waterline_config::{Config, ModelOverrides, Overrides};
+use waterline_agent::expiry::Cleanup;
+use waterline_agent::{AgentBuilder, AgentError, Outcome, Said, Start};
+use waterline_config::{Assembly, Config, DEFAULT_WORKSPACE_DAYS, ModelOverrides, Overrides};
 use waterline_log::{Log, Session};
 use waterline_session::Level;
 
-use crate::begin::{self, Wanted};
 use crate::db;
 use crate::hint::with_hint;
 use crate::lang::say;
 use crate::relay::Relay;
 use crate::said;
-use crate::show::notice;
+use crate::show::{kept, notice};
 use crate::signals::{end_when_told, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
 use commands::Then;
 use gauge::Gauge;
-use tidy::Tidy;
 
 /// The file of what was written at the prompt.
 const HISTORY: &str = "history.txt";
@@ -49,18 +47,26 @@ enum After {
     Quit,
 }
 
+/// How a conversation begins.
+pub struct Opening {
+    /// The session it is held in.
+    pub start: Start,
+    /// The system prompt of a new session.
+    pub system: Option<String>,
+    /// Whether a flag names the log: how to come back names it again.
+    pub is_log_named: bool,
+}
+
 /// A conversation.
 pub struct Chat {
     pub(crate) relay: Relay,
     pub(crate) log: Log,
     /// Whether a flag named the log.
     is_log_named: bool,
-    pub(crate) overrides: Overrides,
-    pub(crate) config: Config,
+    /// What every session here is made with.
+    pub(crate) assembly: Assembly,
     pub(crate) screen: Arc<Screen>,
     pub(crate) input: Input,
-    /// What every session here is made with.
-    base: AgentConfig,
     known: Arc<Mutex<Known>>,
     gauge: Gauge,
     /// The model that was named when the program began, with its address.
@@ -69,47 +75,30 @@ pub struct Chat {
 
 impl Chat {
     /// Begins a conversation, in a session or in a new one.
-    pub async fn begin(log: Log, overrides: Overrides, config: Config, wanted: Wanted) -> Result<Self> {
+    pub async fn begin(log: Log, overrides: Overrides, config: Config, opening: Opening) -> Result<Self> {
         let screen = Arc::new(Screen::new());
-        let Wanted { known: session, id, system, is_log_named } = wanted;
-        let (setup, told) = waterline_config::setup(&config, &overrides, session.as_ref()).await?;
-        let (mut base, mut notices) = waterline_config::gather(&config, &overrides, setup).await?;
-        notices.extend(told);
+        let first_model = overrides.model.clone();
+        let (assembly, notices) = Assembly::new(config, overrides).await?;
         notices.iter().for_each(|told| screen.note(&notice(told)));
-        begin::prompt(&mut base, session.as_ref(), system.as_ref(), overrides.role.as_ref());
-        let mut equipment = waterline_config::for_session(base.clone(), &config, &overrides)?;
-        // What is to be said is said once, and not for each session that is taken up.
-        base.notices.clear();
-        equipment.notices.drain(..).for_each(|text| screen.note(&text));
+        let builder = assembly.builder(log.clone())?.start(opening.start).prompt(opening.system);
+        let prepared = builder.prepare().await?;
+        prepared.config().notices.iter().for_each(|text| screen.note(text));
+        prepared.kept.iter().for_each(|told| screen.note(&kept(told)));
         let known = Arc::new(Mutex::new(Known::default()));
         let history = db::data_folder().ok().map(|folder| folder.join(HISTORY));
         let reader = log.clone();
         let sessions = Box::new(move || words::sessions(&reader));
         let input = Input::new(history.as_deref(), Arc::clone(&known), sessions);
-        let mut session = match session {
-            Some(session) => session,
-            None => make(&log, id.as_deref(), &waterline_config::first_policy(&config, &overrides))?,
-        };
-        let (policy, role, model) =
-            (overrides.policy.clone(), overrides.role.clone(), equipment.setup.model.name.clone());
-        if let Some(text) = begin::other_model(&session, &model) {
-            screen.note(&text);
-        }
-        let keeper = log.clone();
-        let id = session.id.clone();
-        tokio::task::block_in_place(|| begin::keep(&keeper, &mut session, policy.as_ref(), role.as_ref(), &model))?;
-        let relay = Relay::open(log.clone(), &id, equipment, screen.clone()).await?;
-        let first_model = overrides.model.clone();
-        let gauge = Gauge::default();
-        let mut chat =
-            Self { relay, log, is_log_named, overrides, config, screen, input, base, known, gauge, first_model };
+        let relay = Relay::open(log.clone(), &prepared.session.id, prepared.config().clone(), screen.clone()).await?;
+        let (is_log_named, gauge) = (opening.is_log_named, Gauge::default());
+        let mut chat = Self { relay, log, is_log_named, assembly, screen, input, known, gauge, first_model };
         chat.refresh().await?;
         Ok(chat)
     }
 
     /// Reads and carries out lines until somebody ends.
     pub fn talk(&mut self, runtime: &Runtime, resumes: bool) -> Result<()> {
-        self.tidy();
+        self.clean_up();
         runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
         if resumes && self.relay.agent.is_open() {
@@ -121,16 +110,17 @@ impl Chat {
         Ok(())
     }
 
-    /// Has what is old go.
-    fn tidy(&self) {
-        let tidy = Tidy {
+    /// Removes old workspaces, and old sessions where the config says so.
+    fn clean_up(&self) {
+        let settings = &self.assembly.config.settings.agent;
+        let cleanup = Cleanup {
             log: self.log.clone(),
             own: self.session().id.clone(),
             place: self.relay.agent.config().workspaces.clone(),
-            workspace_days: self.config.settings.agent.workspace_days,
-            session_days: self.config.settings.agent.session_days,
+            workspace_days: settings.workspace_days.unwrap_or(DEFAULT_WORKSPACE_DAYS),
+            session_days: settings.session_days,
         };
-        tidy.in_background();
+        cleanup.in_background();
     }
 
     fn converse(&mut self, runtime: &Runtime) -> Result<()> {
@@ -277,39 +267,33 @@ impl Chat {
         false
     }
 
-    /// Takes up another session, or this one with other settings.
+    /// Opens another session, or this one with other settings.
     pub(crate) async fn open(&mut self, id: &str) -> Result<()> {
-        let (log, wanted) = (self.log.clone(), id.to_owned());
-        let session = tokio::task::spawn_blocking(move || log.session(&wanted)).await??;
-        // What there is to say about it was said when the program began.
-        let (setup, _) = waterline_config::setup(&self.config, &self.overrides, Some(&session)).await?;
-        self.base.setup = setup;
-        let equipment = waterline_config::for_session(self.base.clone(), &self.config, &self.overrides)?;
-        let is_other = self.session().id != session.id;
-        self.relay = Relay::open(self.log.clone(), &session.id, equipment, self.screen.clone()).await?;
+        self.assembly.reload_models().await?;
+        let config = self.assembly.agent_config()?;
+        let is_other = self.session().id != id;
+        self.relay = Relay::open(self.log.clone(), id, config, self.screen.clone()).await?;
         if is_other {
             self.screen.forget_calls();
         }
         Ok(())
     }
 
+    /// Creates a session, or forks one, and opens it. A new session takes over the policy of this one.
+    pub(crate) async fn open_new(&mut self, start: Start) -> Result<Session> {
+        let mut config = self.assembly.agent_config()?;
+        config.policies.config = self.session().policy.clone().or(config.policies.config);
+        config.setup.model = self.relay.agent.live().model().clone();
+        let builder = AgentBuilder::new(self.log.clone(), config).role(self.assembly.overrides.role.clone());
+        let session = builder.start(start).prepare().await?.session;
+        self.open(&session.id).await?;
+        Ok(session)
+    }
+
     /// The same session, read anew from the log.
     pub(crate) async fn reopen(&mut self) -> Result<()> {
         let id = self.relay.agent.live().session().id.clone();
         self.open(&id).await
-    }
-
-    /// A session without messages.
-    pub(crate) async fn start_anew(&mut self) -> Result<()> {
-        let policy = self
-            .session()
-            .policy
-            .clone()
-            .unwrap_or_else(|| waterline_config::first_policy(&self.config, &self.overrides));
-        let mut session = make(&self.log, None, &policy)?;
-        let (role, model) = (self.overrides.role.clone(), self.relay.agent.live().model().name.clone());
-        tokio::task::block_in_place(|| begin::keep(&self.log, &mut session, None, role.as_ref(), &model))?;
-        self.open(&session.id).await
     }
 
     /// The session that is talked in.
@@ -351,10 +335,6 @@ impl Chat {
         *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = known;
         Ok(())
     }
-}
-
-fn make(log: &Log, id: Option<&str>, policy: &str) -> Result<Session> {
-    tokio::task::block_in_place(|| begin::create(log, id, policy))
 }
 
 /// Words that people type who do not know yet that commands begin with a slash.

@@ -2,10 +2,9 @@
 
 use waterline::policy::{PRESETS, Policy};
 use waterline_config::policy::SEEDS;
-use waterline_log::{Filter, Log};
+use waterline_log::{Filter, Log, Session};
 
 use super::{Chat, commands};
-use crate::begin::is_worth_it;
 use crate::ids;
 use crate::settings::{MODES, approval};
 
@@ -45,7 +44,7 @@ fn settings(policy: &Policy) -> Vec<String> {
 
 /// The models that somebody named: in the config, when the program began, or since.
 fn models(chat: &Chat) -> Vec<String> {
-    let config = &chat.config.settings;
+    let config = &chat.assembly.config.settings;
     let named = [config.model.as_ref(), chat.first_model.model.as_ref(), Some(&chat.relay.agent.live().model().name)];
     let others = config.fallback.iter().flatten().chain(config.models.keys());
     let mut all: Vec<String> = named.into_iter().flatten().chain(others).cloned().collect();
@@ -57,7 +56,7 @@ fn models(chat: &Chat) -> Vec<String> {
 /// The sessions used last, each with its title.
 pub(super) fn sessions(log: &Log) -> Vec<(String, String)> {
     let all = log.sessions(&Filter::default()).unwrap_or_default();
-    let own = all.into_iter().filter(is_worth_it);
+    let own = all.into_iter().filter(Session::is_conversation);
     // A name with a blank would be two words.
     let own = own.filter(|session| !session.id.contains(char::is_whitespace));
     own.take(SESSIONS).map(|session| (ids::long(&session.id), session.title)).collect()

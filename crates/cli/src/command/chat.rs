@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::begin::{self, Flags, Wanted};
-use crate::chat::Chat;
+use crate::begin::{self, Flags};
+use crate::chat::{Chat, Opening};
 use crate::trust;
 
 /// Talk with the agent in the terminal
@@ -14,10 +14,10 @@ use crate::trust;
 /// them, @names and #files, Ctrl-C stops a turn, Ctrl-D ends.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The session to go on with; one that is not there is made (default: a new one)
+    /// The session to continue; one that does not exist is created (default: a new one)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Go on where a session was broken off: the last one used, or the one of this id
+    /// Resume a session where it was interrupted: the last one used, or the one of this id
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "session")]
     resume: Option<String>,
     /// The system prompt of a new session
@@ -31,17 +31,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (config, overrides) = (arguments.flags.config()?, arguments.flags.overrides());
     trust::check(&config, arguments.flags.trusts_project(), true)?;
     let log = arguments.flags.database.open()?;
-    let known = match (&arguments.resume, &arguments.session) {
-        (Some(id), _) if id.is_empty() => Some(begin::latest(&log)?),
-        (Some(id), _) => Some(begin::must_know(&log, id)?),
-        (None, Some(id)) => begin::known(&log, id)?,
-        (None, None) => None,
-    };
-    let (id, system) = (arguments.session.clone(), arguments.system.clone());
-    let wanted = Wanted { known, id, system, is_log_named: arguments.flags.database.is_named() };
+    let start = begin::start(arguments.session.as_ref(), arguments.resume.as_ref());
+    // A session that must exist and does not is reported before servers are started.
+    start.find(&log)?;
+    let opening =
+        Opening { start, system: arguments.system.clone(), is_log_named: arguments.flags.database.is_named() };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
-    let mut chat = runtime.block_on(Chat::begin(log, overrides, config, wanted))?;
+    let mut chat = runtime.block_on(Chat::begin(log, overrides, config, opening))?;
     chat.talk(&runtime, arguments.resume.is_some())?;
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     Ok(ExitCode::SUCCESS)

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
-use waterline_config::origin::{self, BUILT_IN, Value};
-use waterline_config::{Chosen, Config, ModelOverrides, Models, PROVIDER_KEYS, files};
+use waterline_config::origin::{BUILT_IN, Value};
+use waterline_config::{Config, ModelOverrides, Models, PROVIDER_KEYS, files};
 use waterline_session::Candidate;
 
 use crate::db;
@@ -55,7 +55,7 @@ fn show(json: bool) -> Result<()> {
     for told in &config.notices {
         anstream::eprintln!("waterline: {}", lines(&notice(told)));
     }
-    let mut values = origin::values(environment())?;
+    let mut values = config.values();
     for value in unset(&config)? {
         if !values.iter().any(|known| known.key == value.key) {
             values.push(value);
@@ -109,8 +109,7 @@ fn model(config: &Config) -> Result<Vec<Value>> {
         // Nobody has agreed yet to ask the server that a folder names.
         return Ok(vec![Value::new("model", "none", "its server is asked when somebody agrees to that")]);
     }
-    let policy = Chosen { config: settings.policy.clone(), ..Chosen::default() };
-    let models = Models { config, policy };
+    let models = Models { config };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let candidate = match runtime.block_on(models.primary(&overrides)) {
         Ok(candidate) => candidate,

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use anyhow::Result;
 use waterline::message::Message;
-use waterline::policy::Policy;
 use waterline_agent::{OFFLINE, mcp, skill};
 use waterline_config::{
-    Config, KEY_VARIABLES, Notice, Overrides, offline, roles, servers, skill_directories, workspaces,
+    Assembly, Config, KEY_VARIABLES, ModelOverrides, Models, Overrides, roles, servers, skill_directories, workspaces,
 };
+use waterline_log::Session;
 use waterline_provider::Request;
 use waterline_provider::local;
 use waterline_provider::wire::{self, Options};
 use waterline_sandbox::{Support, support};
-use waterline_session::{Candidate, Setup};
+use waterline_session::Candidate;
 
 use crate::arguments::ModelArguments;
 use crate::db::Database;
@@ -113,16 +113,16 @@ async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mu
         None => Finding::Odd(say("none at the usual ports", "常用端口上没有").to_owned()),
     };
     report.tell(say("local server", "本机服务"), found)?;
-    let overrides = Overrides { model: arguments.model.overrides(), ..Overrides::default() };
-    let strangers = waterline_config::trust::unapproved(config)?;
-    let (setup, model, notices) = if strangers.is_empty() {
-        answering(&overrides, config, arguments.ask).await?
+    let untrusted = waterline_config::trust::unapproved(config)?;
+    let model = if untrusted.is_empty() {
+        answering(&arguments.model.overrides(), config, arguments.ask).await
     } else {
-        (without_model()?, Finding::Odd(not_asked(&strangers)), Vec::new())
+        Finding::Odd(not_asked(&untrusted))
     };
     report.tell(say("model", "模型"), model)?;
-    for told in notices {
-        report.tell(say("fallback", "后备模型"), Finding::Bad(notice(&told)))?;
+    let (_, notices) = Models { config }.fallback();
+    for told in notices.iter().filter(|_| untrusted.is_empty()) {
+        report.tell(say("fallback", "后备模型"), Finding::Bad(notice(told)))?;
     }
     for server in servers(config) {
         let finding = match mcp::connect(&server).await {
@@ -131,27 +131,21 @@ async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mu
         };
         report.tell(&format!("mcp {}", server.name), finding)?;
     }
-    report.tell(say("agent", "代理"), made(&overrides, config, setup).await)
+    report.tell(say("agent", "代理"), made(config).await)
 }
 
-/// The model that an agent is made with, what was found of it, and what of the config cannot be used beside it.
-async fn answering(overrides: &Overrides, config: &Config, ask_it: bool) -> Result<(Setup, Finding, Vec<Notice>)> {
-    match waterline_config::setup(config, overrides, None).await {
-        Ok((setup, notices)) if ask_it => {
-            let answer = ask(&setup.model).await;
-            Ok((setup, answer, notices))
-        }
-        Ok((setup, notices)) => {
-            let name = setup.model.name.clone();
-            Ok((setup, Finding::Good(name), notices))
-        }
-        Err(error) => Ok((without_model()?, Finding::Bad(with_hint(&error.into())), Vec::new())),
+/// The model that answers, and whether it does.
+async fn answering(overrides: &ModelOverrides, config: &Config, ask_it: bool) -> Finding {
+    let models = Models { config };
+    let found = match models.primary(overrides).await {
+        Ok(model) if ask_it => ask(&model).await,
+        Ok(model) => Finding::Good(model.name),
+        Err(error) => return Finding::Bad(with_hint(&error.into())),
+    };
+    match models.summariser() {
+        Ok(_) => found,
+        Err(error) => Finding::Bad(with_hint(&error.into())),
     }
-}
-
-/// What else the agent is made with can be tried without a model.
-fn without_model() -> Result<Setup> {
-    Ok(Setup::new(offline(), Policy::preset("auto")?))
 }
 
 /// Looking for a model would already tell a stranger's server that somebody is here.
@@ -163,13 +157,22 @@ fn not_asked(addresses: &[&str]) -> String {
     )
 }
 
-/// Whether an agent can be made with the middlewares and the rules of the config.
-async fn made(overrides: &Overrides, config: &Config, setup: Setup) -> Finding {
-    // The servers were tried already.
+/// Whether an agent can be made with the middlewares, the rules and the policy of the config.
+async fn made(config: &Config) -> Finding {
     let mut config = config.clone();
+    // Models and servers were tried already.
     config.settings.mcp.clear();
-    let gathered = waterline_config::gather(&config, overrides, setup).await;
-    match gathered.and_then(|(gathered, _)| waterline_config::for_session(gathered, &config, overrides)) {
+    config.settings.fallback = None;
+    config.settings.summariser = None;
+    let model = ModelOverrides { model: Some(OFFLINE.to_owned()), ..ModelOverrides::default() };
+    let overrides = Overrides { model, ..Overrides::default() };
+    let assembled = Assembly::new(config, overrides).await;
+    let made = assembled.and_then(|(assembly, _)| {
+        let agent = assembly.agent_config()?;
+        agent.policies.of(&Session::with_new_id(), OFFLINE)?;
+        Ok(agent)
+    });
+    match made {
         Ok(equipment) => {
             let names: Vec<&str> = equipment.middleware.iter().map(|middleware| middleware.name()).collect();
             let names = if names.is_empty() { "–".to_owned() } else { names.join(", ") };

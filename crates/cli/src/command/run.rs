@@ -14,16 +14,16 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use waterline::message::Part;
-use waterline_agent::{Agent, AgentConfig, Ending, Outcome, Said, Waiting, format};
-use waterline_config::{Config, ConfigError, Notice, Overrides};
+use waterline_agent::{Agent, Ending, Outcome, Said, Start, Waiting, format};
+use waterline_config::Assembly;
 use waterline_log::Session;
 
 use crate::begin::{self, Flags};
 use crate::lang::say;
+use crate::printer::Printer;
 use crate::relay::Relay;
 use crate::said;
-use crate::show::events::Printer;
-use crate::show::notice;
+use crate::show::{kept, notice};
 use crate::signals::stopped;
 use crate::trust;
 
@@ -44,12 +44,15 @@ pub struct Arguments {
     /// What to say, with @names and #files; `-`, or nothing, takes it from standard input. Beside it, what comes through a pipe or
     /// from a file is said too, as data
     prompt: Option<String>,
-    /// The session to go on with; one that is not there is made (default: a new one). Of ids that were made for you, the first
-    /// eight digits are enough
+    /// The session to continue; one that does not exist is created (default: a new one). Of generated ids, the first eight
+    /// digits are enough
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Say nothing new: go on where the session was broken off
-    #[arg(long, requires = "session", conflicts_with = "prompt")]
+    /// Say nothing new: resume a session where it was interrupted, the last one used or the one of this id
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["session", "prompt"])]
+    resume: Option<String>,
+    /// The same for the session that --session names
+    #[arg(long, hide = true, requires = "session", conflicts_with_all = ["prompt", "resume"])]
     again: bool,
     /// The system prompt of a new session
     #[arg(long, value_name = "TEXT")]
@@ -70,43 +73,32 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (config, overrides) = (arguments.flags.config()?, arguments.flags.overrides());
     trust::check(&config, arguments.flags.trusts_project(), !arguments.json)?;
-    let prompt = if arguments.again { None } else { Some(prompt(arguments)?) };
+    let prompt = if arguments.resumes() { None } else { Some(prompt(arguments)?) };
     let schema = arguments.schema.as_ref().map(read_schema).transpose()?;
     // The log blocks: what is asked of it at once is asked here.
     let log = arguments.flags.database.open()?;
-    let known = match &arguments.session {
-        Some(id) if arguments.again => Some(begin::must_know(&log, id)?),
-        Some(id) => begin::known(&log, id)?,
-        None => None,
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (mut equipment, notices) = runtime.block_on(equipment(&config, &overrides, known.as_ref()))?;
-    // A form holds for its turn: one that goes on keeps the form it began with.
-    let goes_on = known.as_ref().filter(|session| arguments.again || waits_for_answer(session));
-    let is_late = goes_on.is_some() && schema.is_some();
-    let schema = schema.unwrap_or_default();
-    let form = goes_on.map_or(&schema, |session| &session.state.response_format);
+    let start = arguments.start();
+    let known = start.find(&log)?;
+    // A schema holds for its turn: one that is resumed keeps the schema it began with.
+    let resumed = known.as_ref().filter(|session| arguments.resumes() || waits_for_answer(session));
+    let (schema, is_late) = (schema.clone().unwrap_or_default(), resumed.is_some() && schema.is_some());
+    let form = resumed.map_or(&schema, |session| &session.state.response_format);
     let printer = Arc::new(Printer::new(arguments.json, arguments.yes, form.is_null()));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let prepared = runtime.block_on(async {
+        let (assembly, notices) = Assembly::new(config, overrides).await?;
+        notices.iter().for_each(|told| printer.note(&notice(told)));
+        let builder = assembly.builder(log.clone())?.start(start).prompt(arguments.system.clone());
+        Ok::<_, anyhow::Error>(builder.prepare().await?)
+    })?;
     if is_late {
         printer.note("--schema is for a new turn; this one goes on with the form it began with");
     }
-    let is_new = known.is_none();
-    begin::prompt(&mut equipment, known.as_ref(), arguments.system.as_ref(), overrides.role.as_ref());
-    notices.iter().for_each(|told| printer.note(&notice(told)));
-    equipment.notices.drain(..).for_each(|text| printer.note(&text));
-    let mut session = match known {
-        Some(session) => session,
-        None => {
-            begin::create(&log, arguments.session.as_deref(), &waterline_config::first_policy(&config, &overrides))?
-        }
-    };
-    let model = equipment.setup.model.name.clone();
-    if let Some(text) = begin::other_model(&session, &model) {
-        printer.note(&text);
-    }
-    begin::keep(&log, &mut session, overrides.policy.as_ref(), overrides.role.as_ref(), &model)?;
+    prepared.config().notices.iter().for_each(|text| printer.note(text));
+    prepared.kept.iter().for_each(|told| printer.note(&kept(told)));
+    let (session, is_new) = (prepared.session.id.clone(), prepared.is_new);
     let outcome = runtime.block_on(async {
-        let mut relay = Relay::open(log, &session.id, equipment, printer.clone()).await?;
+        let mut relay = Relay::open(log, &session, prepared.config().clone(), printer.clone()).await?;
         printer.begin(relay.agent.live(), is_new);
         let said = prompt.map(|prompt| {
             let (said, notices) = prompt.said(&relay.agent);
@@ -114,19 +106,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         });
         turn(&mut relay, said, &printer).await
     });
-    outcome.inspect_err(|error| printer.failed(&session.id, error))
+    outcome.inspect_err(|error| printer.failed(&session, error))
 }
 
-/// What the agent is made with, and what the user should know about it.
-async fn equipment(
-    config: &Config,
-    overrides: &Overrides,
-    known: Option<&Session>,
-) -> Result<(AgentConfig, Vec<Notice>), ConfigError> {
-    let (setup, told) = waterline_config::setup(config, overrides, known).await?;
-    let (gathered, mut notices) = waterline_config::gather(config, overrides, setup).await?;
-    notices.extend(told);
-    Ok((waterline_config::for_session(gathered, config, overrides)?, notices))
+impl Arguments {
+    /// Whether a turn is resumed and nothing new is said.
+    const fn resumes(&self) -> bool {
+        self.again || self.resume.is_some()
+    }
+
+    fn start(&self) -> Start {
+        let resume = if self.again { self.session.as_ref() } else { self.resume.as_ref() };
+        begin::start(self.session.as_ref(), resume)
+    }
 }
 
 async fn turn(relay: &mut Relay, said: Option<(Said, Vec<String>)>, printer: &Printer) -> Result<ExitCode> {
@@ -194,7 +186,7 @@ fn prompt(arguments: &Arguments) -> Result<Prompt> {
     let _waiting = (reads && written.is_some()).then(tell_of_waiting);
     let piped = if reads { Some(read_input()?).filter(|text| !text.trim().is_empty()) } else { None };
     if written.as_deref().unwrap_or_default().trim().is_empty() && piped.is_none() {
-        bail!("there is nothing to say; --again goes on where the session was broken off");
+        bail!("there is nothing to say; --resume continues a session where it was interrupted");
     }
     Ok(Prompt { written, piped })
 }

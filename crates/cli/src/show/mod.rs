@@ -1,7 +1,5 @@
 //! How things are shown: for programs as JSON, for people as tables.
 
-pub mod asking;
-pub mod events;
 mod gist;
 mod json;
 mod markdown;
@@ -10,15 +8,17 @@ pub mod replay;
 mod report;
 mod table;
 mod text;
+mod turn;
 mod why;
 
 pub use gist::gist;
 pub use json::json;
 pub use markdown::markdown;
-pub use notice::notice;
+pub use notice::{kept, notice};
 pub use report::Report;
 pub use table::{line, table};
 pub use text::{bar, cut, pad, room, size, width, wrap};
+pub use turn::{call_note, odd};
 pub use why::why;
 
 use anstyle::Style;

@@ -1,5 +1,6 @@
-//! Notices about settings, in the chosen language.
+//! Notices about settings and sessions, in the chosen language.
 
+use waterline_agent::Kept;
 use waterline_config::Notice;
 
 use super::plain;
@@ -28,4 +29,21 @@ pub fn notice(notice: &Notice) -> String {
         other => other.to_string(),
     };
     say(notice.to_string(), zh)
+}
+
+/// What flags ask for that a session keeps as it is, in the chosen language.
+pub fn kept(kept: &Kept) -> String {
+    match kept {
+        Kept::Prompt => say(
+            "--system is for new sessions; this one keeps the prompt it has",
+            "--system 只用于新会话；此会话保留原有的提示",
+        )
+        .to_owned(),
+        Kept::Role { own, asked } => {
+            say(kept.to_string(), format!("此会话仍为角色 {own}，保留原有的提示；{asked} 需要新会话"))
+        }
+        Kept::PromptInRole(role) => say(kept.to_string(), format!("此会话此后为角色 {role}；保留原有的提示")),
+        Kept::Model { before, now } => say(kept.to_string(), format!("此会话之前使用 {before}；此后使用 {now}")),
+        other => other.to_string(),
+    }
 }

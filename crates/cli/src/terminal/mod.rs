@@ -1,6 +1,7 @@
 //! A terminal with somebody before it.
 
-pub mod arguments;
+mod arguments;
+pub mod asking;
 mod calls;
 mod complete;
 mod doing;

@@ -9,11 +9,11 @@ use waterline_provider::answer::Delta;
 use waterline_session::Event as CallEvent;
 
 use super::arguments::{brief, outcome, row};
+use super::asking;
 use super::calls::Folded;
 use super::screen::{GREEN, Inner, OpenQuestion, RED, Screen, dim};
 use crate::lang::say;
-use crate::show::events::call_note;
-use crate::show::{DIM, asking, cut, lines, width};
+use crate::show::{DIM, call_note, cut, lines, width};
 
 /// How much of a call is shown beside the question about it.
 const CALL: usize = 48;

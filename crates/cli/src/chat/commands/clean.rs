@@ -1,9 +1,9 @@
 //! `/clean`.
 
 use crate::lang::say;
-use crate::workspace::{self, SESSION_DAYS, before};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_agent::expiry::{self, SESSION_DAYS, before};
 use waterline_config::DEFAULT_WORKSPACE_DAYS;
 use waterline_log::Whom;
 
@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    let agent = &chat.config.settings.agent;
+    let agent = &chat.assembly.config.settings.agent;
     let days = agent.workspace_days.unwrap_or(DEFAULT_WORKSPACE_DAYS);
     let session_days = agent.session_days.unwrap_or(SESSION_DAYS);
     let (log, own) = (chat.log.clone(), chat.session().id.clone());
@@ -29,15 +29,15 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let look = move || -> Result<_> {
         let whom = Whom::IdleSince(before(&log, session_days));
         let sessions = log.would_erase(&whom)?.sessions;
-        let folders = workspace::old(&log, Some(&own), before(&log, days), &sessions, place)?;
+        let folders = expiry::old(&log, Some(&own), before(&log, days), &sessions, place)?;
         Ok((whom, sessions.len(), folders))
     };
     let (whom, sessions, folders) = tokio::task::spawn_blocking(look).await??;
-    if folders.going.is_empty() && sessions == 0 {
+    if folders.expired.is_empty() && sessions == 0 {
         chat.screen.say(say("there is nothing to clean", "没有可清理的内容"));
         return Ok(Then::Stay);
     }
-    let count = folders.going.len();
+    let count = folders.expired.len();
     let en = format!(
         "{count} workspaces unused for {days} days and {sessions} sessions unused for {session_days} would go. Delete them?"
     );

@@ -1,8 +1,7 @@
 //! `/compact`: what a fold would do, and then the fold.
 
 use crate::lang::say;
-use crate::show::events::call_note;
-use crate::show::{cut, number, room};
+use crate::show::{call_note, cut, number, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline::plan::{Action, Plan, Slot, Treatment};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::approval::Mode;
 use waterline_config::Overrides;
@@ -106,15 +106,15 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
             let policy = Some(value.to_owned());
             // Keys of the other policy would not fit.
             let changed = Session { policy, overrides: BTreeMap::new(), ..chat.session().clone() };
-            let overrides = Overrides { policy: None, ..chat.overrides.clone() };
+            let overrides = Overrides { policy: None, ..chat.assembly.overrides.clone() };
             put(chat, overrides, changed).await?;
         }
         "model" => drop(super::model::SPEC.start_with(chat, value).await?),
         "approval" | "agent.approval" => {
-            chat.overrides.approval = Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?)
+            chat.assembly.overrides.approval = Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?)
         }
         "agent_max_steps" | "agent.steps" => match value.parse::<usize>() {
-            Ok(steps @ 1..=1_000) => chat.overrides.steps = Some(steps),
+            Ok(steps @ 1..=1_000) => chat.assembly.overrides.steps = Some(steps),
             _ => bail!("agent_max_steps = {value} is refused; it must be a whole number from 1 to 1000"),
         },
         key => {
@@ -125,23 +125,26 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
             let all: Vec<(String, String)> = changed.overrides.clone().into_iter().collect();
             // Refused with its range before anything is changed.
             settings::policy(changed.policy.as_deref().unwrap_or(&name), &all)?;
-            let overrides = chat.overrides.clone();
+            let overrides = chat.assembly.overrides.clone();
             put(chat, overrides, changed).await?;
         }
     }
     chat.reopen().await
 }
 
-/// Stores another policy, or other keys of it, once it is known that a session can be held with them: what flags and the config
-/// set beside them may not fit.
+/// Stores another policy, or other keys of it, once it is known that it can be used: what flags and the config set may not
+/// fit it.
 async fn put(chat: &mut Chat, overrides: Overrides, changed: Session) -> Result<()> {
-    let tried = waterline_config::setup(&chat.config, &overrides, Some(&changed)).await;
-    tried.context(say("it does not go with the flags or the config", "与命令行参数或配置不符"))?;
+    let before = std::mem::replace(&mut chat.assembly.overrides, overrides);
+    let model = chat.relay.agent.live().model().name.clone();
+    let tried = chat.assembly.agent_config().map_err(anyhow::Error::from);
+    if let Err(error) = tried.and_then(|config| Ok(config.policies.of(&changed, &model)?)) {
+        chat.assembly.overrides = before;
+        return Err(error.context(say("it does not go with the flags or the config", "与命令行参数或配置不符")));
+    }
     let change = |session: &mut Session| {
         session.policy = changed.policy;
         session.overrides = changed.overrides;
     };
-    chat.relay.agent.live_mut().change(change).await?;
-    chat.overrides = overrides;
-    Ok(())
+    Ok(chat.relay.agent.live_mut().change(change).await?)
 }

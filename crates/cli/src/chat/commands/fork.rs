@@ -3,6 +3,7 @@
 use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_agent::Start;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -16,8 +17,7 @@ pub(super) const SPEC: Spec = Spec {
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     let at = rest.parse::<u64>().ok();
-    let made = chat.on_log(move |log, id| log.fork(id, at, None)).await?;
-    chat.open(&made.id).await?;
+    let made = chat.open_new(Start::Fork { of: chat.session().id.clone(), at }).await?;
     chat.screen.say(&format!("{}: {} ({})", say("now in the copy", "已进入副本"), made.id, made.tip.position()));
     Ok(Then::Stay)
 }

@@ -27,10 +27,10 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
         return Ok(Then::Stay);
     }
     let wanted = wanted(chat, rest).await?;
-    let before = std::mem::replace(&mut chat.overrides.model, wanted);
+    let before = std::mem::replace(&mut chat.assembly.overrides.model, wanted);
     if let Err(error) = chat.reopen().await {
         // The session goes on with the model it had.
-        chat.overrides.model = before;
+        chat.assembly.overrides.model = before;
         return Err(error);
     }
     let name = rest.to_owned();
@@ -46,7 +46,7 @@ async fn list(chat: &Chat) {
     if let Some(base) = server(chat).and_then(|server| server.base_url) {
         tell(chat, &say(format!("at {base}"), format!("{base} 上")), &local::models(&base).await);
     }
-    let named: Vec<String> = chat.config.settings.models.keys().cloned().collect();
+    let named: Vec<String> = chat.assembly.config.settings.models.keys().cloned().collect();
     tell(chat, say("in the config", "配置中"), &named);
 }
 
@@ -63,7 +63,7 @@ async fn wanted(chat: &Chat, name: &str) -> Result<ModelOverrides> {
         return Ok(chat.first_model.clone());
     }
     let model = Some(name.to_owned());
-    let is_named = chat.config.settings.models.contains_key(name) || name == OFFLINE;
+    let is_named = chat.assembly.config.settings.models.contains_key(name) || name == OFFLINE;
     let elsewhere = (chat.relay.agent.config().models)(name);
     if let Some(server) = server(chat).filter(|_| !is_named)
         && (elsewhere.is_err() || may_have(&server, name).await)
@@ -81,8 +81,8 @@ fn server(chat: &Chat) -> Option<ModelOverrides> {
     if asked.address().is_empty() {
         return None;
     }
-    let given = chat.overrides.model.clone();
-    let settings = &chat.config.settings;
+    let given = chat.assembly.overrides.model.clone();
+    let settings = &chat.assembly.config.settings;
     let configured = settings.base_url.clone().filter(|_| given.model.is_none() && !settings.is_untrusted);
     let found = local::USUAL.iter().map(|(_, base)| (*base).to_owned()).find(|base| base == asked.address());
     let base_url = given.base_url.clone().or(configured).or(found)?;

@@ -3,6 +3,7 @@
 use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_agent::Start;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -15,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    chat.start_anew().await?;
+    chat.open_new(Start::New).await?;
     chat.screen.say(&format!("{} {}", say("new session", "新会话"), chat.session().id));
     Ok(Then::Stay)
 }

@@ -1,6 +1,5 @@
 //! `/sessions`.
 
-use crate::begin::is_worth_it;
 use crate::ids;
 use crate::lang::say;
 use crate::show::{cut, number, pad, room};
@@ -21,7 +20,7 @@ pub(super) const SPEC: Spec = Spec {
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let own = chat.session().id.clone();
     let mut sessions = chat.on_log(|log, _| log.sessions(&Filter::default())).await?;
-    sessions.retain(|session| session.id == own || is_worth_it(session));
+    sessions.retain(|session| session.id == own || Session::is_conversation(session));
     chat.screen.note(&head());
     for session in sessions.iter().take(SHOWN) {
         chat.screen.say(&line(session, session.id == own));

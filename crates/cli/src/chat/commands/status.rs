@@ -84,11 +84,12 @@ fn reaches(chat: &Chat) -> Vec<Row> {
         Support::Full => say("confined by the kernel", "由内核隔离").to_owned(),
         Support::None(why) => say(format!("not confined ({why})"), format!("未隔离（{why}）")),
     };
-    let network = if chat.overrides.allow_network || chat.config.settings.agent.network.unwrap_or(false) {
-        say("commands may use it", "命令可以使用")
-    } else {
-        say("not for commands", "命令不可使用")
-    };
+    let network =
+        if chat.assembly.overrides.allow_network || chat.assembly.config.settings.agent.network.unwrap_or(false) {
+            say("commands may use it", "命令可以使用")
+        } else {
+            say("not for commands", "命令不可使用")
+        };
     let grant = |grant: Grant| format!("{}{}", grant.path.display(), if grant.writable { "" } else { ":ro" });
     let grants: Vec<String> = agent.workspace().grants().map(grant).collect();
     let grants = if grants.is_empty() { "–".to_owned() } else { grants.join(", ") };

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
+use waterline_agent::expiry::{self, SESSION_DAYS, before};
 use waterline_config::{Config, DEFAULT_WORKSPACE_DAYS, workspaces};
 use waterline_log::Whom;
 
 use super::erase::carry_out;
 use crate::db::Database;
 use crate::environment::environment;
-use crate::workspace::{self, SESSION_DAYS, before};
 
 /// Delete sessions that nobody has used for long, and old workspaces. Without `--yes` it only says what would go
 #[derive(Debug, clap::Args)]
@@ -38,6 +38,6 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let whom = Whom::IdleSince(before(&log, idle));
     let erased = log.would_erase(&whom)?.sessions;
-    let folders = workspace::old(&log, None, before(&log, unused), &erased, place)?;
+    let folders = expiry::old(&log, None, before(&log, unused), &erased, place)?;
     carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
 }

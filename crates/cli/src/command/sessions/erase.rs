@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use waterline_agent::expiry::{self, Workspace, Workspaces};
 use waterline_config::{Config, workspaces};
 use waterline_log::{Erased, Log, Whom};
 
@@ -13,7 +14,6 @@ use crate::db::Database;
 use crate::environment::environment;
 use crate::input::{output, raw_output};
 use crate::show::{count, count_of, plain};
-use crate::workspace::{self, Workspace, Workspaces};
 
 /// Delete a session with its sub-agents and workspaces, or everything of a user, for good. Without `--yes` it only says what
 /// would go. Whoever imports the same file again has the session again
@@ -47,21 +47,21 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     };
     // Without a home there is no such place; a folder that names its session is known all the same.
     let place = workspaces(&Config::load(Arc::clone(environment()))?).unwrap_or_default();
-    let folders = workspace::of(&log, &log.would_erase(&whom)?.sessions, place)?;
+    let folders = expiry::of(&log, &log.would_erase(&whom)?.sessions, place)?;
     carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
 }
 
 /// Deletes, or with no yes only looks, and says what went or would go.
 pub fn carry_out(log: &Log, whom: &Whom, folders: &Workspaces, yes: bool, json: bool) -> Result<ExitCode> {
     let erased = if yes { log.erase(whom)? } else { log.would_erase(whom)? };
-    let kept = folders.remove_if(yes);
+    let kept = if yes { folders.remove() } else { folders.kept.clone() };
     if json {
         let mut out = raw_output();
-        writeln!(out, "{}", as_json(&erased, yes, &folders.going, &kept))?;
+        writeln!(out, "{}", as_json(&erased, yes, &folders.expired, &kept))?;
         out.flush()?;
     } else {
         let mut out = output();
-        folders.write(&mut out, &kept, yes)?;
+        write_workspaces(&mut out, folders, &kept, yes)?;
         write_report(&mut out, &erased, yes)?;
         out.flush()?;
     }
@@ -82,6 +82,17 @@ fn as_json(erased: &Erased, done: bool, folders: &[Workspace], kept: &[String]) 
         "steps": erased.steps,
         "rows": erased.rows,
     })
+}
+
+/// Which workspaces went, or would go.
+fn write_workspaces(out: &mut impl Write, folders: &Workspaces, kept: &[String], done: bool) -> Result<()> {
+    for folder in &folders.expired {
+        writeln!(out, "{} {}", if done { "workspace" } else { "would remove workspace" }, plain(&folder.path))?;
+    }
+    for reason in kept {
+        writeln!(out, "{} {}", if done { "kept" } else { "would keep" }, plain(reason))?;
+    }
+    Ok(())
 }
 
 /// What went, or would go, for people.

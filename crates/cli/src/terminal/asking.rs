@@ -2,9 +2,9 @@
 
 use waterline_agent::{Question, Request, Word};
 
-use super::{lines, unhidden};
+use super::arguments::whole;
 use crate::lang::say;
-use crate::terminal::arguments::whole;
+use crate::show::{lines, unhidden};
 
 /// How many lines of a file are shown before somebody agrees to them.
 const CONTENT_LINES: usize = 20;

@@ -1,0 +1,179 @@
+//! [`AgentBuilder`]: the one way from a log and an [`AgentConfig`] to an agent in a session.
+
+use std::fmt;
+use std::sync::Arc;
+
+use waterline_log::{Log, Session};
+use waterline_session::SessionError;
+
+use crate::agent::Agent;
+use crate::config::AgentConfig;
+use crate::error::AgentError;
+use crate::person::Person;
+use crate::role;
+use crate::start::Start;
+
+/// Builds an agent: first its session ([`AgentBuilder::prepare`]), then the agent in it ([`Prepared::open`]).
+#[derive(Clone)]
+pub struct AgentBuilder {
+    log: Log,
+    config: AgentConfig,
+    start: Start,
+    role: Option<String>,
+}
+
+/// What the caller asked for that does not apply, because the session was begun differently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kept {
+    /// The session keeps its system prompt.
+    Prompt,
+    /// The session stays in its role.
+    Role {
+        /// Its role.
+        own: String,
+        /// The role that was asked for.
+        asked: String,
+    },
+    /// The session was begun without a role and takes the one that was asked for; it keeps its system prompt.
+    PromptInRole(String),
+    /// The session was held with another model.
+    Model {
+        /// The model before.
+        before: String,
+        /// The model from now on.
+        now: String,
+    },
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prompt => f.write_str("a system prompt is for new sessions; this one keeps the prompt it has"),
+            Self::Role { own, asked } => {
+                write!(f, "this session stays in the role {own} and keeps the prompt it has; {asked} needs a new one")
+            }
+            Self::PromptInRole(role) => {
+                write!(f, "this session takes the role {role} from now on; it keeps the prompt it has")
+            }
+            Self::Model { before, now } => {
+                write!(f, "this session was held with {before}; from now on {now} is asked")
+            }
+        }
+    }
+}
+
+/// A session that is ready for its agent.
+pub struct Prepared {
+    /// The session.
+    pub session: Session,
+    /// Whether it was created for this agent.
+    pub is_new: bool,
+    /// What does not apply.
+    pub kept: Vec<Kept>,
+    log: Log,
+    config: AgentConfig,
+}
+
+impl AgentBuilder {
+    /// An agent in a new session of a log.
+    #[must_use]
+    pub const fn new(log: Log, config: AgentConfig) -> Self {
+        Self { log, config, start: Start::New, role: None }
+    }
+
+    /// The session that it works in.
+    #[must_use]
+    pub fn start(self, start: Start) -> Self {
+        Self { start, ..self }
+    }
+
+    /// The role that a session without one takes.
+    #[must_use]
+    pub fn role(self, role: Option<String>) -> Self {
+        Self { role, ..self }
+    }
+
+    /// The system prompt of a new session, instead of the usual one.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Option<String>) -> Self {
+        self.config.prompt = prompt;
+        self
+    }
+
+    /// Finds or creates the session, and stores in it what the caller chooses: policy, role, model.
+    ///
+    /// # Errors
+    /// When the session must exist and does not, the role does not exist, or the log cannot be written.
+    pub async fn prepare(self) -> Result<Prepared, AgentError> {
+        if let Some(name) = &self.role {
+            role::named(&self.config.roles, name)?;
+        }
+        let prepared = tokio::task::spawn_blocking(move || self.prepare_now()).await;
+        prepared.map_err(|_| SessionError::Ending)?
+    }
+
+    fn prepare_now(mut self) -> Result<Prepared, AgentError> {
+        let model = self.config.setup.model.name.clone();
+        let policy = self.config.policies.first().to_owned();
+        // A policy that cannot be used is refused before a session is created for it.
+        let known = self.start.find(&self.log)?;
+        let wanted = known.unwrap_or_else(|| Session { policy: Some(policy.clone()), ..Session::new(String::new()) });
+        self.config.policies.of(&wanted, &model)?;
+        let (mut session, is_new) = self.start.session(&self.log, &policy)?;
+        let kept = self.kept(&session, &model);
+        if kept.contains(&Kept::Prompt) {
+            self.config.prompt = None;
+        }
+        let before = session.clone();
+        if let Some(policy) = &self.config.policies.caller {
+            session.policy = Some(policy.clone());
+        }
+        if let Some(role) = &self.role {
+            role::put(&mut session.state, role);
+        }
+        session.model = Some(model);
+        if before != session {
+            self.log.save(&session)?;
+        }
+        Ok(Prepared { session, is_new, kept, log: self.log, config: self.config })
+    }
+
+    /// What the caller asked for that does not apply to a session.
+    fn kept(&self, session: &Session, model: &str) -> Vec<Kept> {
+        let has_prompt = session.tip.position() > 0;
+        let prompt = self.config.prompt.as_ref().filter(|_| has_prompt).map(|_| Kept::Prompt);
+        let role = self.role.as_ref().and_then(|asked| match role::of(&session.state) {
+            Some(own) if own == asked => None,
+            Some(own) => Some(Kept::Role { own: own.to_owned(), asked: asked.clone() }),
+            None => has_prompt.then(|| Kept::PromptInRole(asked.clone())),
+        });
+        let before = session.model.as_ref().filter(|before| *before != model && has_prompt);
+        let model = before.map(|before| Kept::Model { before: before.clone(), now: model.to_owned() });
+        [prompt, role, model].into_iter().flatten().collect()
+    }
+
+    /// Finds or creates the session and opens the agent in it.
+    ///
+    /// # Errors
+    /// As [`AgentBuilder::prepare`] and [`Prepared::open`].
+    pub async fn build(self, person: Arc<dyn Person>) -> Result<Agent, AgentError> {
+        self.prepare().await?.open(person).await
+    }
+}
+
+impl Prepared {
+    /// What the agent is made with.
+    #[must_use]
+    pub const fn config(&self) -> &AgentConfig {
+        &self.config
+    }
+
+    /// Opens the agent in its session, in the role that the session is in.
+    ///
+    /// # Errors
+    /// When the workspace cannot be used, or the role's model, policy or tools cannot.
+    pub async fn open(self, person: Arc<dyn Person>) -> Result<Agent, AgentError> {
+        Agent::open(self.log, &self.session.id, self.config, person).await
+    }
+}

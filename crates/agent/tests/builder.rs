@@ -1,0 +1,66 @@
+//! One way to an agent: which session it works in, what is stored in it, and what it keeps.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+mod place;
+
+use place::{Place, model, says};
+use waterline_agent::{AgentBuilder, AgentError, Kept, Said, Start};
+use waterline_log::LogError;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_created_resumed_and_forked() {
+    let place = Place::new();
+    let server = model(vec![says("one"), says("two")]).await;
+    let builder = || AgentBuilder::new(place.log(), place.equipment(&server));
+    let missing = builder().start(Start::Resume("mill".to_owned())).prepare().await.err().unwrap();
+    assert!(matches!(missing, AgentError::Log(LogError::NoSession { .. })), "{missing}");
+    let none = builder().start(Start::Latest).prepare().await.err().unwrap();
+    assert!(matches!(none, AgentError::NothingToResume), "{none}");
+
+    let opened = builder().start(Start::Open("mill".to_owned())).prepare().await.unwrap();
+    assert!(opened.is_new && opened.session.policy.as_deref() == Some("auto") && opened.kept.is_empty());
+    let mut agent = opened.open(place.watcher.clone()).await.unwrap();
+    agent.turn(Said::new("hello")).await.unwrap();
+    drop(agent);
+    let latest = builder().start(Start::Latest).prepare().await.unwrap();
+    assert!(latest.session.id == "mill" && !latest.is_new);
+    let fork = builder().start(Start::Fork { of: "mill".to_owned(), at: Some(2) }).prepare().await.unwrap();
+    assert!(fork.is_new && fork.session.parent.as_deref() == Some("mill"));
+    assert_eq!(fork.session.tip.position(), 2);
+}
+
+/// What a caller asks for is stored; what the session was begun with stays, and the caller is told so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_keeps_its_prompt_its_role_and_says_that_the_model_changed() {
+    let place = Place::new();
+    let server = model(vec![says("one")]).await;
+    let mut config = place.equipment(&server);
+    config.policies.caller = Some("chat".to_owned());
+    let roles = waterline_agent::role::find(&[]).unwrap();
+    config.roles = roles;
+    let builder = || AgentBuilder::new(place.log(), config.clone()).start(Start::Open("mill".to_owned()));
+    let opened = builder().prompt(Some("Be brief".to_owned())).role(Some("init".to_owned())).prepare().await.unwrap();
+    assert_eq!((opened.kept.len(), opened.session.policy.as_deref()), (0, Some("chat")));
+    drop(opened.open(place.watcher.clone()).await.unwrap());
+
+    config.setup.model.name = "other".to_owned();
+    let builder = || AgentBuilder::new(place.log(), config.clone()).start(Start::Open("mill".to_owned()));
+    let again = builder().prompt(Some("Be long".to_owned())).role(Some("execute".to_owned())).prepare().await.unwrap();
+    let role = Kept::Role { own: "init".to_owned(), asked: "execute".to_owned() };
+    let model = Kept::Model { before: "m".to_owned(), now: "other".to_owned() };
+    assert_eq!(again.kept, [Kept::Prompt, role, model]);
+    assert_eq!(again.session.model.as_deref(), Some("other"));
+    let unknown = builder().role(Some("chef".to_owned())).prepare().await.err().unwrap();
+    assert!(unknown.to_string().contains("init, execute"), "{unknown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_that_does_not_exist_creates_no_session() {
+    let place = Place::new();
+    let server = model(vec![]).await;
+    let mut config = place.equipment(&server);
+    config.policies.caller = Some("nothing".to_owned());
+    let refused = AgentBuilder::new(place.log(), config).start(Start::Open("mill".to_owned())).prepare().await;
+    assert!(refused.err().unwrap().to_string().contains("nothing"));
+    assert!(place.log().lookup("mill").unwrap().is_none());
+}
