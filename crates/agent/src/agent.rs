@@ -157,7 +157,7 @@ impl Agent {
     /// Whether the model takes pictures.
     #[must_use]
     pub fn sees(&self) -> bool {
-        waterline::model::Models::builtin().find(&self.live.model().name).is_some_and(|model| model.images)
+        self.live.model().about.images
     }
 
     /// Hooks that failed so far.

@@ -2,6 +2,7 @@
 //! built-in one. Keys come from the environment or from files; they are passed on and never shown.
 
 use waterline::message::Wire;
+use waterline::model::Models as Catalogue;
 use waterline_agent::{OFFLINE, Offline};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::local;
@@ -138,7 +139,8 @@ impl Models<'_> {
         let wire = own.wire.unwrap_or_else(|| wire_of(name));
         let key = key(name, wire, own, &self.config.environment)?;
         let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
-        Ok(Candidate { window: own.window, price: own.price, ..Candidate::new(name, endpoint) })
+        let about = Catalogue::builtin().with([own.entry(name)]).resolve(name);
+        Ok(Candidate { about, window: own.window, price: own.price, ..Candidate::new(name, endpoint) })
     }
 }
 

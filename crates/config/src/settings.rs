@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use waterline::message::Wire;
+use waterline::model::ModelEntry;
+use waterline::tokens::Method;
 use waterline_provider::address::is_local;
 
 use crate::agent::{AgentSettings, McpSettings};
@@ -63,6 +65,24 @@ pub struct ModelSettings {
     pub key_file: Option<PathBuf>,
     /// Tokens a prompt may take.
     pub window: Option<usize>,
+    /// Tokens kept free for the answer.
+    pub output: Option<usize>,
+    /// Characters per token, where tokens are estimated.
+    pub chars_per_token: Option<f64>,
+    /// Whether it accepts images.
+    pub images: Option<bool>,
+    /// Tokens that one image takes.
+    pub image_tokens: Option<usize>,
+    /// Price of a prompt token read from the cache, as a share of a fresh one.
+    pub cache_read: Option<f64>,
+    /// Price of a prompt token written to the cache, as a share of a fresh one.
+    pub cache_write: Option<f64>,
+    /// Prompts shorter than this are not cached.
+    pub cache_minimum: Option<usize>,
+    /// Seconds for which a cached prompt is kept.
+    pub cache_life: Option<u64>,
+    /// How its tokens are counted: `o200k`, `cl100k` or `estimate`.
+    pub tokenizer: Option<Method>,
     /// The price of a million fresh prompt tokens.
     pub price: Option<f64>,
     /// Its policy.
@@ -86,10 +106,34 @@ impl ModelSettings {
             key_env: newer.key_env.or(self.key_env),
             key_file: newer.key_file.or(self.key_file),
             window: newer.window.or(self.window),
+            output: newer.output.or(self.output),
+            chars_per_token: newer.chars_per_token.or(self.chars_per_token),
+            images: newer.images.or(self.images),
+            image_tokens: newer.image_tokens.or(self.image_tokens),
+            cache_read: newer.cache_read.or(self.cache_read),
+            cache_write: newer.cache_write.or(self.cache_write),
+            cache_minimum: newer.cache_minimum.or(self.cache_minimum),
+            cache_life: newer.cache_life.or(self.cache_life),
+            tokenizer: newer.tokenizer.or(self.tokenizer),
             price: newer.price.or(self.price),
             policy: newer.policy.or(self.policy),
             set: self.set,
         }
+    }
+
+    /// What the settings say about the model itself, as an entry of the catalogue.
+    pub(crate) fn entry(&self, name: &str) -> ModelEntry {
+        let mut entry = ModelEntry::new(name);
+        entry.tokenizer = self.tokenizer;
+        entry.output = self.output;
+        entry.chars_per_token = self.chars_per_token;
+        entry.images = self.images;
+        entry.image_tokens = self.image_tokens;
+        entry.cache_read = self.cache_read;
+        entry.cache_write = self.cache_write;
+        entry.cache_minimum = self.cache_minimum;
+        entry.cache_life = self.cache_life;
+        entry
     }
 
     /// Refuses values that no model can have.
@@ -97,10 +141,19 @@ impl ModelSettings {
         if self.window == Some(0) {
             return Err(ConfigError::range(format!("models.{name}.window"), 0, "a number of tokens from 1 on"));
         }
-        match self.price.filter(|price| !price.is_finite() || *price < 0.0) {
-            Some(price) => Err(ConfigError::range(format!("models.{name}.price"), price, "a number from 0 on")),
-            None => Ok(()),
+        let numbers = [
+            ("price", self.price),
+            ("chars_per_token", self.chars_per_token),
+            ("cache_read", self.cache_read),
+            ("cache_write", self.cache_write),
+        ];
+        let is_wrong = |number: &f64| !number.is_finite() || *number < 0.0;
+        for (key, number) in numbers {
+            if let Some(wrong) = number.filter(is_wrong) {
+                return Err(ConfigError::range(format!("models.{name}.{key}"), wrong, "a number from 0 on"));
+            }
         }
+        Ok(())
     }
 }
 
@@ -221,6 +274,22 @@ mod tests {
 
     fn parsed(text: &str) -> Settings {
         Settings::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_said_about_a_model_wins_over_the_catalogue() {
+        let text =
+            "[models.gpt-4o]\noutput = 2000\nimages = false\n[models.mine]\ntokenizer = \"o200k\"\nimages = true";
+        let settings = parsed(text);
+        let models = waterline::Models::builtin().with(settings.models.iter().map(|(name, own)| own.entry(name)));
+        let known = models.resolve("gpt-4o");
+        assert_eq!((known.window, known.output, known.images), (128_000, 2_000, false));
+        let own = models.resolve("mine");
+        assert!(own.images && own.counter().method() == Method::O200k);
+        let error = Settings::parse("[models.a]\ntokenizer = \"tiktoken\"").unwrap_err().to_string();
+        assert!(error.contains("o200k"), "{error}");
+        let error = Settings::parse("[models.a]\ncache_read = -1.0").unwrap_err().to_string();
+        assert!(error.contains("models.a.cache_read"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use tokio_util::task::TaskTracker;
 use waterline::history::History;
 use waterline::message::{Message, Role};
-use waterline::model::{Model, Models};
+use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
@@ -79,7 +79,7 @@ impl Live {
     /// # Errors
     /// When there is no such session.
     pub async fn open(log: impl Into<AsyncLog>, session: &str, setup: Setup) -> Result<Self, SessionError> {
-        let (log, model) = (log.into(), known(&setup.model));
+        let (log, model) = (log.into(), Arc::clone(&setup.model.about));
         let (counter, id) = (model.counter(), session.to_owned());
         let read = log.run(move |log| {
             let resumed = log.resume(&id, &counter, parse_stored)?;
@@ -200,7 +200,7 @@ impl Live {
 
     /// Whether its messages are counted as this setup's model counts them.
     pub(crate) fn can_be_held_with(&self, setup: &Setup) -> bool {
-        known(&setup.model).counter().name() == self.history.counter().name()
+        setup.model.about.counter().name() == self.history.counter().name()
     }
 
     /// Holds the session with other models, tools and settings from now on.
@@ -213,7 +213,7 @@ impl Live {
     /// Asks another model from now on. What its provider taught about it counts.
     pub(crate) fn use_model(&mut self, at: usize) {
         self.at = at;
-        self.model = known(self.setup.candidate(at));
+        self.model = Arc::clone(&self.setup.candidate(at).about);
         self.budget.calibration = self.experience().calibration();
         self.budget.window = self.known_window();
     }
@@ -477,8 +477,4 @@ impl Live {
         });
         Ok(done.await?)
     }
-}
-
-fn known(candidate: &Candidate) -> Arc<Model> {
-    Models::builtin().resolve(&candidate.name)
 }

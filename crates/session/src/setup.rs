@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use waterline::model::Models;
 use waterline::policy::Policy;
 use waterline_provider::Model;
 use waterline_provider::retry::Retry;
@@ -59,6 +60,8 @@ pub struct Candidate {
     pub name: String,
     /// What is called under that name.
     pub model: Arc<dyn Model>,
+    /// What is known about it: how it counts, what it accepts, what its cache costs. By default the built-in catalogue's entry.
+    pub about: Arc<waterline::Model>,
     /// Tokens a prompt may take; what is known of the model where nothing is said.
     pub window: Option<usize>,
     /// When to fold with it, and how, where that is not as with the others.
@@ -70,6 +73,8 @@ pub struct Candidate {
 impl Candidate {
     /// A model under the name by which its provider knows it.
     pub fn new(name: impl Into<String>, model: impl Model) -> Self {
-        Self { name: name.into(), model: Arc::new(model), window: None, policy: None, price: None }
+        let name = name.into();
+        let about = Models::builtin().resolve(&name);
+        Self { name, model: Arc::new(model), about, window: None, policy: None, price: None }
     }
 }

@@ -129,7 +129,7 @@ fn model(config: &Config) -> Result<Vec<Value>> {
 /// Tokens that a prompt may take.
 fn window(config: &Config, candidate: &Candidate) -> Value {
     let (name, known) = (&candidate.name, waterline::Models::builtin().find(&candidate.name));
-    let tokens = candidate.window.unwrap_or_else(|| waterline::Models::builtin().resolve(name).input_window());
+    let tokens = candidate.window.unwrap_or_else(|| candidate.about.input_window());
     let origin = match (config.settings.models.get(name).and_then(|own| own.window), candidate.window) {
         (Some(_), _) => format!("models.{name}.window"),
         (None, Some(_)) => found("the server"),

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 use waterline::message::Message;
-use waterline::model::Models;
 use waterline::plan::{Treatment, Wanted};
 use waterline::stage::Mode;
 use waterline::summary::{Summary, digest, schema::Form};
@@ -193,6 +192,7 @@ impl Live {
         let work = Work {
             name: candidate.name.clone(),
             model: Arc::clone(&candidate.model),
+            has_fixed_temperature: candidate.about.fixed_temperature,
             retry: self.setup.retry.clone(),
             counter: *self.history.counter(),
             cache_key: self.session.id.clone(),
@@ -230,7 +230,7 @@ impl Live {
 
     /// The tokens of material that a summariser can read at once.
     fn room_for(&self, candidate: &Candidate, wanted: &Wanted) -> usize {
-        let known = Models::builtin().resolve(&candidate.name).input_window();
+        let known = candidate.about.input_window();
         let window =
             if self.setup.summariser.is_some() { candidate.window.unwrap_or(known) } else { self.budget.window };
         let request = self.history.counter().text(&wanted.schema.request);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use waterline::message::Message;
-use waterline::model::Models;
 use waterline::summary::Schema;
 use waterline::tokens::Counter;
 use waterline_provider::answer::Answer;
@@ -27,6 +26,7 @@ const TRIES: usize = 2;
 pub(crate) struct Work {
     pub(super) name: String,
     pub(super) model: Arc<dyn Model>,
+    pub(super) has_fixed_temperature: bool,
     pub(super) retry: Retry,
     pub(super) counter: Counter,
     pub(super) cache_key: String,
@@ -138,7 +138,7 @@ impl Work {
         let messages: Vec<&Message> = before.iter().chain([question]).collect();
         let context = wire::render(self.model.wire(), &messages);
         // A model whose temperature is fixed reasons before it answers, and what it reasons counts.
-        let fixed = Models::builtin().find(&self.name).is_some_and(|model| model.fixed_temperature);
+        let fixed = self.has_fixed_temperature;
         let reasoning = if fixed { REASONING_TOKENS } else { 0 };
         let options = Options {
             max_tokens: Some(self.max_tokens.max(LEAST_TOKENS) + reasoning),
