@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use waterline::message::{Message, Role, ToolCall};
-use waterline_log::{Log, Session, State};
+use waterline_log::{Log, Session};
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
@@ -19,13 +19,13 @@ use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::{Chain, Finished, Hook, Instead, Moment, Verdict, of_buffer};
 use crate::offline::Offline;
-use crate::outcome::Waiting;
 use crate::person::{Person, Word};
 use crate::prompt;
 use crate::run::Run;
 use crate::session_workspace;
 use crate::skill;
-use crate::tool::{CALL_TOOL, Scene};
+use crate::state::{self, Local, State};
+use crate::tool::{CALL_TOOL, Scene, Tiers};
 
 /// An agent.
 pub struct Agent {
@@ -83,8 +83,7 @@ impl Agent {
         let opened = tokio::task::spawn_blocking(move || session_workspace::open(&session_of, &gear)).await;
         let workspace = Arc::new(opened.map_err(|_| waterline_session::SessionError::Ending)??);
         let (mut setup, mut policies) = (config.setup.clone(), config.policies.clone());
-        let buffer = &known.state.buffer_config;
-        if !buffer.is_null() {
+        if let Some(buffer) = &State::of(&known)?.buffer_config {
             if config.middleware.iter().any(|middleware| middleware.name() == "summarization") {
                 person.hear(&Event::Notice(
                     "the session has a buffer_config; the middleware summarization holds".to_owned(),
@@ -94,32 +93,46 @@ impl Agent {
             }
         }
         policies.apply(&mut setup, &known)?;
-        setup.tools = if known.state.tools.is_empty() { config.toolbox.definitions() } else { tools_of(&known.state) };
-        let definitions: Vec<Value> = setup.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()).collect();
+        let stored = match &known.tools {
+            Some(hash) => Some(stored_tools(&log, &known, hash.clone()).await?),
+            None => None,
+        };
+        setup.tools = stored.clone().unwrap_or_else(|| config.toolbox.definitions());
         Offline::connect(&setup, &log);
         let live = Live::open(log, session, setup).await?;
         let chain = Chain::new(config.middleware.clone());
         let config = Arc::new(config);
         let mut agent = Self { live, config, workspace, crew, person, chain, depth, hook_failures: 0 };
-        let path = agent.workspace.path().display().to_string();
-        let waits = Waiting::of(agent.state());
+        // What does not parse is told before anything is done.
+        let waits = agent.state()?.pending;
+        agent.local()?;
         let is_stale = waits.is_some_and(|waiting| !agent.open_calls().iter().any(|call| call.id == waiting.call_id()));
+        if stored.is_none() {
+            let tools = definitions(session, &agent.live.setup().tools)?;
+            agent.live.stage_tools(tools);
+        }
+        let path = agent.workspace.path().display().to_string();
         // Stored in any case: whoever is taken up is in use.
-        let change = |session: &mut Session| {
-            session.state.tools = definitions;
-            session.state.workspace_path = Some(path);
+        let works_in = move |session: &mut Session| {
+            session.workspace = Some(path.clone());
+            Ok(())
+        };
+        agent.live.stage_change(Arc::new(works_in)).await?;
+        let settle = move |state: &mut State, _: &mut Local| {
             if is_stale {
-                session.state.pending_action = Value::Null;
+                state.pending = None;
             }
         };
-        agent.live.change(change).await?;
+        agent.stage(settle).await?;
         if agent.live.session().tip.position() == 0 {
             agent.begin().await?;
         }
+        agent.commit().await?;
         Ok(agent)
     }
 
-    /// The conversation begins with the system prompt: a new one, and one that was cleared when something is said in it again.
+    /// The conversation begins with the system prompt: a new one, and one that was cleared when something is said in it again. It
+    /// is stored with the next write.
     pub(crate) async fn begin(&mut self) -> Result<(), AgentError> {
         if !self.live.history().is_empty() {
             return Ok(());
@@ -128,7 +141,7 @@ impl Agent {
         // Files are copied.
         drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
         let prompt = prompt::system(&self.config, &self.workspace);
-        Ok(self.live.say(vec![Message::system(prompt)]).await?)
+        Ok(self.live.stage(vec![Message::system(prompt)]).await?)
     }
 
     /// The session it works in.
@@ -166,14 +179,77 @@ impl Agent {
         self.hook_failures
     }
 
-    /// Whether a turn was broken off, and can be gone on with.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.next().is_some()
+    /// Whether a turn was interrupted, and can be resumed.
+    ///
+    /// # Errors
+    /// When what the session carries cannot be read.
+    pub fn is_open(&self) -> Result<bool, AgentError> {
+        Ok(self.next()?.is_some())
     }
 
-    pub(crate) fn state(&self) -> &State {
-        &self.live.session().state
+    /// What the agent keeps with its session.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn state(&self) -> Result<State, AgentError> {
+        State::of(self.live.session())
+    }
+
+    /// What this user and this machine know of the session.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn local(&self) -> Result<Local, AgentError> {
+        Local::of(self.live.session())
+    }
+
+    /// Every tool with how near it is to the model.
+    ///
+    /// # Errors
+    /// When what the session carries cannot be read.
+    pub fn tiers(&self) -> Result<Tiers<'_>, AgentError> {
+        Ok(self.config.toolbox.tiers(&self.local()?, &self.live.setup().tools))
+    }
+
+    /// Changes what is kept with the session, in the log and here.
+    ///
+    /// # Errors
+    /// When the log cannot be written, or another process went on with the conversation.
+    pub async fn change(
+        &mut self,
+        change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
+    ) -> Result<(), AgentError> {
+        self.stage(change).await?;
+        self.commit().await
+    }
+
+    /// Keeps a message word for word, whatever is folded, by its place in the session.
+    ///
+    /// # Errors
+    /// As for [`Agent::change`].
+    pub async fn pin(&mut self, place: u64) -> Result<(), AgentError> {
+        let pin = move |state: &mut State, _: &mut Local| {
+            if !state.pins.contains(&place) {
+                state.pins.push(place);
+            }
+        };
+        self.change(pin).await
+    }
+
+    /// Changes what is kept with the session; it is stored with the next write.
+    pub(crate) async fn stage(
+        &mut self,
+        change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
+    ) -> Result<(), AgentError> {
+        self.live.stage_change(state::change(change)).await?;
+        let kept = self.state()?.kept();
+        self.live.keep(kept);
+        Ok(())
+    }
+
+    /// Stores what was staged, in one transaction.
+    pub(crate) async fn commit(&mut self) -> Result<(), AgentError> {
+        Ok(self.live.commit().await?)
     }
 
     pub(crate) fn hear(&self, event: &Event) {
@@ -181,8 +257,10 @@ impl Agent {
         self.config.callbacks.iter().for_each(|callback| callback::tell(&**callback, event));
     }
 
-    pub(crate) fn scene(&self, call_id: &str) -> Scene {
-        Scene {
+    pub(crate) fn scene(&self, call_id: &str) -> Result<Scene, AgentError> {
+        Ok(Scene {
+            state: self.state()?,
+            local: self.local()?,
             call_id: call_id.to_owned(),
             log: self.live.log().clone(),
             session: self.live.session().clone(),
@@ -192,7 +270,7 @@ impl Agent {
             depth: self.depth,
             turn: self.live.history().latest_user().map_or(0, |at| self.live.cleared() + at as u64 + 1),
             result_chars: self.result_chars(),
-        }
+        })
     }
 
     /// The messages of the running turn, newest first, as far as they are in memory.
@@ -230,14 +308,14 @@ impl Agent {
         })
     }
 
-    /// Asks the hooks of one kind. What they change of the state is stored, what fails is shown and counted.
+    /// Asks the hooks of one kind. What they change of the state is stored with the next write, what fails is shown and counted.
     pub(crate) async fn ask_about(
         &mut self,
         hook: Hook,
         run: &Run,
         view: &mut View<'_>,
     ) -> Result<Verdict, AgentError> {
-        let mut state = self.state().clone();
+        let mut state = self.state()?;
         let mut moment = Moment {
             state: &mut state,
             tally: run.tally(self.crew.iterations.load(Ordering::Relaxed)),
@@ -255,7 +333,7 @@ impl Agent {
         self.hook_failures += asked.failed.len();
         asked.failed.iter().for_each(|event| self.hear(event));
         if asked.changed {
-            self.live.change(|session| session.state = state).await?;
+            self.stage(move |stored, _| stored.clone_from(&state)).await?;
         }
         Ok(asked.verdict)
     }
@@ -274,6 +352,17 @@ fn meant(call: ToolCall) -> ToolCall {
     ToolCall { id: call.id, name: name.to_owned(), arguments }
 }
 
-fn tools_of(state: &State) -> Vec<Tool> {
-    state.tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok()).collect()
+/// The tool definitions that a session was begun with.
+async fn stored_tools(log: &Log, session: &Session, hash: String) -> Result<Vec<Tool>, AgentError> {
+    let stored = log.handle().run(move |log| log.tools(&hash)).await?;
+    serde_json::from_slice(&stored).map_err(|error| unreadable(&session.id, &error))
+}
+
+/// The tool definitions of a session as they are stored.
+fn definitions(session: &str, tools: &[Tool]) -> Result<Vec<u8>, AgentError> {
+    serde_json::to_vec(tools).map_err(|error| unreadable(session, &error))
+}
+
+fn unreadable(session: &str, error: &serde_json::Error) -> AgentError {
+    AgentError::State { session: session.to_owned(), field: "tools", why: error.to_string() }
 }

@@ -12,6 +12,7 @@ use crate::error::AgentError;
 use crate::person::Person;
 use crate::role;
 use crate::start::Start;
+use crate::state::{State, edit};
 
 /// Builds an agent: first its session ([`AgentBuilder::prepare`]), then the agent in it ([`Prepared::open`]).
 #[derive(Clone)]
@@ -121,7 +122,7 @@ impl AgentBuilder {
         let wanted = known.unwrap_or_else(|| Session { policy: Some(policy.clone()), ..Session::new(String::new()) });
         self.config.policies.of(&wanted, &model)?;
         let (mut session, is_new) = self.start.session(&self.log, &policy)?;
-        let kept = self.kept(&session, &model);
+        let kept = self.kept(&session, &model)?;
         if kept.contains(&Kept::Prompt) {
             self.config.prompt = None;
         }
@@ -130,7 +131,7 @@ impl AgentBuilder {
             session.policy = Some(policy.clone());
         }
         if let Some(role) = &self.role {
-            role::put(&mut session.state, role);
+            edit(&mut session, |state, _| state.role = state.role.take().or_else(|| Some(role.clone())))?;
         }
         session.model = Some(model);
         if before != session {
@@ -140,17 +141,18 @@ impl AgentBuilder {
     }
 
     /// What the caller asked for that does not apply to a session.
-    fn kept(&self, session: &Session, model: &str) -> Vec<Kept> {
+    fn kept(&self, session: &Session, model: &str) -> Result<Vec<Kept>, AgentError> {
         let has_prompt = session.tip.position() > 0;
         let prompt = self.config.prompt.as_ref().filter(|_| has_prompt).map(|_| Kept::Prompt);
-        let role = self.role.as_ref().and_then(|asked| match role::of(&session.state) {
-            Some(own) if own == asked => None,
-            Some(own) => Some(Kept::Role { own: own.to_owned(), asked: asked.clone() }),
+        let own = State::of(session)?.role;
+        let role = self.role.as_ref().and_then(|asked| match own {
+            Some(own) if own == *asked => None,
+            Some(own) => Some(Kept::Role { own, asked: asked.clone() }),
             None => has_prompt.then(|| Kept::PromptInRole(asked.clone())),
         });
         let before = session.model.as_ref().filter(|before| *before != model && has_prompt);
         let model = before.map(|before| Kept::Model { before: before.clone(), now: model.to_owned() });
-        [prompt, role, model].into_iter().flatten().collect()
+        Ok([prompt, role, model].into_iter().flatten().collect())
     }
 
     /// Finds or creates the session and opens the agent in it.

@@ -8,9 +8,10 @@ use crate::agent::{Agent, View};
 use crate::approval::{self, Approval, Asked, Decision};
 use crate::error::AgentError;
 use crate::middleware::{Hook, Instead, To, Verdict};
-use crate::outcome::{Ending, Waiting};
-use crate::person::{Question, Request, Word};
+use crate::outcome::Ending;
+use crate::person::Word;
 use crate::run::{Next, Run};
+use crate::state::{Local, Question, Request, State, Waiting};
 use crate::tool::Nature;
 use crate::tools::result;
 
@@ -72,7 +73,7 @@ impl Agent {
             let nature = tool.map_or(Nature::Reaches, |tool| tool.nature());
             let identity = tool.and_then(|tool| approval::identity(&**tool));
             let asked = Asked { tool: &call.name, nature, arguments: &call.arguments, identity: identity.as_deref() };
-            match self.config.approval.decide(asked, self.state()) {
+            match self.config.approval.decide(asked, &self.local()?) {
                 Decision::Run => {}
                 Decision::Refuse(why) => {
                     drop(view.instead.insert(call.id.clone(), Instead::refusal(format!("not run: {why}"))))
@@ -89,7 +90,8 @@ impl Agent {
                     }
                     run.words.insert(call.id.clone(), word.clone());
                     if word == Word::Always {
-                        self.live.change(|session| Approval::note_always(asked, &mut session.state)).await?;
+                        let grant = Approval::grant(asked);
+                        self.stage(move |_, local| local.approvals.push(grant.clone())).await?;
                     }
                 }
             }
@@ -113,7 +115,7 @@ impl Agent {
     /// Has somebody agree to a call, or not. What waits is stored before anybody is asked; what nobody answers in time is not run.
     /// The time begins when the question is seen: who asks waits for whoever asked before.
     pub(crate) async fn approve(&mut self, request: &Request) -> Result<Word, AgentError> {
-        self.set_waiting(Some(&Waiting::Approval(request.clone()))).await?;
+        self.set_pending(Waiting::Approval(request.clone())).await?;
         let time = self.config.approval.time;
         let (person, crew) = (Arc::clone(&self.person), Arc::clone(&self.crew));
         let word = {
@@ -127,14 +129,15 @@ impl Agent {
             Err(_) => Word::Unanswered(format!("nobody agreed to it within {} s", time.as_secs())),
         };
         if word != Word::Later {
-            self.set_waiting(None).await?;
+            // Stored with what comes of the call: a program that ends before asks again.
+            self.stage(|state, _| state.pending = None).await?;
         }
         Ok(word)
     }
 
     /// Has somebody answer a question, now or later.
     pub(crate) async fn wait_for_answer(&mut self, question: Question) -> Result<Next, AgentError> {
-        self.set_waiting(Some(&Waiting::Question(question.clone()))).await?;
+        self.set_pending(Waiting::Question(question.clone())).await?;
         let (person, crew) = (Arc::clone(&self.person), Arc::clone(&self.crew));
         let answer = {
             let _one = crew.asking.lock().await;
@@ -159,14 +162,17 @@ impl Agent {
         let open = self.open_calls();
         if let Some(call) = open.iter().find(|call| call.id == question.call_id) {
             let parts = std::iter::once(Part::text(answer)).chain(more).collect();
-            self.live.say(vec![result(call, parts, false)]).await?;
+            self.live.stage(vec![result(call, parts, false)]).await?;
         }
-        self.set_waiting(None).await
+        let id = question.call_id.clone();
+        let answered = move |state: &mut State, local: &mut Local| {
+            state.pending = None;
+            local.started.retain(|started| *started != id);
+        };
+        self.change(answered).await
     }
 
-    async fn set_waiting(&mut self, waiting: Option<&Waiting>) -> Result<(), AgentError> {
-        let value = waiting.and_then(|waiting| serde_json::to_value(waiting).ok()).unwrap_or_default();
-        self.live.change(|session| session.state.pending_action = value).await?;
-        Ok(())
+    async fn set_pending(&mut self, pending: Waiting) -> Result<(), AgentError> {
+        self.change(move |state, _| state.pending = Some(pending.clone())).await
     }
 }

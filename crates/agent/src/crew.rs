@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicUsize;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use waterline_log::{Session, kept};
+use waterline_log::{LogError, Session};
 
 use crate::agent::Agent;
 use crate::config::AgentConfig;
 use crate::event::Event;
 use crate::outcome::{Ending, Outcome};
-use crate::person::{Person, Question, Request, Word};
-use crate::role;
+use crate::person::{Person, Word};
+use crate::state::{Question, Request, State, edit};
 use crate::submit::Said;
 use crate::tool::{Failure, Scene};
 
@@ -56,16 +56,18 @@ impl Crew {
             // A sub-agent of a sub-agent works in the place of the one that waits for it.
             let _place = if scene.depth == 0 { self.places.acquire().await.ok() } else { None };
             let parent = scene.session.id.clone();
-            let owner =
-                scene.session.state.other.get(kept::WORKSPACE_OF).and_then(Value::as_str).unwrap_or(&parent).to_owned();
+            let owner = scene.local.workspace_of.clone().unwrap_or_else(|| parent.clone());
             let folder = scene.workspace.path().display().to_string();
             let title: String = task.lines().next().unwrap_or_default().chars().take(60).collect();
             let session = scene.on_log(move |log| {
                 let mut session = log.create_sub_agent(&parent)?;
                 session.title = title;
-                session.state.max_loops = Some(max_loops);
-                session.state.workspace_path = Some(folder);
-                session.state.other.insert(kept::WORKSPACE_OF.to_owned(), Value::from(owner));
+                session.workspace = Some(folder);
+                let edited = edit(&mut session, |state, local| {
+                    state.max_loops = Some(max_loops);
+                    local.workspace_of = Some(owner);
+                });
+                edited.map_err(|error| LogError::Refused(error.to_string()))?;
                 log.save(&session)?;
                 Ok(session)
             });
@@ -100,18 +102,19 @@ impl Crew {
             Err(error) => return (Err(error.to_string()), 0),
         };
         let outcome = agent.turn(Said::new(task)).await.map_err(|error| error.to_string());
-        (outcome, agent.state().loops)
+        let loops = agent.state().map_or(0, |state| state.loops);
+        (outcome, loops)
     }
 
     /// Whether a session may hand its work to a role.
-    pub(crate) fn may_hand_off(&self, session: &Session, to: &str) -> Result<(), Failure> {
-        let own = role::of(&session.state).unwrap_or_default();
+    pub(crate) fn may_hand_off(&self, state: &State, to: &str) -> Result<(), Failure> {
+        let own = state.role.as_deref().unwrap_or_default();
         let allowed = self.config.roles.iter().find(|role| role.name == own).map(|role| role.hands_to.clone());
         let allowed = allowed.unwrap_or_default();
         if !allowed.iter().any(|name| name == to) || !self.config.roles.iter().any(|role| role.name == to) {
             return Err(Failure::new(format!("work cannot be handed to {to:?}; it can to {}", allowed.join(", "))));
         }
-        let made = role::transfers(&session.state);
+        let made = state.transfers;
         if made >= TRANSFERS {
             return Err(Failure::new(format!(
                 "work was handed over {made} times, as often as it may be; finish it yourself"

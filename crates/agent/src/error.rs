@@ -16,6 +16,18 @@ pub enum AgentError {
     /// The workspace or a granted directory cannot be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+    /// What is stored of a session does not parse.
+    #[error(
+        "session {session}: its stored {field} cannot be read ({why}); if a newer program wrote it, use that one, else restore an earlier checkpoint"
+    )]
+    State {
+        /// The session.
+        session: String,
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Another process works in the folder of the session: in the session itself, or in that of another role.
     #[error("another process works in the workspace of session {session}; wait for it or end it, or fork the session")]
     InUse {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use waterline_provider::answer::{Stop, Usage};
 
-use crate::tool::Todo;
+use crate::state::Todo;
 
 /// Something that just happened.
 #[derive(Clone, Debug)]

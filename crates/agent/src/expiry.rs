@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use waterline_log::{Filter, Log, LogError, Session, Whom, kept};
+use waterline_log::{Filter, Log, LogError, Session, Whom};
 use waterline_sandbox::workspace::Workspace as Opened;
+
+use crate::state::Local;
 
 /// Days after which a session is old if nothing else is set, where old sessions are to be removed.
 pub const SESSION_DAYS: u64 = 30;
@@ -72,18 +73,20 @@ pub fn old(
 }
 
 /// Whose workspace a session works in: roles and sub-agents share a folder with the session they work for.
-fn owner(session: &Session) -> &str {
-    session.state.other.get(kept::WORKSPACE_OF).and_then(Value::as_str).unwrap_or(&session.id)
+fn owner(session: &Session) -> String {
+    // What does not parse names no other owner, so its workspace is kept unless it is the session's own.
+    let local = Local::of(session).unwrap_or_default();
+    local.workspace_of.unwrap_or_else(|| session.id.clone())
 }
 
 impl Workspaces {
     /// The workspaces that only some sessions have. A shared one goes with the last session that works in it, also where its owner
     /// went before.
     fn only_of(sessions: &[Session], others: &[Session], place: PathBuf) -> Self {
-        let shared: HashSet<&str> = others.iter().filter_map(|other| other.state.workspace_path.as_deref()).collect();
-        let mut owners: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let shared: HashSet<&str> = others.iter().filter_map(|other| other.workspace.as_deref()).collect();
+        let mut owners: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for session in sessions {
-            if let Some(path) = session.state.workspace_path.as_deref().filter(|path| !shared.contains(path)) {
+            if let Some(path) = session.workspace.as_deref().filter(|path| !shared.contains(path)) {
                 owners.entry(path).or_default().push(owner(session));
             }
         }
@@ -95,13 +98,13 @@ impl Workspaces {
     }
 
     /// Puts a folder with those that go or with those that stay; nothing need be said of one that is not there.
-    fn sort(&mut self, path: &str, owners: &[&str]) {
+    fn sort(&mut self, path: &str, owners: &[String]) {
         if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             return;
         }
         match owners.iter().find(|owner| is_of(path, owner, &self.place)) {
-            Some(owner) => self.expired.push(Workspace { path: path.to_owned(), session: (*owner).to_owned() }),
-            None => self.kept.push(format!("{path}: {}", not_of(owners.first().copied().unwrap_or_default()))),
+            Some(owner) => self.expired.push(Workspace { path: path.to_owned(), session: owner.clone() }),
+            None => self.kept.push(format!("{path}: {}", not_of(owners.first().map_or("", String::as_str)))),
         }
     }
 

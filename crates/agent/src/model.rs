@@ -5,19 +5,19 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use waterline::message::Message;
-use waterline_log::Session;
 use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::wire::Shape;
+use waterline_session::Note;
 
 use crate::agent::{Agent, View};
 use crate::callback;
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::format;
-use crate::interrupted;
 use crate::middleware::Hook;
 use crate::outcome::Ending;
 use crate::run::{Next, Run};
+use crate::schema;
+use crate::state::{self, Local, State};
 
 /// How often an answer that was cut at its limit is gone on with.
 const CONTINUED: usize = 3;
@@ -30,17 +30,34 @@ const EMPTY: &str = "[Your answer was empty. Give it now.]";
 const CUT_EMPTY: &str =
     "[Your answer was cut at its limit of tokens before its first word. Give it now, and think less before it.]";
 
+/// Takes an answer into the turn; says what is stored with it.
+fn note(answer: &Answer, run: &mut Run) -> Note {
+    run.note(answer);
+    let has_calls = answer.messages.iter().any(|message| message.calls().next().is_some());
+    let is_cut = answer.stop == Stop::Length
+        && !has_calls
+        && !run.is_silent()
+        && run.continued < CONTINUED
+        && run.last_words.is_none();
+    let change = state::change(move |state: &mut State, local: &mut Local| {
+        state.loops += 1;
+        local.is_cut = is_cut;
+    });
+    let checkpoint = Some(json!({"step": run.steps, "after": "model", "source": "agent"}));
+    Note { changes: vec![change], checkpoint }
+}
+
 impl Agent {
     /// Asks the model.
     pub(crate) async fn model(&mut self, run: &mut Run) -> Result<Next, AgentError> {
         self.hear_steering().await?;
-        if run.steps == 0 && interrupted::is_cut(self.state()) {
+        if run.steps == 0 && self.local()?.is_cut {
             // The program ended in the middle of an answer that was being gone on with.
             run.goes_on = true;
             self.live.aside(CONTINUE);
         }
         if run.last_words.is_none() {
-            run.last_words = self.must_end(run);
+            run.last_words = self.must_end(run)?;
         }
         let mut view = View::default();
         if let Some(next) = self.decided(Hook::BeforeModel, run, &mut view).await? {
@@ -54,8 +71,8 @@ impl Agent {
                  left to do.]"
             ));
         }
-        let shape = self.shape(run)?;
-        self.live.answer_as(shape, run.repaired);
+        let schema = self.sent_schema(run)?;
+        self.live.answer_as(schema, run.repaired);
         self.hear(&Event::Asks(run.steps + 1));
         let (person, config) = (Arc::clone(&self.person), Arc::clone(&self.config));
         let hear = move |event| {
@@ -63,24 +80,11 @@ impl Agent {
             person.hear(&event);
             config.callbacks.iter().for_each(|callback| callback::tell(&**callback, &event));
         };
-        let answer = self.live.call(Vec::new(), hear).await?;
-        run.note(&answer);
+        let answer = self.live.call_noting(Vec::new(), |answer| note(answer, run), hear).await?;
         self.crew.iterations.fetch_add(1, Ordering::Relaxed);
         self.hear(&Event::Answered { stop: answer.stop.clone(), usage: answer.usage });
-        let has_calls = answer.messages.iter().any(|message| message.calls().next().is_some());
-        let is_cut = answer.stop == Stop::Length
-            && !has_calls
-            && !run.is_silent()
-            && run.continued < CONTINUED
-            && run.last_words.is_none();
-        let change = |session: &mut Session| {
-            session.state.loops += 1;
-            interrupted::note_cut(&mut session.state, is_cut);
-        };
-        self.live.change(change).await?;
         let mut view = View { answer: Some(&answer), ..View::default() };
         let decided = self.decided(Hook::AfterModel, run, &mut view).await?;
-        self.live.checkpoint(json!({"step": run.steps, "after": "model", "source": "agent"})).await?;
         match decided {
             Some(next) => Ok(next),
             None => self.after(&answer, run),
@@ -97,19 +101,21 @@ impl Agent {
     }
 
     /// Why the turn must end with this call, if it must.
-    fn must_end(&self, run: &Run) -> Option<String> {
-        let state = self.state();
-        let loops = state.max_loops.filter(|most| state.loops >= *most);
-        let loops = loops.map(|most| format!("it took {most} loops, as many as it may"));
-        loops.or_else(|| self.config.limits.reached(run.steps, self.crew.iterations.load(Ordering::Relaxed), run.since))
+    fn must_end(&self, run: &Run) -> Result<Option<String>, AgentError> {
+        let state = self.state()?;
+        if let Some(most) = state.max_loops.filter(|most| state.loops >= *most) {
+            return Ok(Some(format!("it took {most} loops, as many as it may")));
+        }
+        let iterations = self.crew.iterations.load(Ordering::Relaxed);
+        Ok(self.config.limits.reached(run.steps, iterations, run.since))
     }
 
-    /// The form of the answer as it goes with the call. A report has none, and what goes on with an answer begins in its middle.
-    fn shape(&self, run: &Run) -> Result<Option<Shape>, AgentError> {
+    /// The schema of the answer as it goes with the call. A report has none, and what continues an answer begins in its middle.
+    fn sent_schema(&self, run: &Run) -> Result<Option<Shape>, AgentError> {
         if run.last_words.is_some() || run.goes_on {
             return Ok(None);
         }
-        Ok(self.form()?.map(|form| form.shape().clone()))
+        Ok(self.schema()?.map(|schema| schema.shape().clone()))
     }
 
     /// What an answer leads to.
@@ -163,22 +169,22 @@ impl Agent {
         Next::End(Ending::Halted(why.to_owned()))
     }
 
-    /// A whole answer: it has the form that was asked for, or is asked for once more.
+    /// A whole answer: it fits the schema that was asked for, or is asked for once more.
     fn after_words(&mut self, run: &mut Run) -> Result<Next, AgentError> {
-        let Some(form) = self.form()? else { return Ok(Next::End(Ending::Done)) };
-        Ok(match form.check(&run.text) {
+        let Some(schema) = self.schema()? else { return Ok(Next::End(Ending::Done)) };
+        Ok(match schema.check(&run.text) {
             Ok(()) => {
                 // For whoever reads on: the JSON, and nothing around it.
-                run.text = format::bare(&run.text).to_owned();
+                run.text = schema::bare(&run.text).to_owned();
                 Next::End(Ending::Done)
             }
             Err(why) if run.repaired => {
-                Next::End(Ending::Halted(format!("the answer does not have the form that was asked for: {why}")))
+                Next::End(Ending::Halted(format!("the answer does not fit the schema that was asked for: {why}")))
             }
             Err(why) => {
                 run.repaired = true;
                 self.live.aside(format!(
-                    "[Your answer does not have the form that was asked for: {why}. Answer again with nothing but JSON of that form.]"
+                    "[Your answer does not fit the schema that was asked for: {why}. Answer again with nothing but JSON that fits it.]"
                 ));
                 Next::Model
             }

@@ -1,9 +1,9 @@
 //! Who watches an agent, and has a word.
 
 use futures_util::future::BoxFuture;
-use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
+use crate::state::{Question, Request};
 
 /// What somebody says to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,35 +31,6 @@ impl Word {
             _ => None,
         }
     }
-}
-
-/// A call that somebody must agree to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
-    /// The call.
-    pub call_id: String,
-    /// The tool.
-    pub tool: String,
-    /// What it is called with, as JSON.
-    pub arguments: String,
-    /// Why somebody is asked.
-    pub reason: String,
-    /// Whether "always" may be said to it.
-    pub may_always: bool,
-    /// The sub-agent that wants it; none for the agent itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context_id: Option<String>,
-}
-
-/// A question of the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// The call.
-    pub call_id: String,
-    /// What is asked.
-    pub question: String,
-    /// Answers to choose from.
-    pub choices: Vec<String>,
 }
 
 /// Who watches an agent.

@@ -1,15 +1,16 @@
 //! What a person says, on its way into the session.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use waterline::message::{Body, Message, Part, Role};
+use waterline_log::Session;
 
 use crate::agent::{Agent, View};
 use crate::error::AgentError;
-use crate::interrupted;
 use crate::middleware::Hook;
-use crate::outcome::{HandedOff, Waiting};
-use crate::role;
 use crate::run::{Next, Run};
+use crate::state::{Local, State, Upload};
 use crate::tools::result;
 
 /// How long the title of a session is, which is what was said first.
@@ -36,9 +37,9 @@ pub struct Said {
     /// A skill that was; it holds for this message, and is not in use from then on.
     pub skill: Option<String>,
     /// Files that were put into the workspace with it.
-    pub files: Vec<Value>,
-    /// The form that the answer must have, if it must have one.
-    pub form: Value,
+    pub files: Vec<Upload>,
+    /// The schema that the answer must fit, if it must fit one.
+    pub schema: Option<Value>,
     /// Another role says it, and no person.
     pub handed: bool,
 }
@@ -54,7 +55,7 @@ impl Agent {
     /// Takes in what is said. A question that waits is answered by it; a call that waits for something else is given up.
     pub(crate) async fn submit(&mut self, mut said: Said) -> Result<Next, AgentError> {
         self.live.settle().await?;
-        self.set_form(&said).await?;
+        self.set_schema(&said).await?;
         let attached = said.parts.iter().filter_map(|part| match &part.body {
             Body::Text(text) => Some(text.clone()),
             _ => None,
@@ -71,32 +72,36 @@ impl Agent {
         texts.zip(view.attached).for_each(|(text, changed)| *text = changed);
         self.note(&said).await?;
         self.begin().await?;
-        if let Some(Waiting::Question(question)) = Waiting::of(self.state())
+        let state = self.state()?;
+        if let Some(question) = state.question()
             && self.open_calls().iter().any(|call| call.id == question.call_id)
         {
             self.cancel_foreign().await?;
-            self.answer_question(&question, &said.text, said.parts).await?;
+            self.answer_question(question, &said.text, said.parts).await?;
             return Ok(Next::Tools);
         }
-        self.cancel().await?;
+        self.give_up().await?;
         let mut parts = vec![Part::text(said.text.trim_end())];
         parts.extend(said.parts);
-        if let Some(form) = self.form()? {
-            parts.push(Part::text(form.request()));
+        if let Some(schema) = self.schema()? {
+            parts.push(Part::text(schema.request()));
         }
-        self.live.say(vec![Message::new(Role::User, parts)]).await?;
+        // Stored with what the first call of the turn sends, before it is sent.
+        self.live.stage(vec![Message::new(Role::User, parts)]).await?;
         Ok(Next::Model)
     }
 
-    /// A form holds for its turn: an answer to a question goes on with the one that the turn began with, and so does another role. One
-    /// that no answer can have is told before anything is stored or paid for.
-    async fn set_form(&mut self, said: &Said) -> Result<(), AgentError> {
-        let goes_on = said.handed || matches!(Waiting::of(self.state()), Some(Waiting::Question(_)));
-        if !goes_on && said.form != self.state().response_format {
-            crate::format::read(&said.form)?;
-            self.live.change(|session| session.state.response_format = said.form.clone()).await?;
+    /// A schema holds for its turn: an answer to a question goes on with the one that the turn began with, and so does another
+    /// role. One that no answer can fit is refused before anything is stored or paid for.
+    async fn set_schema(&mut self, said: &Said) -> Result<(), AgentError> {
+        let state = self.state()?;
+        let goes_on = said.handed || state.question().is_some();
+        if !goes_on && said.schema != state.schema {
+            said.schema.as_ref().map(crate::schema::read).transpose()?;
+            let schema = said.schema.clone();
+            self.stage(move |state, _| state.schema.clone_from(&schema)).await?;
         }
-        self.form().map(drop)
+        self.schema().map(drop)
     }
 
     /// Ends a turn that a person stopped: what came of the answer stays in the conversation, and calls are given up.
@@ -114,47 +119,58 @@ impl Agent {
     /// When the log cannot be written.
     pub async fn cancel(&mut self) -> Result<bool, AgentError> {
         self.live.settle().await?;
+        let was_open = self.give_up().await?;
+        self.commit().await?;
+        Ok(was_open)
+    }
+
+    /// Answers open calls as cancelled; it is stored with the next write.
+    async fn give_up(&mut self) -> Result<bool, AgentError> {
         let open = self.open_calls();
-        let begun = interrupted::started(self.state());
-        for call in &open {
-            let text = if begun.contains(&call.id) { GIVEN_UP } else { NOT_BEGUN };
-            self.live.say(vec![result(call, vec![Part::text(text)], true)]).await?;
+        let (state, local) = (self.state()?, self.local()?);
+        let results = open.iter().map(|call| {
+            let text = if local.started.contains(&call.id) { GIVEN_UP } else { NOT_BEGUN };
+            result(call, vec![Part::text(text)], true)
+        });
+        self.live.stage(results.collect()).await?;
+        if state.pending.is_some() || !local.started.is_empty() {
+            let settle = |state: &mut State, local: &mut Local| {
+                state.pending = None;
+                local.started.clear();
+            };
+            self.stage(settle).await?;
         }
-        if !self.state().pending_action.is_null() {
-            self.live.change(|session| session.state.pending_action = Value::Null).await?;
-        }
-        self.forget_started().await?;
         Ok(!open.is_empty())
     }
 
-    /// Notes in the state what was mentioned, and what the session is about.
+    /// Notes in the state what was mentioned, and what the session is about. It is stored with what is said.
     async fn note(&mut self, said: &Said) -> Result<(), AgentError> {
         let title: String = said.text.trim().lines().next().unwrap_or_default().chars().take(TITLE).collect();
-        self.live
-            .change(|session| {
-                if session.title.is_empty() {
-                    session.title = title;
+        let name = move |session: &mut Session| {
+            if session.title.is_empty() {
+                session.title.clone_from(&title);
+            }
+            Ok(())
+        };
+        self.live.stage_change(Arc::new(name)).await?;
+        let said = said.clone();
+        let note = move |state: &mut State, local: &mut Local| {
+            if state.question().is_none() {
+                state.pending = None;
+            }
+            local.hand_off = None;
+            local.is_cut = false;
+            if !said.handed {
+                state.transfers = 0;
+            }
+            state.mentioned.clone_from(&said.mentioned);
+            for tool in &said.tools {
+                if !local.allowed_tools.contains(tool) {
+                    local.allowed_tools.push(tool.clone());
                 }
-                let state = &mut session.state;
-                state.pending_action = if matches!(Waiting::of(state), Some(Waiting::Question(_))) {
-                    state.pending_action.clone()
-                } else {
-                    Value::Null
-                };
-                HandedOff::forget(state);
-                interrupted::note_cut(state, false);
-                if !said.handed {
-                    role::forget_transfers(state);
-                }
-                state.mentioned_agents.clone_from(&said.mentioned);
-                for tool in &said.tools {
-                    if !state.allowed_tools.contains(tool) {
-                        state.allowed_tools.push(tool.clone());
-                    }
-                }
-                state.uploaded_files.extend(said.files.iter().cloned());
-            })
-            .await?;
-        Ok(())
+            }
+            state.uploads.extend(said.files.iter().cloned());
+        };
+        self.stage(note).await
     }
 }

@@ -16,11 +16,11 @@ use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::{Finished, Hook, Instead};
-use crate::outcome::{Ending, HandedOff, Waiting};
-use crate::person::Question;
+use crate::outcome::Ending;
 use crate::repeats::{self, Halt};
 use crate::run::{Next, Run};
-use crate::tool::{Effect, Failure, Nature, Output, Scene, Todo};
+use crate::state::{HandedOff, Question};
+use crate::tool::{Effect, Failure, Nature, Output, Scene};
 
 /// How many calls run side by side, where they may.
 const SIDE_BY_SIDE: usize = 3;
@@ -87,13 +87,13 @@ impl Agent {
     pub(crate) async fn tools(&mut self, run: &mut Run) -> Result<Next, AgentError> {
         let open = self.open_calls();
         let open = self.answer_interrupted(open).await?;
-        if let Some(Waiting::Question(question)) = Waiting::of(self.state())
+        if let Some(question) = self.state()?.question().cloned()
             && open.iter().any(|call| call.id == question.call_id)
         {
             return self.wait_for_answer(question).await;
         }
         let mut view = View { calls: open, words: run.consents.clone(), ..View::default() };
-        self.refuse(&mut view, run);
+        self.refuse(&mut view, run)?;
         if let Some(next) = self.decided(Hook::BeforeTools, run, &mut view).await? {
             return Ok(next);
         }
@@ -108,14 +108,13 @@ impl Agent {
                     view.instead.insert(call.id.clone(), Instead::refusal(why));
                 }
             }
-            if let Some(next) = self.run_group(group, &view.instead, run).await? {
+            let ends_round = rest.is_empty();
+            if let Some(next) = self.run_group(group, ends_round, &view.instead, run).await? {
                 return Ok(next);
             }
             calls = rest;
         }
-        self.forget_started().await?;
-        self.live.checkpoint(json!({"step": run.steps, "after": "tools", "source": "agent"})).await?;
-        Ok(match (HandedOff::of(self.state()), run.last_words.take_if(|_| run.reported)) {
+        Ok(match (self.local()?.hand_off, run.last_words.take_if(|_| run.reported)) {
             (Some(HandedOff { to, package, done: false }), _) => Next::End(Ending::HandOff { to, package }),
             // It called tools instead of reporting: the turn ends all the same.
             (_, Some(why)) => Next::End(Ending::Limit(why)),
@@ -125,7 +124,8 @@ impl Agent {
 
     /// Calls that are not run, with what the model is told: those of tools that may not be used, those that go in circles, and those
     /// that are too many.
-    fn refuse(&self, view: &mut View<'_>, run: &mut Run) {
+    fn refuse(&self, view: &mut View<'_>, run: &mut Run) -> Result<(), AgentError> {
+        let local = self.local()?;
         for (at, call) in view.calls.iter().enumerate() {
             let why = if let Some(why) = &run.last_words {
                 Some(format!("not run: the turn must end ({why})"))
@@ -134,8 +134,8 @@ impl Agent {
             } else if let Some(why) = circles(call, run) {
                 Some(why)
             } else if self.config.toolbox.find(&call.name).is_none() {
-                Some(self.config.toolbox.unknown(&call.name, self.state()))
-            } else if !self.config.toolbox.may_use(&call.name, self.state()) {
+                Some(self.config.toolbox.unknown(&call.name, &local))
+            } else if !self.config.toolbox.may_use(&call.name, &local) {
                 Some(format!("refused: {} is switched off; the user can allow it by mentioning @{0}", call.name))
             } else {
                 None
@@ -144,6 +144,7 @@ impl Agent {
                 view.instead.insert(call.id.clone(), Instead::refusal(why));
             }
         }
+        Ok(())
     }
 
     /// The calls that are run next: one, or several beside each other where none of them changes anything.
@@ -166,10 +167,12 @@ impl Agent {
         if count == 0 { None } else { calls.split_at_checked(count) }
     }
 
-    /// Runs calls beside each other and stores their results in order. Says what comes next where the turn cannot go on.
+    /// Runs calls beside each other and stores their results in order; with the last one of the round goes its checkpoint. Says
+    /// what comes next where the turn cannot go on.
     async fn run_group(
         &mut self,
         group: &[ToolCall],
+        ends_round: bool,
         instead: &BTreeMap<String, Instead>,
         run: &mut Run,
     ) -> Result<Option<Next>, AgentError> {
@@ -180,7 +183,7 @@ impl Agent {
         // They go on while a result is stored, and end with the turn.
         let mut works = JoinSet::new();
         for (at, call) in group.iter().enumerate() {
-            let work = self.start(call, instead.get(&call.id));
+            let work = self.start(call, instead.get(&call.id))?;
             works.spawn(async move { (at, work.await) });
         }
         let (mut ready, mut due, mut next) = (BTreeMap::new(), 0, None);
@@ -191,7 +194,11 @@ impl Agent {
             while let Some(ran) = ready.remove(&due) {
                 due += 1;
                 run.tool_calls += 1;
-                let after = self.take(ran, run).await?;
+                let is_last = ends_round && due == group.len();
+                if is_last {
+                    self.live.stage_checkpoint(json!({"step": run.steps, "after": "tools", "source": "agent"}));
+                }
+                let after = self.take(ran, is_last, run).await?;
                 next = next.or(after);
             }
         }
@@ -199,12 +206,16 @@ impl Agent {
     }
 
     /// A call to be run, or what is answered instead. It holds nothing of the agent, which stores results meanwhile.
-    fn start(&self, call: &ToolCall, instead: Option<&Instead>) -> impl Future<Output = Ran> + Send + use<> {
+    fn start(
+        &self,
+        call: &ToolCall,
+        instead: Option<&Instead>,
+    ) -> Result<impl Future<Output = Ran> + Send + use<>, AgentError> {
         let (call, instead) = (call.clone(), instead.cloned());
-        let (config, scene) = (Arc::clone(&self.config), self.scene(&call.id));
+        let (config, scene) = (Arc::clone(&self.config), self.scene(&call.id)?);
         let begins =
             Event::ToolBegins { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone() };
-        async move {
+        Ok(async move {
             let since = Instant::now();
             let was_run = instead.is_none();
             let output = match instead {
@@ -217,11 +228,11 @@ impl Agent {
                 }
             };
             Ran { call, was_run, output, took: since.elapsed() }
-        }
+        })
     }
 
-    /// Does what a call wants done, and stores its result.
-    async fn take(&mut self, ran: Ran, run: &mut Run) -> Result<Option<Next>, AgentError> {
+    /// Does what a call wants done, and stores its result; the last one of a round with what the model is sent next.
+    async fn take(&mut self, ran: Ran, ends_round: bool, run: &mut Run) -> Result<Option<Next>, AgentError> {
         let Ran { call, was_run, output, took } = ran;
         let (output, failed) = match output {
             Ok(output) => (output, false),
@@ -235,11 +246,14 @@ impl Agent {
         run.repeats.note(&call.name, &call.arguments, outcome);
         for effect in &output.effects {
             match effect {
-                Effect::Todos(todos) => self.set_todos(todos).await?,
+                Effect::Todos(todos) => {
+                    let todos = todos.clone();
+                    self.stage(move |state, _| state.todos.clone_from(&todos)).await?;
+                }
                 Effect::Fold(reason) => self.live.fold_next(reason),
                 Effect::HandOff { to, package } => {
                     let handed = HandedOff { to: to.clone(), package: package.clone(), done: false };
-                    self.live.change(|session| handed.store(&mut session.state)).await?;
+                    self.stage(move |_, local| local.hand_off = Some(handed.clone())).await?;
                 }
                 Effect::Ask { question, choices } => {
                     let question =
@@ -257,13 +271,25 @@ impl Agent {
             Body::Text(text) => text.clone(),
             _ => String::new(),
         };
-        let (id, name) = (finished.call.id.clone(), finished.call.name.clone());
-        self.hear(&Event::ToolEnds { id, name, text, failed: finished.failed, took });
         let sees = self.sees();
         let pictures = output.parts.into_iter().filter(|part| matches!(part.body, Body::Image(_)));
         let pictures = pictures.map(|part| if sees { part } else { Part::text("[the model cannot see pictures]") });
         let parts: Vec<Part> = std::iter::once(words).chain(pictures).collect();
-        self.live.say(vec![result(&finished.call, parts, finished.failed)]).await?;
+        let ToolCall { id, name, .. } = finished.call.clone();
+        self.live.stage(vec![result(&finished.call, parts, finished.failed)]).await?;
+        self.stage(move |_, local| local.started.retain(|started| *started != id)).await?;
+        if ends_round && next.is_none() {
+            self.live.stage_sent();
+        }
+        self.commit().await?;
+        // Announced when it is stored: whoever was told of it finds it after a crash.
+        for effect in &output.effects {
+            if let Effect::Todos(todos) = effect {
+                self.hear(&Event::Todos(todos.clone()));
+            }
+        }
+        let id = finished.call.id;
+        self.hear(&Event::ToolEnds { id, name, text, failed: finished.failed, took });
         Ok(next)
     }
 
@@ -284,13 +310,6 @@ impl Agent {
         let preview: String = text.chars().take(200).collect();
         self.live.on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes())).await?;
         Ok(short.into_part())
-    }
-
-    async fn set_todos(&mut self, todos: &[Todo]) -> Result<(), AgentError> {
-        let values: Vec<Value> = todos.iter().filter_map(|todo| serde_json::to_value(todo).ok()).collect();
-        self.live.change(|session| session.state.todos = values).await?;
-        self.hear(&Event::Todos(todos.to_vec()));
-        Ok(())
     }
 }
 

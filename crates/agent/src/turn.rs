@@ -3,16 +3,16 @@
 //! What comes next is read off the session itself: open calls are run, a question or results are answered by the model, and an answer
 //! ends the turn. So a turn that was broken off anywhere is gone on with by looking where it stands.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::agent::{Agent, View};
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::interrupted;
 use crate::lease::Lease;
 use crate::middleware::Hook;
-use crate::outcome::{Ending, HandedOff, Outcome};
+use crate::outcome::{Ending, Outcome};
 use crate::run::{Next, Run};
+use crate::state::HandedOff;
 use crate::submit::Said;
 
 impl Agent {
@@ -32,9 +32,9 @@ impl Agent {
     /// When there is nothing to go on with; otherwise as for a turn.
     pub async fn go_on(&mut self) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
-        self.form()?;
+        self.schema()?;
         self.cancel_foreign().await?;
-        let next = self.next().ok_or(AgentError::Finished)?;
+        let next = self.next()?.ok_or(AgentError::Finished)?;
         self.work(next).await
     }
 
@@ -54,6 +54,8 @@ impl Agent {
         if self.live.catch_up().await? {
             self.hear(&Event::Notice("another process went on with this session; it goes on from there".to_owned()));
         }
+        let kept = self.state()?.kept();
+        self.live.keep(kept);
         Ok(lease)
     }
 
@@ -73,14 +75,15 @@ impl Agent {
     }
 
     /// What comes next, read off the session; nothing where the last turn is finished.
-    pub(crate) fn next(&self) -> Option<Next> {
+    pub(crate) fn next(&self) -> Result<Option<Next>, AgentError> {
         if !self.open_calls().is_empty() {
-            return Some(Next::Tools);
+            return Ok(Some(Next::Tools));
         }
-        if let Some(handed) = HandedOff::of(self.state()) {
-            return (!handed.done).then_some(Next::End(Ending::HandOff { to: handed.to, package: handed.package }));
+        let local = self.local()?;
+        if let Some(HandedOff { to, package, done }) = local.hand_off {
+            return Ok((!done).then_some(Next::End(Ending::HandOff { to, package })));
         }
-        (self.awaits_answer() || interrupted::is_cut(self.state())).then_some(Next::Model)
+        Ok((self.awaits_answer() || local.is_cut).then_some(Next::Model))
     }
 
     async fn end(&mut self, run: &mut Run, ending: Ending) -> Result<Outcome, AgentError> {
@@ -88,12 +91,15 @@ impl Agent {
             Some(Next::End(other)) => other,
             _ => ending,
         };
-        // A form holds for its turn; one that can be gone on with keeps it.
-        if !self.state().response_format.is_null() && self.next().is_none() {
-            self.live.change(|session| session.state.response_format = Value::Null).await?;
+        // A schema holds for its turn; one that can be resumed keeps it.
+        if self.state()?.schema.is_some() && self.next()?.is_none() {
+            self.stage(|state, _| state.schema = None).await?;
         }
-        let metadata = json!({"step": run.steps, "after": "turn", "source": "agent"});
-        self.live.checkpoint(metadata).await?;
+        // The checkpoint of the last step is the turn's, unless something changed since.
+        if self.live.is_staged() {
+            self.live.stage_checkpoint(json!({"step": run.steps, "after": "turn", "source": "agent"}));
+            self.commit().await?;
+        }
         self.hear(&Event::Ends);
         Ok(Outcome { ending, text: run.text.clone(), steps: run.steps, usage: run.usage })
     }

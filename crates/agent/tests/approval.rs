@@ -10,8 +10,7 @@ use place::{Place, calls, model, says};
 use serde_json::{Value, json};
 use waterline_agent::approval::{Approval, Asked, Decision, Mode, Ruling, rule};
 use waterline_agent::tool::{Callable, Failure, Nature, Output, Scene};
-use waterline_agent::{Said, Word};
-use waterline_log::State;
+use waterline_agent::{Local, Said, Word};
 
 /// Removes everything, writes over disks, stops the machine.
 const CRITICAL: &[&str] = &[
@@ -201,7 +200,7 @@ fn confined() -> Approval {
 
 fn decide(approval: &Approval, tool: &str, nature: Nature, arguments: &Value) -> Decision {
     let arguments = arguments.to_string();
-    approval.decide(Asked { tool, nature, arguments: &arguments, identity: None }, &State::default())
+    approval.decide(Asked { tool, nature, arguments: &arguments, identity: None }, &Local::default())
 }
 
 fn bash(approval: &Approval, command: &str) -> Decision {
@@ -317,10 +316,11 @@ fn commands_that_are_not_confined_are_asked_about_in_every_mode() {
         let Decision::Ask { reason, may_always: true } = bash(&approval, "ls") else { panic!("{mode:?}") };
         assert!(mode == Mode::All || reason.contains("does not confine"), "{mode:?}: {reason}");
 
-        let (mut state, arguments) = (State::default(), json!({"command": "ls"}).to_string());
+        let arguments = json!({"command": "ls"}).to_string();
         let asked = Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments, identity: None };
-        Approval::note_always(asked, &mut state);
-        assert_eq!(approval.decide(asked, &state), Decision::Run, "{mode:?}: always");
+        let mut local = Local::default();
+        local.approvals.push(Approval::grant(asked));
+        assert_eq!(approval.decide(asked, &local), Decision::Run, "{mode:?}: always");
         approval.rules = vec![rule("run_bash_command", "^ls$", Ruling::Allow).unwrap()];
         assert_eq!(bash(&approval, "ls"), Decision::Run, "{mode:?}: a rule");
         assert!(is_asked(&bash(&approval, "ls -a")), "{mode:?}");

@@ -100,7 +100,7 @@ async fn s0_49_a_sub_agent_begins_fresh_and_knows_its_parent() {
         (child.parent_context.as_deref(), grandchild.parent_context.as_deref()),
         (Some("main"), Some(child.context_id.as_str()))
     );
-    assert_eq!((child.state.max_loops, grandchild.state.max_loops), (Some(10), Some(3)));
+    assert_eq!((place.state(&child.id).max_loops, place.state(&grandchild.id).max_loops), (Some(10), Some(3)));
     assert!(child.context_id.starts_with("subagent-") && child.id == child.context_id);
     assert_eq!(place.messages(&child.id)[1].text(), "the task below");
     let lists: Vec<Vec<String>> = server.received().iter().map(tools).collect();

@@ -44,7 +44,7 @@ impl Middleware for Spy {
     }
 
     fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
-        moment.state.scratchpad.push(json!("seen"));
+        moment.state.other.insert("seen".to_owned(), json!(true));
         self.note("before_model")
     }
 
@@ -172,7 +172,7 @@ async fn verdicts_halt_go_elsewhere_and_store_the_state() {
     })];
     let outcome = place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
     assert_eq!(outcome.ending, Ending::Halted("enough".to_owned()));
-    assert_eq!(place.log().session("s").unwrap().state.scratchpad.len(), 1, "an update is stored");
+    assert_eq!(place.log().session("s").unwrap().state["seen"], true, "an update is stored");
 
     let place = Place::new();
     let server = model(vec![says("never said")]).await;
@@ -406,7 +406,7 @@ async fn s4_40_c4_4_an_older_buffer_counts_and_the_middleware_wins_over_it() {
     let place = Place::new();
     let server = model(vec![]).await;
     let mut session = place.log().session("s").unwrap();
-    session.state.buffer_config = json!({"window_size": 17});
+    session.state.insert("buffer_config".to_owned(), json!({"window_size": 17}));
     place.log().save(&session).unwrap();
     let agent = place.agent(&server).await;
     assert_eq!(agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()), Some(17));

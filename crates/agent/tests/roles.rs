@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use waterline::message::{Body, Role as Speaker};
 use waterline_agent::mention::attach;
 use waterline_agent::role::{Role, find, named, transfer};
+use waterline_agent::state::Upload;
 use waterline_agent::{Agent, Ending, Said, Word};
 use waterline_sandbox::Workspace;
 
@@ -25,7 +26,7 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
     let equip = |role: &Role| equipment.of_role(role).unwrap();
     let init = named(&equipment.roles, "init").unwrap();
     let mut session = place.log().session("s").unwrap();
-    session.state.other.insert("role".to_owned(), Value::from("init"));
+    session.state.insert("role".to_owned(), Value::from("init"));
     place.log().save(&session).unwrap();
     place.watcher.words.lock().unwrap().extend([Word::Yes, Word::Yes]);
     let mut agent = place.open(equip(init)).await;
@@ -51,7 +52,7 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
     let outcome = other.turn(Said { handed: true, ..Said::new(there.text) }).await.unwrap();
     let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
     let back = transfer(&place.log(), other.live().session(), &to, &package).unwrap();
-    assert_eq!((back.session.id.as_str(), back.session.state.other["transfers"].as_u64()), ("s", Some(2)));
+    assert_eq!((back.session.id.as_str(), back.session.state["transfers"].as_u64()), ("s", Some(2)));
     assert!(back.text.starts_with("<execute_to_init_context>"));
 }
 
@@ -63,7 +64,7 @@ async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
     equipment.roles = find(&[]).unwrap();
     equipment.approval.mode = waterline_agent::approval::Mode::None;
     let mut session = place.log().session("s").unwrap();
-    session.state.other.extend([("role".to_owned(), json!("init")), ("transfers".to_owned(), json!(5))]);
+    session.state.extend([("role".to_owned(), json!("init")), ("transfers".to_owned(), json!(5))]);
     place.log().save(&session).unwrap();
     let own = equipment.of_role(named(&equipment.roles, "init").unwrap()).unwrap();
     let outcome = place.open(own).await.turn(Said { handed: true, ..Said::new("go") }).await.unwrap();
@@ -146,7 +147,7 @@ fn hidden_files_and_folders_are_taken_only_by_name() {
     let workspace = Workspace::open(&place.path().join("w"), "s", &[]).unwrap();
     let taken = |name: &str| {
         let attached = attach(&workspace, &base, &[name.to_owned()], true);
-        let path = |file: &Value| file["path"].as_str().unwrap().trim_start_matches("uploads/").to_owned();
+        let path = |file: &Upload| file.path.trim_start_matches("uploads/").to_owned();
         attached.files.iter().map(path).collect::<Vec<_>>()
     };
     assert_eq!(taken("**/*.md"), ["a.md", "b c.md"]);
@@ -162,15 +163,15 @@ async fn s0_25_uploads_are_tracked_in_the_state() {
     let server = model(vec![says("seen")]).await;
     let mut agent = place.agent(&server).await;
     let said = Said {
-        files: vec![json!({"path": "uploads/a.md"})],
+        files: vec![Upload { path: "uploads/a.md".to_owned(), ..Upload::default() }],
         mentioned: vec!["pdf".to_owned()],
         skill: Some("pdf".to_owned()),
         ..Said::new("look @pdf")
     };
     agent.turn(said).await.unwrap();
-    let state = place.log().session("s").unwrap().state;
+    let state = place.state("s");
     assert_eq!(
-        (state.uploaded_files.len(), state.mentioned_agents, state.active_skill.as_deref()),
+        (state.uploads.len(), state.mentioned, state.active_skill.as_deref()),
         (1, vec!["pdf".to_owned()], None)
     );
     assert_eq!(place.messages("s")[0].role, Speaker::System);

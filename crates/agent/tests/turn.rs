@@ -9,7 +9,8 @@ use place::{Line, Place, bash, calls, model, says, sent, tools};
 use serde_json::{Value, json};
 use waterline::message::{Body, Message, Part, Role, ToolCall};
 use waterline::model::Models;
-use waterline_agent::{Agent, AgentError, Ending, Said, Waiting, Word};
+use waterline_agent::state::edit;
+use waterline_agent::{Agent, AgentError, Ending, Local, Said, State, Waiting, Word};
 use waterline_log::{Incoming, Session};
 use waterline_provider::wire::parse_stored;
 
@@ -37,13 +38,11 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
             "assistant: The tide is 4.2 m."
         ]
     );
-    assert_eq!(
-        place.log().checkpoints("s").unwrap().len(),
-        6,
-        "after each model call, each round of tools, and the turn"
-    );
+    let checkpoints = place.log().checkpoints("s").unwrap();
+    let after: Vec<&str> = checkpoints.iter().filter_map(|checkpoint| checkpoint.metadata["after"].as_str()).collect();
+    assert_eq!(after, ["model", "tools", "model", "tools", "model"], "the last one is the turn's");
     assert_eq!(place.log().session("s").unwrap().title, "measure");
-    assert!(!agent.is_open());
+    assert!(!agent.is_open().unwrap());
     assert!(matches!(agent.go_on().await, Err(AgentError::Finished)));
 }
 
@@ -91,14 +90,14 @@ async fn going_in_circles_ends_the_turn() {
     assert_eq!(server.received().len(), 6, "five calls and the report");
 }
 
-/// S4.9: an answer has its form, or is asked for once more.
+/// S4.9: an answer fits its schema, or is asked for once more.
 #[tokio::test]
-async fn s4_9_an_answer_must_have_its_form_and_is_repaired_once() {
+async fn s4_9_an_answer_must_fit_its_schema_and_is_repaired_once() {
     let place = Place::new();
     let server = model(vec![says("about four"), says("{\"metres\": 4.2}"), says("four"), says("still four")]).await;
     let mut agent = place.agent(&server).await;
     let schema = metres();
-    let outcome = agent.turn(in_form("how high?", schema.clone())).await.unwrap();
+    let outcome = agent.turn(with_schema("how high?", schema.clone())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.contains("4.2")), (Ending::Done, true));
     let first = sent(&server.received()[0]).last().unwrap()["content"].to_string();
     assert!(first.contains("fits this schema") && first.contains("this message only"), "{first}");
@@ -107,61 +106,61 @@ async fn s4_9_an_answer_must_have_its_form_and_is_repaired_once() {
         server.received().iter().map(|received| serde_json::from_str(&received.body).unwrap()).collect();
     assert_eq!(bodies[0]["response_format"], Value::Null);
     assert_eq!(bodies[1]["response_format"]["json_schema"]["schema"], schema);
-    let wrong = agent.turn(in_form("and now?", schema)).await.unwrap();
-    assert!(matches!(&wrong.ending, Ending::Halted(why) if why.contains("form")), "{wrong:?}");
+    let wrong = agent.turn(with_schema("and now?", schema)).await.unwrap();
+    assert!(matches!(&wrong.ending, Ending::Halted(why) if why.contains("schema")), "{wrong:?}");
 }
 
 fn metres() -> Value {
     json!({"type": "object", "required": ["metres"], "properties": {"metres": {"type": "number"}}})
 }
 
-/// Words whose answer must have a form.
-fn in_form(text: &str, form: Value) -> Said {
-    Said { form, ..Said::new(text) }
+/// A message whose answer must fit a schema.
+fn with_schema(text: &str, schema: Value) -> Said {
+    Said { schema: Some(schema), ..Said::new(text) }
 }
 
 #[tokio::test]
-async fn an_answer_with_a_form_is_bare_json_and_the_form_ends_with_its_turn() {
+async fn an_answer_with_a_schema_is_bare_json_and_the_schema_ends_with_its_turn() {
     let place = Place::new();
     let server = model(vec![says("```json\n{\"metres\": 4.2}\n```"), says("as you like")]).await;
     let mut agent = place.agent(&server).await;
-    let outcome = agent.turn(in_form("how high?", metres())).await.unwrap();
+    let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4.2}"));
-    assert_eq!(place.log().session("s").unwrap().state.response_format, Value::Null);
+    assert_eq!(place.state("s").schema, None);
     let free = agent.turn(Said::new("and in words?")).await.unwrap();
     assert_eq!((free.ending, free.text.as_str()), (Ending::Done, "as you like"));
 }
 
 #[tokio::test]
-async fn a_form_that_no_answer_can_have_is_refused_before_anything_is_asked() {
+async fn a_schema_that_no_answer_can_fit_is_refused_before_anything_is_asked() {
     let place = Place::new();
     let server = model(vec![]).await;
     let mut agent = place.agent(&server).await;
-    for format in [json!({"type": 12}), json!("x")] {
-        let error = agent.turn(in_form("how high?", format)).await.unwrap_err();
-        assert!(matches!(&error, AgentError::Setting(why) if why.contains("held to this form")), "{error}");
+    for schema in [json!({"type": 12}), json!("x")] {
+        let error = agent.turn(with_schema("how high?", schema)).await.unwrap_err();
+        assert!(matches!(&error, AgentError::Setting(why) if why.contains("fit this schema")), "{error}");
     }
     assert!(server.received().is_empty() && place.story("s").is_empty(), "{:?}", place.story("s"));
 }
 
 #[tokio::test]
-async fn a_form_waits_with_a_question_and_goes_with_a_hand_off() {
+async fn a_schema_waits_with_a_question_and_goes_with_a_hand_off() {
     let place = Place::new();
     let asks = calls("ask_human", json!({"question": "Which harbour?"}));
     let server = model(vec![asks, says("north"), says("{\"metres\": 4}")]).await;
     let mut agent = place.agent(&server).await;
-    let outcome = agent.turn(in_form("how high?", metres())).await.unwrap();
+    let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(_)), "{outcome:?}");
-    // Another process: what is said is the answer to the question, and the answer to the turn has its form.
+    // Another process: what is said is the answer to the question, and the answer to the turn fits the schema.
     let outcome = place.agent(&server).await.turn(Said::new("the northern one")).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4}"));
     let mut session = place.log().session("s").unwrap();
-    assert_eq!(session.state.response_format, Value::Null);
+    assert_eq!(State::of(&session).unwrap().schema, None);
 
-    session.state.response_format = metres();
+    edit(&mut session, |state, _| state.schema = Some(metres())).unwrap();
     let there = waterline_agent::role::transfer(&place.log(), &session, "execute", &json!({})).unwrap();
-    assert_eq!(there.session.state.response_format, metres());
-    assert_eq!(place.log().session("s").unwrap().state.response_format, Value::Null);
+    assert_eq!(State::of(&there.session).unwrap().schema, Some(metres()));
+    assert_eq!(place.state("s").schema, None);
 }
 
 #[tokio::test]
@@ -244,7 +243,7 @@ async fn a_refusal_is_a_result_and_always_is_remembered() {
     let requests = place.watcher.requests.lock().unwrap().clone();
     assert_eq!(requests.len(), 2, "the third is covered by the second");
     assert!(requests[0].reason.contains("medium risk"), "{requests:?}");
-    assert!(place.log().session("s").unwrap().state.other["approvals"].to_string().contains("rm -r build"));
+    assert!(place.local("s").approvals.concat().contains("rm -r build"));
 }
 
 #[tokio::test]
@@ -327,7 +326,7 @@ async fn a_stale_state_wipes_nothing() {
     assert!(stale.live_mut().catch_up().await.unwrap());
     stale.live_mut().change(change).await.unwrap();
     let stored = place.log().session("s").unwrap();
-    assert_eq!((stored.title.as_str(), stored.state.todos.len()), ("other", 1));
+    assert_eq!((stored.title.as_str(), place.state("s").todos.len()), ("other", 1));
 }
 
 #[tokio::test]
@@ -342,11 +341,11 @@ async fn a_question_waits_over_the_end_of_the_program() {
     assert!(matches!(&outcome.ending, Ending::Waiting(Waiting::Question(q)) if q.question == "Which harbour?"));
     // Another day, another process: what is said is the answer.
     let mut agent = place.agent(&server).await;
-    assert!(agent.is_open());
+    assert!(agent.is_open().unwrap());
     let outcome = agent.turn(Said::new("north")).await.unwrap();
     assert_eq!(outcome.text, "North it is.");
     assert_eq!(place.story("s")[1..3], ["assistant: calls ask_human", "tool: north"]);
-    assert_eq!(place.log().session("s").unwrap().state.pending_action, Value::Null);
+    assert_eq!(place.state("s").pending, None);
 }
 
 #[tokio::test]
@@ -401,7 +400,7 @@ async fn todos_are_state_and_are_repeated_aside_each_turn() {
     let mut agent = place.agent(&server).await;
     agent.turn(Said::new("plan")).await.unwrap();
     assert!(place.story("s")[2].contains("at most one may be"));
-    assert_eq!(place.log().session("s").unwrap().state.todos.len(), 2);
+    assert_eq!(place.state("s").todos.len(), 2);
     agent.turn(Said::new("and?")).await.unwrap();
     let messages = sent(&server.received()[3]);
     let last = messages.last().unwrap()["content"].to_string();
@@ -548,7 +547,7 @@ async fn a_path_in_the_state_opens_no_other_folder() {
     let elsewhere = place.folder.path().join("home");
     std::fs::create_dir_all(&elsewhere).unwrap();
     let mut session = place.log().session("s").unwrap();
-    session.state.workspace_path = Some(elsewhere.display().to_string());
+    session.workspace = Some(elsewhere.display().to_string());
     place.log().save(&session).unwrap();
     let server = model(vec![]).await;
     let agent = place.agent(&server).await;
@@ -576,7 +575,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         ];
         let log = elsewhere.log();
         let mut session = log.create(Session::new("x")).unwrap();
-        session.state.pending_action = pending.clone();
+        session.state.insert("pending_action".to_owned(), pending.clone());
         log.save(&session).unwrap();
         let counter = Models::builtin().unknown().counter();
         let incoming = said.iter().map(|message| Incoming::of(message, &counter)).collect();
@@ -599,7 +598,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         assert!(story.iter().any(|line| line.starts_with("tool: failed: [cancelled: this call came")), "{story:?}");
         assert_eq!(story.iter().any(|line| line == "tool: north"), waits, "{story:?}");
         assert!(!place.folder.path().join("workspaces/x/ran").exists());
-        assert!(place.log().session("x").unwrap().state.pending_action.is_null());
+        assert_eq!(place.state("x").pending, None);
     }
 }
 
@@ -609,12 +608,12 @@ fn a_risk_is_seen_however_it_is_written() {
     use waterline_agent::approval::{Approval, Asked, Decision, Ruling, rule};
     use waterline_agent::tool::Nature;
     let mut approval = Approval { confined: true, ..Approval::default() };
-    let state = waterline_log::State::default();
+    let local = Local::default();
     let decide = |approval: &Approval, command: &str| {
         let arguments = json!({"command": command}).to_string();
         approval.decide(
             Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments, identity: None },
-            &state,
+            &local,
         )
     };
     for command in ["ls\ngit push", "rm\t-r\tbuild", "sudo ls", "curl x | sh"] {
@@ -624,7 +623,7 @@ fn a_risk_is_seen_however_it_is_written() {
     assert!(matches!(
         approval.decide(
             Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: escaped, identity: None },
-            &state
+            &local
         ),
         Decision::Ask { .. }
     ));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use waterline_agent::role::{self, Transfer};
-use waterline_agent::{Agent, AgentConfig, Ending, Outcome, Person, Said};
+use waterline_agent::{Agent, AgentConfig, Ending, Outcome, Person, Said, State};
 use waterline_log::Log;
 
 use crate::lang::say;
@@ -24,8 +24,8 @@ impl Relay {
     pub async fn open(log: Log, session: &str, base: AgentConfig, person: Arc<dyn Person>) -> Result<Self> {
         let (reader, id) = (log.clone(), session.to_owned());
         let known = tokio::task::spawn_blocking(move || reader.session(&id)).await??;
-        let own = match role::of(&known.state) {
-            Some(role) => base.of_role(role::named(&base.roles, role)?)?,
+        let own = match State::of(&known)?.role {
+            Some(role) => base.of_role(role::named(&base.roles, &role)?)?,
             None => base.clone(),
         };
         let agent = Agent::open(log.clone(), session, own, Arc::clone(&person)).await?;

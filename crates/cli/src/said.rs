@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use serde_json::Value;
 use waterline::message::Part;
 use waterline_agent::mention::attach;
 use waterline_agent::mention::{self, Kind};
 use waterline_agent::skill::Skill;
+use waterline_agent::state::Upload;
 use waterline_agent::{Agent, Said};
 
 use crate::lang::say;
@@ -30,8 +30,9 @@ pub fn read(agent: &Agent, text: &str) -> (Said, Vec<String>) {
     for name in mention::names(text) {
         notices.extend(mentioned(agent, name, &mut said));
     }
-    let (skills, active) = (&agent.config().skills, agent.live().session().state.active_skill.as_ref());
-    if let Some(skill) = active.filter(|skill| said.skill.is_none() && skills.iter().any(|known| known.id == **skill)) {
+    let skills = &agent.config().skills;
+    let active = agent.state().ok().and_then(|state| state.active_skill);
+    if let Some(skill) = active.filter(|skill| said.skill.is_none() && skills.iter().any(|known| known.id == *skill)) {
         said.parts.push(Part::text(format!("[The skill {skill} is in use: skills/{skill}/SKILL.md]")));
     }
     (said, notices)
@@ -39,19 +40,21 @@ pub fn read(agent: &Agent, text: &str) -> (Said, Vec<String>) {
 
 /// Takes in a name; gives what the person should know about it.
 fn mentioned(agent: &Agent, name: String, said: &mut Said) -> Option<String> {
-    let equipment = agent.config();
-    let state = &agent.live().session().state;
-    let roles: Vec<String> = equipment.roles.iter().map(|role| role.name.clone()).collect();
-    let found = mention::look_up(&name, &equipment.toolbox, &equipment.skills, &roles, state);
+    let config = agent.config();
+    // What does not parse is refused when the turn begins.
+    let (state, local) = (agent.state().unwrap_or_default(), agent.local().unwrap_or_default());
+    let tiers = agent.tiers().unwrap_or_default();
+    let roles: Vec<String> = config.roles.iter().map(|role| role.name.clone()).collect();
+    let found = mention::look_up(&name, &tiers, &config.skills, &roles);
     let notice = match found.kind {
         Kind::Tool => None,
         Kind::Disabled => {
-            let tool = equipment.toolbox.find(&name);
+            let tool = config.toolbox.find(&name);
             let about = tool.map(|tool| format!("{} Arguments: {}", tool.about(), tool.schema())).unwrap_or_default();
             let text = format!("[The user allows the tool {name}; it is called through call_tool. {about}]");
             said.parts.push(Part::text(text));
             said.tools.push(name.clone());
-            let is_new = !equipment.toolbox.may_use(&name, state);
+            let is_new = !config.toolbox.may_use(&name, &local);
             is_new.then(|| allowed(&name))
         }
         Kind::Skill(skill) => {
@@ -93,11 +96,10 @@ fn held(skill: &Skill) -> String {
 }
 
 /// The files that were taken along.
-fn taken_along(files: &[Value]) -> Option<String> {
-    let word = |file: &Value| {
-        let path = file.get("path").and_then(Value::as_str).unwrap_or_default();
-        let bytes = file.get("bytes").and_then(Value::as_u64).unwrap_or_default();
-        format!("{} ({})", path.strip_prefix("uploads/").unwrap_or(path), size(bytes))
+fn taken_along(files: &[Upload]) -> Option<String> {
+    let word = |file: &Upload| {
+        let path = file.path.strip_prefix("uploads/").unwrap_or(&file.path);
+        format!("{path} ({})", size(file.bytes.unwrap_or_default()))
     };
     let mut words: Vec<String> = files.iter().take(NAMED).map(word).collect();
     let more = files.len().saturating_sub(NAMED);
@@ -119,14 +121,17 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn files_that_were_taken_along_are_named_with_their_size() {
-        let file = |path: &str, bytes: u64| json!({"path": format!("uploads/{path}"), "bytes": bytes});
+        let file = |path: &str, bytes: u64| Upload {
+            path: format!("uploads/{path}"),
+            bytes: Some(bytes),
+            ..Upload::default()
+        };
         let told = taken_along(&[file("notes.md", 16), file("docs/a b.md", 12_340), file("pic.png", 2_500_000)]);
         assert!(told.unwrap().ends_with("notes.md (16 B), docs/a b.md (12.3 kB), pic.png (2.5 MB)"));
-        let many: Vec<Value> = (0..12).map(|_| file("x", 1)).collect();
+        let many: Vec<Upload> = (0..12).map(|_| file("x", 1)).collect();
         assert_eq!(taken_along(&many).unwrap().matches("x (1 B)").count(), 10);
         assert!(taken_along(&[]).is_none());
     }

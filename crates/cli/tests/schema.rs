@@ -27,14 +27,14 @@ fn an_answer_is_printed_as_bare_json() {
     let schema: Value = serde_json::from_str(METRES).unwrap();
     assert_eq!(again["response_format"]["json_schema"]["schema"], schema);
     let (code, _, err) = world.run("run", &["how high?", "--schema", "metres.json"]);
-    assert!(code == 1 && err.contains("does not have the form"), "{code} {err}");
+    assert!(code == 1 && err.contains("does not fit the schema"), "{code} {err}");
 }
 
 #[test]
 fn a_schema_that_cannot_be_used_is_told_before_anything_is_asked() {
     let world = tide(vec![]);
     for (text, words) in [
-        (r#"{"type": 12}"#, "held to this form"),
+        (r#"{"type": 12}"#, "fit this schema"),
         (r#""x""#, "is no schema"),
         ("null", "holds null"),
         ("{", "is no JSON"),
@@ -57,7 +57,7 @@ fn a_schema_is_kept_while_a_question_waits() {
     assert!(code == 3 && err.contains("Which harbour?"), "{code} {err}");
     let (code, out, err) = run(&["the northern one", "--schema", "metres.json"]);
     assert_eq!((code, out.as_str()), (0, "{\"metres\": 4}\n"), "{err}");
-    assert!(err.contains("goes on with the form it began with"), "{err}");
+    assert!(err.contains("goes on with the schema it began with"), "{err}");
     let (code, out, err) = run(&["thanks"]);
     assert_eq!((code, out.as_str()), (0, "you are welcome\n"), "{err}");
     assert!(!world.last_request().last().unwrap().contains("schema"));

@@ -347,8 +347,8 @@ fn only_workspaces_that_name_their_session_are_removed() {
         // A file from elsewhere names no folder of this machine.
         let log = Log::open(&db).unwrap();
         let mut session = log.session("talk").unwrap();
-        assert_eq!(session.state.workspace_path, None);
-        session.state.workspace_path = Some(folder.clone());
+        assert_eq!(session.workspace, None);
+        session.workspace = Some(folder.clone());
         log.save(&session).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(2));
         let cleaned = run(&["sessions", "clean", "--workspaces", "0", "--yes", "--db", &db], "");
@@ -376,7 +376,7 @@ fn a_workspace_that_another_session_works_in_stays() {
     std::fs::write(format!("{folder}/workspace.json"), r#"{"session":"owner","created_at":""}"#).unwrap();
     let works_there = |log: &Log, id: &str| {
         let mut session = log.create(Session::new(id)).unwrap();
-        session.state.workspace_path = Some(folder.clone());
+        session.workspace = Some(folder.clone());
         log.save(&session).unwrap();
     };
     let is_there = || std::path::Path::new(&folder).exists();
@@ -406,9 +406,9 @@ fn folders_go_with_the_last_session_that_works_in_them() {
         let path = format!("{folders}/{folder}");
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(format!("{path}/workspace.json"), "a command wrote this").unwrap();
-        session.state.workspace_path = Some(path);
+        session.workspace = Some(path);
         if let Some(owner) = owner {
-            session.state.other.insert("workspace_of".to_owned(), Value::from(owner));
+            session.local.insert("workspace_of".to_owned(), Value::from(owner));
         }
         log.save(&session).unwrap();
     };

@@ -3,20 +3,22 @@
 //! `cargo run -p waterline-log --example format -- ADDRESS`
 #![expect(clippy::print_stdout, reason = "it says what it wrote")]
 
+use serde_json::json;
 use waterline::message::{Message, Part, Role};
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Fold, Incoming, Log, Result, Session, Summary, Usage};
+use waterline_log::{Document, Fold, Incoming, Log, Result, Session, Summary, Usage};
+
+fn incoming(role: Role, text: &str) -> Incoming {
+    let message = Message::new(role, vec![Part::text(text)]);
+    Incoming::of(&message, &Counter::new(Method::Chars4, 1_000)).at(Some(1_767_225_600_000))
+}
 
 fn main() -> Result<()> {
     let url = std::env::args().nth(1).unwrap_or_default();
     let log = Log::open(&url)?;
-    let incoming = |role, text: &str| {
-        Incoming::of(&Message::new(role, vec![Part::text(text)]), &Counter::new(Method::Chars4, 1_000))
-            .at(Some(1_767_225_600_000))
-    };
     let mut main = log.create(Session { user: Some("ada".to_owned()), ..Session::new("main") })?;
     main.title = "Why does the build fail?".to_owned();
-    main.state.todos = vec![serde_json::json!({"content": "fix it", "status": "pending"})];
+    main.state = read(json!({"todos": [{"content": "fix it", "status": "pending"}]}));
     log.save(&main)?;
     let said = [
         incoming(Role::User, "Why does the build fail?"),
@@ -40,11 +42,55 @@ fn main() -> Result<()> {
         time: 0,
     };
     log.summarise("main", summary)?;
-    log.checkpoint("main", serde_json::json!({"step": 1}))?;
+    log.checkpoint("main", json!({"step": 1}))?;
     log.record_usage("main", Usage { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Usage::default() })?;
     log.put_artifact("main", "text/plain", "a large…", b"a large output".to_vec())?;
     log.add_job("summary", Some("main"), "{}")?;
     log.set_preference("ada", "policy", Some("chat"))?;
+    working(&log)?;
     println!("wrote {url}");
     Ok(())
+}
+
+/// A session of an agent in the middle of a turn: it waits for an approval, with todos, tools and checkpoints.
+fn working(log: &Log) -> Result<()> {
+    let mut made = log.create(Session { title: "Tidy up".to_owned(), ..Session::new("working") })?;
+    let said =
+        [incoming(Role::System, "You help."), incoming(Role::User, "Tidy up."), incoming(Role::Assistant, "I will.")];
+    made.tip = log.append("working", made.tip, said.to_vec())?.tip;
+    made.state = read(json!({
+        "active_skill": "pdf", "mentioned_agents": ["pdf"], "loops": 1, "max_loops": 9,
+        "todos": [{"content": "measure", "status": "in_progress", "priority": "high"}, "call the office"],
+        "uploaded_files": [{"path": "uploads/a.md", "source": "a.md", "bytes": 3}],
+        "buffer_config": {"window_size": 17}, "response_format": {"type": "json_object"},
+        "model_pref": "vision", "scratchpad": ["step"], "role": "init", "transfers": 2, "pins": [2],
+        "something_new": [1, 2.5, "数"],
+    }));
+    made.local = read(json!({
+        "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"], "started": ["c0"], "cut": true,
+        "workspace_of": "main", "roles": {"init": "working"},
+        "hand_off": {"to": "build", "package": {"plan": "a.md"}, "done": true},
+    }));
+    made.workspace = Some("/w/working".to_owned());
+    made.imported = 2;
+    log.set_tools("working", tools().to_string().into_bytes())?;
+    log.save(&made)?;
+    log.checkpoint("working", json!({"step": 1, "after": "model", "source": "agent"}))?;
+    made.state.insert("loops".to_owned(), json!(2));
+    let pending = json!({"kind": "approval", "call_id": "c1", "tool": "run_bash_command",
+        "arguments": "{\"command\":\"rm -r build\"}", "reason": "high risk", "may_always": true});
+    made.state.insert("pending_action".to_owned(), pending);
+    log.save(&made)?;
+    log.checkpoint("working", json!({"step": 2, "after": "turn", "source": "agent"}))?;
+    log.fork("working", Some(2), Some("working-fork".to_owned())).map(drop)
+}
+
+fn read(value: serde_json::Value) -> Document {
+    serde_json::from_value(value).unwrap_or_default()
+}
+
+fn tools() -> serde_json::Value {
+    let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
+    let json = format!(r#"{{"type":"function","function":{{"name":"read_file","parameters":{schema}}}}}"#);
+    json!([{"name": "read_file", "description": "Reads a file.", "schema": schema, "json": json}])
 }

@@ -4,9 +4,9 @@ use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::log::Log;
+use crate::moves::{Kind, left, record};
 use crate::session::{self, Session};
 use crate::store::Connection;
-use crate::travel::{Kind, left, record};
 use crate::tree::{Path, Tip, grow, ids_behind, place};
 
 /// What appending gave.
@@ -32,24 +32,6 @@ impl Log {
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             append_at(connection, &session, at, &incoming, now)
-        })
-    }
-
-    /// Puts messages behind a session that stands at `at`; if somebody else has moved it on meanwhile, behind a fork of it.
-    ///
-    /// # Errors
-    /// When there is no such session.
-    pub fn append_or_fork(&self, session: &str, at: Tip, incoming: Vec<Incoming>) -> Result<Appended> {
-        let (id, now) = (session.to_owned(), self.now());
-        self.write(move |connection| {
-            let session = session::load(connection, &id)?;
-            match append_at(connection, &session, at, &incoming, now) {
-                Err(LogError::Conflict { .. }) => {
-                    let fork = crate::fork::fork_at(connection, &session, at, None, now)?;
-                    append_at(connection, &fork, at, &incoming, now)
-                }
-                outcome => outcome,
-            }
         })
     }
 
@@ -164,13 +146,13 @@ fn append_at(
     Ok(Appended { session: session.id.clone(), tip: grown.tip, new: grown.new, ids: grown.ids })
 }
 
-fn conflict(session: &Session) -> LogError {
+pub(crate) fn conflict(session: &Session) -> LogError {
     LogError::Conflict { session: session.id.clone(), position: session.tip.position }
 }
 
 /// Whether the session went on from `at` with just these messages: then whoever appends them did so before, and lost the
 /// answer.
-fn appended_before(
+pub(crate) fn appended_before(
     connection: &mut dyn Connection,
     session: &Session,
     at: Tip,

@@ -25,7 +25,7 @@ impl Log {
         if self.store().backup(to)? {
             return Ok(Backup::Database);
         }
-        let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source };
+        let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source: source.into() };
         let mut beside = to.as_os_str().to_owned();
         beside.push(format!(".{}.part", uuid::Uuid::new_v4().simple()));
         let file = crate::store::private(Path::new(&beside)).map_err(cannot)?;

@@ -8,10 +8,9 @@ use crate::entry::Entry;
 use crate::error::Result;
 use crate::generation::Generation;
 use crate::log::Log;
-use crate::session::{Filter, Session};
-use crate::state::State;
+use crate::moves::Branch;
+use crate::session::{Document, Filter, Session};
 use crate::summary::Summary;
-use crate::travel::Branch;
 
 /// A session with everything that belongs to it.
 #[derive(Clone, Debug, Serialize)]
@@ -20,8 +19,16 @@ pub struct Detail {
     /// The session.
     #[serde(flatten)]
     pub session: Session,
-    /// What it carries besides its messages.
-    pub state: State,
+    /// What its host keeps with it.
+    pub state: Document,
+    /// What its host keeps about this user and this machine.
+    pub local: Document,
+    /// The directory its tools work in.
+    pub workspace: Option<String>,
+    /// How many of its first messages were imported.
+    pub imported: u64,
+    /// The hash of its tool definitions.
+    pub tools: Option<String>,
     /// How many of its messages are cleared: kept, and not sent.
     pub cleared: u64,
     /// The sessions that came from it.
@@ -79,6 +86,10 @@ impl Log {
             cleared: self.cleared(&session.id)?,
             usage,
             state: session.state.clone(),
+            local: session.local.clone(),
+            workspace: session.workspace.clone(),
+            imported: session.imported,
+            tools: session.tools.clone(),
             session,
         })
     }

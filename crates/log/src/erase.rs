@@ -7,6 +7,7 @@ use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::session::{self, Filter, Relation, Session};
 use crate::store::{Connection, values};
+use crate::toolset;
 
 /// Whom to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +43,12 @@ pub struct Erased {
 }
 
 /// Tables whose rows belong to one session, with the column that names it.
-const OWNED: [(&str, &str); 7] = [
+const OWNED: &[(&str, &str)] = &[
     ("move", "session"),
     ("cut", "session"),
     ("summary", "session"),
     ("checkpoint", "thread_id"),
+    ("snapshot", "session"),
     ("artifact_use", "session"),
     ("usage", "session"),
     ("job", "session"),
@@ -124,7 +126,7 @@ impl Sweep {
         }
         let mut sweep = Self { report: Erased::default(), cuts: Vec::new(), contents: Vec::new(), frozen: Vec::new() };
         let theirs = all.iter().filter(|session| gone.contains(&session.id));
-        sweep.report.workspaces = theirs.clone().filter_map(|session| session.state.workspace_path.clone()).collect();
+        sweep.report.workspaces = theirs.clone().filter_map(|session| session.workspace.clone()).collect();
         sweep.report.sessions = theirs.map(|session| session.id.clone()).collect();
         sweep.report.sessions.sort();
         sweep.plan_messages(connection, &gone)?;
@@ -190,7 +192,7 @@ impl Sweep {
     }
 
     fn plan_rows(&mut self, connection: &mut dyn Connection) -> Result<()> {
-        for (table, column) in OWNED {
+        for &(table, column) in OWNED {
             let sql = format!("SELECT COUNT(*) FROM {table} WHERE {column} = $1");
             let mut count = 0;
             for session in &self.report.sessions {
@@ -205,7 +207,7 @@ impl Sweep {
 
     fn apply(&self, connection: &mut dyn Connection) -> Result<()> {
         for session in &self.report.sessions {
-            for (table, column) in OWNED {
+            for &(table, column) in OWNED {
                 connection.run(&format!("DELETE FROM {table} WHERE {column} = $1"), values![session])?;
             }
             // They hold nothing of what was said.
@@ -228,7 +230,8 @@ impl Sweep {
         self.apply_messages(connection)?;
         let unused =
             "DELETE FROM artifact WHERE NOT EXISTS (SELECT 1 FROM artifact_use u WHERE u.hash = artifact.hash)";
-        connection.run(unused, &[]).map(drop)
+        connection.run(unused, &[])?;
+        toolset::sweep(connection)
     }
 
     fn apply_messages(&self, connection: &mut dyn Connection) -> Result<()> {

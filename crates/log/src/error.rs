@@ -1,9 +1,10 @@
 //! What can go wrong, each with what a person can do about it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Anything that can go wrong with a log.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum LogError {
     /// The address is none that is known.
     #[error("{url:?} is no address of a log; give a file, sqlite:FILE or postgres://user@host/database")]
@@ -182,11 +183,17 @@ pub enum LogError {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
     /// The reader of what is handed over stopped.
     #[error(transparent)]
-    Output(#[from] std::io::Error),
+    Output(Arc<std::io::Error>),
+}
+
+impl From<std::io::Error> for LogError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Output(Arc::new(error))
+    }
 }
 
 /// What an operation on a log gives.

@@ -10,11 +10,12 @@ use crate::generation::{FOLD, Fold};
 use crate::id::Id;
 use crate::line::{
     ArtifactLine, Bytes, GenerationLine, JobLine, Line, MessageLine, PreferenceLine, SentLine, SessionLine,
-    SummaryLine, UsageLine, VERSION,
+    SummaryLine, ToolsLine, UsageLine, VERSION,
 };
 use crate::log::Log;
 use crate::session::{self, Filter, Session};
 use crate::store::{Connection, values};
+use crate::toolset;
 use crate::tree::{Path, Run, Tip, id_at};
 
 /// What was written.
@@ -42,7 +43,8 @@ impl Log {
             } else {
                 sessions.iter().map(|id| session::load(connection, id)).collect::<Result<_>>()?
             };
-            let mut export = Export { connection, out, written: HashMap::new(), done: Exported::default() };
+            let (written, tools, done) = (HashMap::new(), HashSet::new(), Exported::default());
+            let mut export = Export { connection, out, written, tools, done };
             export.line(&Line::Waterline(VERSION))?;
             sessions.iter().try_for_each(|session| export.session(session))?;
             if all {
@@ -60,6 +62,8 @@ struct Export<'a> {
     out: &'a mut dyn Write,
     /// Of each branch, how far its messages have been written.
     written: HashMap<i64, u64>,
+    /// The tool definitions that have been written, by their hashes.
+    tools: HashSet<String>,
     done: Exported,
 }
 
@@ -76,6 +80,7 @@ impl Export<'_> {
         for &tip in &left {
             self.messages(&session.id, tip)?;
         }
+        let tools = self.tools(session)?;
         let line = SessionLine {
             id: session.id.clone(),
             tip: self.name(tip)?,
@@ -89,6 +94,7 @@ impl Export<'_> {
             policy: session.policy.clone(),
             overrides: session.overrides.clone(),
             state: session.state.clone(),
+            tools,
             created: session.created,
             active: session.active,
             cuts: self.names(&cuts)?,
@@ -102,6 +108,25 @@ impl Export<'_> {
         self.usage(session)?;
         self.artifacts(session)?;
         self.jobs(session)
+    }
+
+    /// Writes the tool definitions of a session, unless they have been, and gives their hash.
+    fn tools(&mut self, session: &Session) -> Result<Option<String>> {
+        let Some(hash) = session.tools.clone().filter(|hash| !self.tools.contains(hash)) else {
+            return Ok(session.tools.clone());
+        };
+        match toolset::read(self.connection, &hash) {
+            Ok(bytes) => {
+                self.line(&Line::Tools(Box::new(ToolsLine { hash: hash.clone(), bytes: Bytes::of(bytes) })))?;
+                self.tools.insert(hash.clone());
+                Ok(Some(hash))
+            }
+            Err(LogError::Damaged { text, .. }) => {
+                self.done.damaged.push(format!("session {}: {text}", session.id));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn tips(&mut self, sql: &str, session: &str) -> Result<Vec<Tip>> {
@@ -285,6 +310,6 @@ impl Export<'_> {
 }
 
 fn write_line(out: &mut dyn Write, line: &Line) -> Result<()> {
-    serde_json::to_writer(&mut *out, line).map_err(|error| LogError::Output(error.into()))?;
-    out.write_all(b"\n").map_err(LogError::Output)
+    serde_json::to_writer(&mut *out, line).map_err(std::io::Error::from)?;
+    Ok(out.write_all(b"\n")?)
 }

@@ -1,11 +1,11 @@
 //! Forks: a session that goes on from a message of another one. It costs a tip, not a copy.
 
+use crate::clear::add_cut;
 use crate::error::{LogError, Result};
 use crate::frozen;
 use crate::log::Log;
-use crate::session::{self, Relation, Session};
+use crate::session::{self, Document, Relation, Session};
 use crate::store::{Connection, values};
-use crate::travel::add_cut;
 use crate::tree::{Path, Tip};
 
 impl Log {
@@ -43,7 +43,8 @@ pub(crate) fn fork_at(
         relation: Relation::Fork,
         tip: at,
         frozen: frozen::newest_on(connection, session.frozen, at)?,
-        state: session.state.clone().of_fork(),
+        // Consent and calls under way are its parent's.
+        local: Document::new(),
         created: now,
         active: now,
         ..session.clone()

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use waterline::history::Past;
 use waterline::plan::{FrozenSlot, Head};
 
+use crate::clear::cleared;
 use crate::error::{LogError, Result};
 use crate::generation::{FOLD, Fold, begin, generation_of};
 use crate::log::Log;
 use crate::packed::{pack, unpack};
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
-use crate::travel::cleared;
 use crate::tree::{Path, Tip};
 
 /// What one call sent, as it is stored.

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{LogError, Result};
 use crate::frozen::CHAIN;
 use crate::log::Log;
+use crate::moves::{Kind, record_with};
 use crate::session::{self};
 use crate::store::{Connection, Row, values};
-use crate::travel::{Kind, record_with};
 use crate::tree::{Path, Tip};
 
 /// What a fold did.

@@ -115,6 +115,7 @@ impl AsyncLog {
             self.workers.run(Box::new(move || log.store().transact(job, finish)));
         }
         done.await.unwrap_or_else(|_| Err(self.stopped()))?;
+        self.log.count_write();
         made.lock().ok().and_then(|mut made| made.take()).ok_or_else(|| self.stopped())
     }
 

@@ -8,19 +8,22 @@ use std::sync::Arc;
 use waterline::message::{Message, Role, Wire};
 
 use crate::artifact::{self, Artifact};
-use crate::checkpoint::{self, Checkpoint};
+use crate::checkpoint::{self, Checkpoint, Stored};
+use crate::clear::add_cut;
 use crate::encoding::Encoding;
 use crate::entry::Entry;
 use crate::error::{LogError, Result};
+use crate::flat::Flat;
 use crate::frozen::{self, Sent};
 use crate::generation;
 use crate::id::Id;
 use crate::incoming::Incoming;
-use crate::line::{JobLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, UsageLine, VERSION};
+use crate::line::{JobLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, ToolsLine, UsageLine, VERSION};
 use crate::log::Log;
-use crate::session::{self, Relation, Session};
+use crate::moves::left;
+use crate::session::{self, Document, Relation, Session};
 use crate::store::{Connection, values};
-use crate::travel::{add_cut, left};
+use crate::toolset;
 use crate::tree::{Path, Tip, grow, place};
 use crate::words::searchable;
 
@@ -46,8 +49,16 @@ pub struct Imported {
 /// Reads the JSON of a wire: what can be searched of a message is in there.
 pub type Parse = fn(Arc<String>, Wire, Role) -> Option<Message>;
 
-/// The sessions of an import, by the ids that its lines name.
-type Homes = HashMap<String, Home>;
+/// What is known of an import from the lines before.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// The version of its lines.
+    version: u32,
+    /// Its sessions, by the ids that its lines name.
+    homes: HashMap<String, Home>,
+    /// Tool definitions, by their hashes. They are stored with the first session that is held with them.
+    tools: HashMap<String, Arc<Vec<u8>>>,
+}
 
 /// Where the lines of a session belong.
 #[derive(Clone, Debug)]
@@ -65,7 +76,7 @@ impl Log {
     /// stays; importing again goes on from there.
     pub fn import(&self, mut from: impl BufRead, parse: Parse, mut progress: impl FnMut(u64)) -> Result<Imported> {
         let mut imported = Imported::default();
-        let mut homes = Homes::new();
+        let mut known = Known::default();
         let mut batch: Vec<(usize, Line)> = Vec::new();
         let (mut read, mut size, mut lines, mut text) = (0, 0, 0, Vec::new());
         let mut ended = false;
@@ -85,12 +96,12 @@ impl Log {
             ended = matches!(line, Line::End(_));
             batch.push((lines, line));
             if batch.len() >= LINES || size >= BYTES {
-                homes = self.take(std::mem::take(&mut batch), parse, homes, &mut imported)?;
+                known = self.take(std::mem::take(&mut batch), parse, known, &mut imported)?;
                 size = 0;
                 progress(read);
             }
         }
-        self.take(batch, parse, homes, &mut imported)?;
+        self.take(batch, parse, known, &mut imported)?;
         progress(read);
         if ended || lines == 0 {
             return Ok(imported);
@@ -98,23 +109,23 @@ impl Log {
         Err(refused(lines, "the export ends here and was cut off; what came before is stored".to_owned()))
     }
 
-    fn take(&self, batch: Vec<(usize, Line)>, parse: Parse, homes: Homes, imported: &mut Imported) -> Result<Homes> {
+    fn take(&self, batch: Vec<(usize, Line)>, parse: Parse, known: Known, imported: &mut Imported) -> Result<Known> {
         let now = self.now();
-        let (added, homes) = self.write(move |connection| {
-            let (added, chain, homes) = (Imported::default(), Chain::default(), homes.clone());
-            let mut import = Import { connection, parse, now, added, chain, homes };
+        let (added, known) = self.write(move |connection| {
+            let (added, chain, known) = (Imported::default(), Chain::default(), known.clone());
+            let mut import = Import { connection, parse, now, added, chain, known };
             for (number, line) in &batch {
                 import.line(line.clone()).map_err(|error| at_line(*number, error))?;
             }
             let last = batch.last().map_or(0, |(number, _)| *number);
             import.flush().map_err(|error| at_line(last, error))?;
-            Ok((import.added, import.homes))
+            Ok((import.added, import.known))
         })?;
         imported.messages += added.messages;
         imported.sessions += added.sessions;
         imported.continued += added.continued;
         imported.forked.extend(added.forked);
-        Ok(homes)
+        Ok(known)
     }
 }
 
@@ -135,7 +146,7 @@ fn at_line(number: usize, error: LogError) -> LogError {
 
 fn check_first(number: usize, line: &Line) -> Result<()> {
     match (number, line) {
-        (1, Line::Waterline(VERSION)) => Ok(()),
+        (1, Line::Waterline(1..=VERSION)) => Ok(()),
         (1, Line::Waterline(newer)) => {
             Err(refused(1, format!("an export of version {newer}; this program knows {VERSION}")))
         }
@@ -158,7 +169,7 @@ struct Import<'a> {
     now: i64,
     added: Imported,
     chain: Chain,
-    homes: Homes,
+    known: Known,
 }
 
 impl Import<'_> {
@@ -168,7 +179,12 @@ impl Import<'_> {
         }
         self.flush()?;
         match line {
-            Line::Waterline(_) | Line::Message(_) | Line::End(_) => Ok(()),
+            Line::Waterline(version) => {
+                self.known.version = version;
+                Ok(())
+            }
+            Line::Message(_) | Line::End(_) => Ok(()),
+            Line::Tools(line) => self.tools(*line),
             Line::Session(line) => self.session(*line),
             Line::Sent(line) => self.sent(*line),
             Line::Generation(line) => {
@@ -242,14 +258,14 @@ impl Import<'_> {
 
     /// The session that a line belongs to.
     fn id_of(&self, session: &str) -> Result<String> {
-        let home = self.homes.get(session).map(|home| home.id.clone());
+        let home = self.known.homes.get(session).map(|home| home.id.clone());
         home.ok_or_else(|| LogError::NoSession { id: session.to_owned() })
     }
 
     /// The session that a line belongs to, if what it says about a place is new there.
     fn home(&self, session: &str, position: u64) -> Result<Option<String>> {
         let id = self.id_of(session)?;
-        let known = self.homes.get(session).and_then(|home| home.known);
+        let known = self.known.homes.get(session).and_then(|home| home.known);
         Ok(known.is_some_and(|known| position > known || known == 0).then_some(id))
     }
 
@@ -259,6 +275,7 @@ impl Import<'_> {
         // The ways that it left are from elsewhere too: somebody may go over to them.
         let left = line.left.iter().map(|left| self.find(Some(left.as_str())).map_or(0, |tip| tip.position));
         let messages = left.max().unwrap_or(0).max(tip.position);
+        let (state, tools) = self.carried(line.state, line.tools)?;
         let mut made = Session {
             title: line.title,
             user: line.user,
@@ -269,14 +286,16 @@ impl Import<'_> {
             model: line.model,
             policy: line.policy,
             overrides: line.overrides,
-            state: line.state.of_elsewhere(messages),
+            state,
+            imported: messages,
+            tools,
             tip,
             created: line.created,
             active: line.active,
             ..Session::new(line.id)
         };
         let known = self.settle(&mut made)?;
-        self.homes.insert(named, Home { id: made.id.clone(), known });
+        self.known.homes.insert(named, Home { id: made.id.clone(), known });
         if known.is_some() {
             for cut in line.cuts {
                 let cut = self.find(Some(&cut))?;
@@ -286,6 +305,33 @@ impl Import<'_> {
                 self.left(&made.id, &left, tip)?;
             }
         }
+        Ok(())
+    }
+
+    /// The state and the tools that a line brings. Consent and directories of another machine are no part of them.
+    fn carried(&mut self, state: Document, tools: Option<String>) -> Result<(Document, Option<String>)> {
+        let (state, definitions) = match self.known.version {
+            1 => {
+                let flat = Flat::of(state);
+                (flat.state, flat.tools.map(|tools| Arc::new(tools.into_bytes())))
+            }
+            _ => (state, tools.and_then(|hash| self.known.tools.get(&hash).cloned())),
+        };
+        let hash = match definitions {
+            Some(definitions) => Some(toolset::name(&toolset::put(self.connection, &definitions)?)),
+            None => None,
+        };
+        Ok((state, hash))
+    }
+
+    fn tools(&mut self, line: ToolsLine) -> Result<()> {
+        let bytes = line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
+        if blake3::hash(&bytes).to_hex().as_str() != line.hash {
+            return Err(LogError::Refused(
+                "the tool definitions were changed: they no longer have their hash".to_owned(),
+            ));
+        }
+        self.known.tools.insert(line.hash, Arc::new(bytes));
         Ok(())
     }
 
@@ -308,8 +354,11 @@ impl Import<'_> {
             if !session::put(self.connection, &known, made.tip, known.frozen, made.active)? {
                 return Err(self.connection.race());
             }
-            let sql = "UPDATE session SET title = $1, state = $2 WHERE id = $3";
-            self.connection.run(sql, values![&made.title, made.state.json(), &made.id])?;
+            // What was granted was granted to what is now another conversation.
+            let sql = "UPDATE session SET title = $1, state = $2, local = '{}', workspace = NULL, imported = $3, \
+                       tools = COALESCE($4, tools) WHERE id = $5";
+            let (state, tools) = (session::text(&made.state), made.tools.as_deref().and_then(toolset::hash));
+            self.connection.run(sql, values![&made.title, state, made.imported, tools, &made.id])?;
             self.added.continued += 1;
             return Ok(Some(known.tip.position));
         }
@@ -374,7 +423,13 @@ impl Import<'_> {
 
     fn checkpoint(&mut self, line: Checkpoint) -> Result<()> {
         let Some(thread_id) = self.home(&line.thread_id, line.checkpoint.messages)? else { return Ok(()) };
-        checkpoint::insert(self.connection, &Checkpoint { thread_id, ..line }).map(drop)
+        let tip = self.find(line.checkpoint.message.as_deref())?;
+        let state = match self.known.version {
+            1 => Flat::of(line.checkpoint.state).state,
+            _ => line.checkpoint.state,
+        };
+        let made = Checkpoint { thread_id, checkpoint: Stored { state, ..line.checkpoint }, ..line };
+        checkpoint::insert(self.connection, &made, tip).map(drop)
     }
 
     fn usage(&mut self, line: UsageLine) -> Result<()> {
@@ -385,7 +440,7 @@ impl Import<'_> {
     fn job(&mut self, line: JobLine) -> Result<()> {
         let Some(session) = &line.session else { return Ok(()) };
         let id = self.id_of(session)?;
-        let is_new = self.homes.get(session).is_some_and(|home| home.known == Some(0));
+        let is_new = self.known.homes.get(session).is_some_and(|home| home.known == Some(0));
         if is_new {
             crate::job::insert(self.connection, &line.kind, Some(&id), &line.payload, self.now)?;
         }

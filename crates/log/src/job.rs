@@ -1,5 +1,6 @@
 //! Background work that survives a crash: a job is taken by one worker, for a time; a worker that dies loses it to the
-//! next one. A job that fails is tried again later, so many times.
+//! next one. A job that fails is tried again later, so many times. Nothing in the product adds jobs yet: background
+//! summaries will be the first (docs/decisions/0011).
 
 use std::time::Duration;
 

@@ -6,11 +6,11 @@ use serde::{Serialize, Serializer};
 
 use crate::entry::Entry;
 use crate::generation::Generation;
+use crate::moves::Branch;
 use crate::search::Hit;
 use crate::session::{Relation, Session};
 use crate::stats::Stats;
 use crate::summary::Summary;
-use crate::travel::Branch;
 
 /// A time as it is shown: UTC, to the second.
 #[must_use]

@@ -12,17 +12,18 @@ use waterline::plan::{FrozenSlot, Head};
 
 use crate::checkpoint::Checkpoint;
 use crate::generation::Fold;
-use crate::state::State;
+use crate::session::Document;
 use crate::usage::Usage;
 
-/// The version of the lines.
-pub(crate) const VERSION: u32 = 1;
+/// The version of the lines that are written. In version 1 a state was one document with everything in it (`flat.rs`).
+pub(crate) const VERSION: u32 = 2;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Line {
     Waterline(u32),
     Message(Box<MessageLine>),
+    Tools(Box<ToolsLine>),
     Session(Box<SessionLine>),
     Sent(Box<SentLine>),
     Generation(Box<GenerationLine>),
@@ -72,6 +73,13 @@ impl Bytes {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ToolsLine {
+    pub(crate) hash: String,
+    #[serde(flatten)]
+    pub(crate) bytes: Bytes,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SessionLine {
     pub(crate) id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +100,10 @@ pub(crate) struct SessionLine {
     pub(crate) policy: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) overrides: BTreeMap<String, String>,
-    pub(crate) state: State,
+    pub(crate) state: Document,
+    /// The hash of its tool definitions, which stand on a line before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tools: Option<String>,
     pub(crate) created: i64,
     pub(crate) active: i64,
     /// The messages at which the session was cleared.

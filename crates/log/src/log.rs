@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{LogError, Result};
@@ -18,6 +19,7 @@ pub struct Log {
     workers: Arc<Workers>,
     store: Arc<dyn Store>,
     clock: fn() -> i64,
+    writes: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for Log {
@@ -42,7 +44,7 @@ impl Log {
     pub fn open_with(url: &str, options: &Options) -> Result<Self> {
         let store = store::open(url, options)?;
         let workers = Arc::new(Workers::new(options.connections));
-        Ok(Self { workers, store, clock: options.clock })
+        Ok(Self { workers, store, clock: options.clock, writes: Arc::default() })
     }
 
     pub(crate) fn workers(&self) -> Arc<Workers> {
@@ -52,12 +54,17 @@ impl Log {
     /// The log for work on one of its own threads. It does not hold the pool: a pool waits for its threads when it is
     /// dropped, so none of them may hold it.
     pub(crate) fn for_worker(&self) -> Self {
-        Self::inside(&self.store, self.clock)
+        Self { writes: Arc::clone(&self.writes), ..Self::inside(&self.store, self.clock) }
     }
 
     /// The log on a store, with a pool of its own that starts no thread until it is used.
     pub(crate) fn inside(store: &Arc<dyn Store>, clock: fn() -> i64) -> Self {
-        Self { workers: Arc::new(Workers::new(NonZeroUsize::MIN)), store: Arc::clone(store), clock }
+        Self {
+            workers: Arc::new(Workers::new(NonZeroUsize::MIN)),
+            store: Arc::clone(store),
+            clock,
+            writes: Arc::default(),
+        }
     }
 
     pub(crate) fn clock(&self) -> fn() -> i64 {
@@ -74,6 +81,17 @@ impl Log {
     #[must_use]
     pub fn now(&self) -> i64 {
         (self.clock)()
+    }
+
+    /// How many transactions were written through this log and its clones since it was opened. What a session costs in
+    /// flushes is measured with it.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_write(&self) {
+        self.writes.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
@@ -121,6 +139,7 @@ impl Log {
             }
             Ok(())
         }))?;
+        self.count_write();
         slot.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(|| self.nothing())
     }
 

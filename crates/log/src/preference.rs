@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::log::Log;
-use crate::store::values;
+use crate::store::{Connection, values};
 
 impl Log {
     /// The settings of a user.
@@ -24,19 +24,18 @@ impl Log {
     /// When the log cannot be written.
     pub fn set_preference(&self, user: &str, name: &str, value: Option<&str>) -> Result<()> {
         let (user, name, value) = (user.to_owned(), name.to_owned(), value.map(str::to_owned));
-        self.write(move |connection| {
-            let sql = match value {
-                Some(_) => {
-                    "INSERT INTO preference (user_id, name, value) VALUES ($1, $2, $3) \
-                     ON CONFLICT (user_id, name) DO UPDATE SET value = excluded.value"
-                }
-                None => "DELETE FROM preference WHERE user_id = $1 AND name = $2",
-            };
-            match &value {
-                Some(value) => connection.run(sql, values![&user, &name, value]),
-                None => connection.run(sql, values![&user, &name]),
-            }
-            .map(drop)
-        })
+        self.write(move |connection| set(connection, &user, &name, value.as_deref()))
     }
+}
+
+pub(crate) fn set(connection: &mut dyn Connection, user: &str, name: &str, value: Option<&str>) -> Result<()> {
+    let changed = match value {
+        Some(value) => {
+            let sql = "INSERT INTO preference (user_id, name, value) VALUES ($1, $2, $3) \
+                       ON CONFLICT (user_id, name) DO UPDATE SET value = excluded.value";
+            connection.run(sql, values![user, name, value])
+        }
+        None => connection.run("DELETE FROM preference WHERE user_id = $1 AND name = $2", values![user, name]),
+    };
+    changed.map(drop)
 }

@@ -8,15 +8,16 @@ use waterline::message::{Message, Part, Role};
 use waterline::plan::{FrozenItem, FrozenSlot, Generation};
 use waterline::tokens::Counter;
 
+use crate::clear::cleared;
 use crate::entry::Entry;
 use crate::error::Result;
 use crate::frozen::{self, Frozen};
 use crate::import::Parse;
 use crate::log::Log;
+use crate::moves::turns_back;
 use crate::read::each;
 use crate::session::{self, Session};
 use crate::store::Connection;
-use crate::travel::{cleared, turns_back};
 use crate::tree::{Path, Tip};
 
 /// A session, ready for its next call.

@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Value};
+
 use crate::error::{LogError, Result};
 use crate::log::Log;
-use crate::state::State;
 use crate::store::{Connection, Row, values};
+use crate::toolset;
 use crate::tree::Tip;
+
+/// A JSON object that the log stores and does not read.
+pub type Document = Map<String, Value>;
 
 /// How a session stands to its parent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,8 +64,17 @@ pub struct Session {
     pub policy: Option<String>,
     /// Keys of the policy that are set otherwise.
     pub overrides: BTreeMap<String, String>,
-    /// What it carries beside its messages.
-    pub state: State,
+    /// What its host keeps with it. Forks, checkpoints and exports carry it.
+    pub state: Document,
+    /// What its host keeps about this user and this machine: consent, calls under way. Nothing carries it: a fork, an
+    /// import and an export begin without it.
+    pub local: Document,
+    /// The directory its tools work in. A fork begins from it; exports and imports do not carry it.
+    pub workspace: Option<String>,
+    /// How many of its first messages were imported: nobody here asked for what they ask for.
+    pub imported: u64,
+    /// The hash of the tool definitions it is held with ([`Log::tools`]).
+    pub tools: Option<String>,
     /// Where it stands.
     pub tip: Tip,
     /// When it was made, in milliseconds since 1970.
@@ -85,7 +99,11 @@ impl Session {
             model: None,
             policy: None,
             overrides: BTreeMap::new(),
-            state: State::default(),
+            state: Document::new(),
+            local: Document::new(),
+            workspace: None,
+            imported: 0,
+            tools: None,
             tip: Tip::EMPTY,
             created: 0,
             active: 0,
@@ -119,7 +137,8 @@ impl Session {
             name: name.to_owned(),
             text: format!("the {what} of session {id}"),
         };
-        let (id, overrides, state) = (row.text(0), row.text(12), row.text(13));
+        let id = row.text(0);
+        let (overrides, state, local) = (row.text(12), row.text(13), row.text(16));
         Ok(Self {
             tip: Tip { branch: row.int(1), position: row.count(2) },
             frozen: row.maybe_int(3),
@@ -133,6 +152,10 @@ impl Session {
             policy: row.maybe_text(11),
             overrides: serde_json::from_str(&overrides).map_err(|_| damaged("settings", &id))?,
             state: serde_json::from_str(&state).map_err(|_| damaged("state", &id))?,
+            local: serde_json::from_str(&local).map_err(|_| damaged("local state", &id))?,
+            workspace: row.maybe_text(17),
+            imported: row.count(18),
+            tools: row.peek(19).map(toolset::name),
             created: row.int(14),
             active: row.int(15),
             id,
@@ -142,14 +165,15 @@ impl Session {
     fn overrides_json(&self) -> String {
         serde_json::to_string(&self.overrides).unwrap_or_default()
     }
+}
 
-    fn state_json(&self) -> String {
-        self.state.json()
-    }
+/// A document as it is stored.
+pub(crate) fn text(document: &Document) -> String {
+    Value::Object(document.clone()).to_string()
 }
 
 const COLUMNS: &str = "id, branch, position, frozen, title, user_id, parent, relation, context_id, parent_context, model, \
-                       policy, overrides, state, created, active";
+                       policy, overrides, state, created, active, local, workspace, imported, tools";
 
 /// Which sessions are listed.
 #[derive(Clone, Debug, Default)]
@@ -170,8 +194,10 @@ pub(crate) fn load(connection: &mut dyn Connection, id: &str) -> Result<Session>
 
 /// The session, which nobody else changes meanwhile: what is added to it is numbered, or added only once.
 pub(crate) fn hold(connection: &mut dyn Connection, id: &str) -> Result<Session> {
-    let sql = format!("SELECT id FROM session WHERE id = $1 {}", connection.dialect().hold());
-    connection.rows(&sql, values![id])?;
+    let hold = connection.dialect().hold();
+    if !hold.is_empty() {
+        connection.rows(&format!("SELECT id FROM session WHERE id = $1 {hold}"), values![id])?;
+    }
     load(connection, id)
 }
 
@@ -214,7 +240,8 @@ pub(crate) fn check_id(id: &str) -> Result<()> {
 /// Puts a session in; `false` when its id is taken.
 pub(crate) fn insert(connection: &mut dyn Connection, session: &Session) -> Result<bool> {
     let sql = format!(
-        "INSERT INTO session ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
+        "INSERT INTO session ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+         $17, $18, $19, $20) \
          ON CONFLICT (id) DO NOTHING"
     );
     let values = values![
@@ -231,9 +258,13 @@ pub(crate) fn insert(connection: &mut dyn Connection, session: &Session) -> Resu
         session.model.as_ref(),
         session.policy.as_ref(),
         session.overrides_json(),
-        session.state_json(),
+        text(&session.state),
         session.created,
         session.active,
+        text(&session.local),
+        session.workspace.as_ref(),
+        session.imported,
+        session.tools.as_deref().and_then(toolset::hash),
     ];
     Ok(connection.run(&sql, values)? == 1)
 }
@@ -333,29 +364,36 @@ impl Log {
         self.read(|connection| list(connection, filter))
     }
 
-    /// Stores title, user, model, policy and state of a session. Its tip is moved by appending and rewinding only.
+    /// Stores title, user, model, policy, documents and workspace of a session. Its tip is moved by appending and
+    /// rewinding only, its tools are set by [`Log::set_tools`].
     ///
     /// # Errors
     /// When there is no such session.
     pub fn save(&self, session: &Session) -> Result<()> {
         let (session, now) = (session.clone(), self.now());
-        self.write(move |connection| {
-            let sql = "UPDATE session SET title = $1, user_id = $2, model = $3, policy = $4, overrides = $5, state = $6, \
-                       active = $7 WHERE id = $8";
-            let values = values![
-                &session.title,
-                session.user.as_ref(),
-                session.model.as_ref(),
-                session.policy.as_ref(),
-                session.overrides_json(),
-                session.state_json(),
-                now,
-                &session.id,
-            ];
-            match connection.run(sql, values)? {
-                1 => Ok(()),
-                _ => Err(LogError::NoSession { id: session.id.clone() }),
-            }
-        })
+        self.write(move |connection| update(connection, &session, now))
+    }
+}
+
+/// Stores what [`Log::save`] stores.
+pub(crate) fn update(connection: &mut dyn Connection, session: &Session, now: i64) -> Result<()> {
+    let sql = "UPDATE session SET title = $1, user_id = $2, model = $3, policy = $4, overrides = $5, state = $6, \
+               active = $7, local = $8, workspace = $9, imported = $10 WHERE id = $11";
+    let values = values![
+        &session.title,
+        session.user.as_ref(),
+        session.model.as_ref(),
+        session.policy.as_ref(),
+        session.overrides_json(),
+        text(&session.state),
+        now,
+        text(&session.local),
+        session.workspace.as_ref(),
+        session.imported,
+        &session.id,
+    ];
+    match connection.run(sql, values)? {
+        1 => Ok(()),
+        _ => Err(LogError::NoSession { id: session.id.clone() }),
     }
 }

@@ -125,7 +125,7 @@ fn grow(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result
 }
 
 /// Puts what a call took behind the others.
-fn insert(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result<()> {
+pub(crate) fn insert(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result<()> {
     let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM usage WHERE session = $1";
     let number = connection.number(sql, values![session])?;
     let made = insert_as(connection, session, u64::try_from(number).unwrap_or_default(), usage)?;

@@ -15,6 +15,7 @@ use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::Live;
 use crate::recover::Trouble;
+use crate::staged::Note;
 use crate::trace;
 
 impl Live {
@@ -23,9 +24,22 @@ impl Live {
     ///
     /// # Errors
     /// When the log cannot be written, or when the provider's error stays after everything that could be tried.
-    pub async fn call(&mut self, new: Vec<Message>, mut emit: impl FnMut(Event)) -> Result<Answer, SessionError> {
+    pub async fn call(&mut self, new: Vec<Message>, emit: impl FnMut(Event)) -> Result<Answer, SessionError> {
+        self.call_noting(new, |_| Note::default(), emit).await
+    }
+
+    /// The same; what `note` says about the answer is stored with it, in one transaction.
+    ///
+    /// # Errors
+    /// As for [`Live::call`].
+    pub async fn call_noting(
+        &mut self,
+        new: Vec<Message>,
+        note: impl FnOnce(&Answer) -> Note,
+        mut emit: impl FnMut(Event),
+    ) -> Result<Answer, SessionError> {
         self.begin().await?;
-        self.append(new).await?;
+        self.take_in(new);
         let mut begins_turn = std::mem::take(&mut self.turn_begins);
         let mut trouble = Trouble::default();
         loop {
@@ -35,7 +49,8 @@ impl Live {
             let started = Instant::now();
             match self.ask(&context, &mut emit).await {
                 Ok(answer) if !self.must_fold_for(&answer, &mut trouble, &mut emit).await? => {
-                    self.take(&answer, started.elapsed()).await?;
+                    let noted = note(&answer);
+                    self.take(&answer, noted, started.elapsed()).await?;
                     self.end();
                     return Ok(answer);
                 }
@@ -109,23 +124,17 @@ impl Live {
         Err(CallError::failed("the stream ended without an answer"))
     }
 
-    /// Stores an answer, and what it took.
-    async fn take(&mut self, answer: &Answer, took: Duration) -> Result<(), SessionError> {
+    /// Stores an answer, what it took and what the host notes about it.
+    async fn take(&mut self, answer: &Answer, noted: Note, took: Duration) -> Result<(), SessionError> {
         let aside: usize = self.aside.iter().map(|message| self.history.counter().message(message)).sum();
         let expected = self.generation.tokens() + self.budget.tools + aside;
         if answer.usage.prompt() > 0 {
             self.budget.calibration.observe(expected, answer.usage.prompt());
         }
         self.note_prompt(answer);
-        if let Err(error) = self.append(answer.messages.clone()).await {
-            // Somebody else moved the session on meanwhile; the answer is kept all the same.
-            if matches!(error, SessionError::Log(LogError::Conflict { .. })) {
-                self.keep_aside(&answer.messages).await?;
-            }
-            return Err(error);
-        }
+        self.take_in(answer.messages.clone());
         let usage = Recorded {
-            position: self.session.tip.position(),
+            position: self.session.tip.position() + answer.messages.len() as u64,
             model: self.model().name.clone(),
             input: answer.usage.input as u64,
             cache_read: answer.usage.cache_read as u64,
@@ -138,8 +147,15 @@ impl Live {
         trace::took(self, &usage);
         self.last = Some(LastCall::new(usage.time, usage.model.clone()));
         self.folds.called();
-        let id = self.session.id.clone();
-        self.write(move |log| log.record_usage(&id, usage.clone())).await?;
-        self.learn_factor().await
+        self.staged.usage = Some(usage);
+        self.staged.checkpoint = noted.checkpoint;
+        noted.changes.into_iter().try_for_each(|change| self.note_change(change))?;
+        self.learn_factor();
+        let stored = self.commit().await;
+        if matches!(stored, Err(SessionError::Log(LogError::Conflict { .. }))) {
+            // Another process moved the session on meanwhile; the answer is kept all the same.
+            self.keep_aside(&answer.messages).await?;
+        }
+        stored
     }
 }

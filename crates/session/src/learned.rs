@@ -114,15 +114,15 @@ impl Live {
         .await
     }
 
-    /// Writes down how far the counter is off, if that moved.
-    pub(crate) async fn learn_factor(&mut self) -> Result<(), SessionError> {
+    /// Has the next write note how far the counter is off, if that moved.
+    pub(crate) fn learn_factor(&mut self) {
         let (key, factor) = (self.experience_key(), self.budget.calibration.factor());
         let known = self.experiences.entry(key.clone()).or_default();
         if (known.factor.unwrap_or(1.0) - factor).abs() <= WORTH {
-            return Ok(());
+            return;
         }
         known.factor = Some(factor);
-        self.on_log(move |log| log.set_preference(EVERYBODY, &format!("factor/{key}"), Some(&format!("{factor:.3}"))))
-            .await
+        let preference = (EVERYBODY.to_owned(), format!("factor/{key}"), format!("{factor:.3}"));
+        self.staged.preferences.push(preference);
     }
 }

@@ -24,15 +24,18 @@ mod registry;
 mod setup;
 mod shape;
 mod sheet;
+mod staged;
 mod submit;
 mod summarise;
 mod trace;
 
 pub use error::SessionError;
 pub use event::Event;
+pub use keep::Kept;
 pub use lease::Held;
 pub use level::Level;
 pub use live::Live;
 pub use registry::{Entered, Sessions};
 pub use setup::{Candidate, Setup};
+pub use staged::Note;
 pub use submit::{How, Submitted};

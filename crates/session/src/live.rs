@@ -10,13 +10,13 @@ use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
-use waterline_log::{AsyncLog, Incoming, Lease, Log, LogError, Resumed, Session};
+use waterline_log::{AsyncLog, Change, Incoming, Lease, Log, LogError, Resumed, Session, Step};
 use waterline_provider::wire::parse_stored;
 
 use crate::cache::LastCall;
 use crate::error::SessionError;
 use crate::folds::Folds;
-use crate::keep;
+use crate::keep::Kept;
 use crate::learned::Experience;
 use crate::lease::Held;
 use crate::level::Level;
@@ -65,8 +65,12 @@ pub struct Live {
     pub(crate) turn_begins: bool,
     /// What the next fold is to keep above all.
     pub(crate) focus: Option<Focus>,
+    /// What no fold may lose.
+    pub(crate) kept: Kept,
+    /// What is in memory and goes to the log with the next write.
+    pub(crate) staged: Step,
     /// A call is under way, or broke off: what is in memory may not be what is in the log.
-    busy: bool,
+    pub(crate) busy: bool,
     /// Work on the log that is under way, also if its caller gave it up.
     work: TaskTracker,
     /// The lease under which the session is written, as long as it is held.
@@ -112,6 +116,8 @@ impl Live {
             wanted: Wanted::default(),
             turn_begins: false,
             focus: None,
+            kept: Kept::default(),
+            staged: Step::default(),
             busy: false,
             work: TaskTracker::new(),
             fence: Weak::new(),
@@ -257,11 +263,8 @@ impl Live {
     /// # Errors
     /// When the log cannot be written.
     pub async fn say(&mut self, new: Vec<Message>) -> Result<(), SessionError> {
-        self.settle().await?;
-        self.busy = true;
-        self.append(new).await?;
-        self.busy = false;
-        Ok(())
+        self.stage(new).await?;
+        self.commit().await
     }
 
     /// Forgets what was to be said for a call that was never made.
@@ -274,40 +277,22 @@ impl Live {
         self.aside.push(Message::user(text));
     }
 
-    /// Changes what the session carries, in the log and here.
+    /// Changes what the session carries, in the log and here. What another process changed meanwhile stays.
     ///
     /// # Errors
-    /// When the log cannot be written; then nothing is changed.
-    pub async fn change(&mut self, change: impl FnOnce(&mut Session)) -> Result<(), SessionError> {
-        self.settle().await?;
-        // What another process stored meanwhile stays.
-        self.take_up_state().await?;
-        let mut changed = self.session.clone();
-        change(&mut changed);
-        let stored = changed.clone();
-        // Given up half-way, nobody knows which of the two is stored: then it is read anew.
-        self.busy = true;
-        self.write(move |log| log.save(&stored)).await?;
-        self.session = changed;
-        self.busy = false;
-        Ok(())
+    /// When the log cannot be written, or another process went on with the conversation; then nothing is changed.
+    pub async fn change(&mut self, change: impl Fn(&mut Session) + Send + Sync + 'static) -> Result<(), SessionError> {
+        let change: Change = Arc::new(move |session| {
+            change(session);
+            Ok(())
+        });
+        self.stage_change(change).await?;
+        self.commit().await
     }
 
-    /// Keeps a message word for word, whatever is folded, by its place in the session.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
-    pub async fn pin(&mut self, place: u64) -> Result<(), SessionError> {
-        self.change(|session| keep::pin(&mut session.state, place)).await
-    }
-
-    /// Stores where the session stands, so that it can be gone back to.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
-    pub async fn checkpoint(&self, metadata: serde_json::Value) -> Result<(), SessionError> {
-        let id = self.session.id.clone();
-        self.on_log(move |log| log.checkpoint(&id, metadata)).await.map(drop)
+    /// Says what no fold may lose, from now on.
+    pub fn keep(&mut self, kept: Kept) {
+        self.kept = kept;
     }
 
     /// The log it is stored in.
@@ -337,6 +322,7 @@ impl Live {
         if !self.busy {
             return Ok(());
         }
+        self.staged = Step::default();
         self.work.close();
         self.work.wait().await;
         self.work.reopen();
@@ -397,28 +383,12 @@ impl Live {
         Ok(())
     }
 
-    /// Stores messages behind the session, then takes them into the history.
-    pub(crate) async fn append(&mut self, messages: Vec<Message>) -> Result<(), SessionError> {
-        if messages.is_empty() {
-            return Ok(());
-        }
-        let incoming = self.incoming(&messages);
-        let counted: Vec<usize> = incoming.iter().map(|message| message.tokens).collect();
-        let (id, tip) = (self.session.id.clone(), self.session.tip);
-        let appended = self.write(move |log| log.append(&id, tip, incoming.clone())).await?;
-        self.session.tip = appended.tip;
-        self.turn_begins |= messages.iter().any(|message| message.role == Role::User);
-        for (message, tokens) in messages.into_iter().zip(counted) {
-            self.history.append_counted(message, tokens);
-        }
-        Ok(())
-    }
-
     /// Loads the messages that were left in the log.
     pub(crate) async fn load_whole(&mut self) -> Result<(), SessionError> {
         if self.history.is_whole() {
             return Ok(());
         }
+        self.commit().await?;
         let (id, counter) = (self.session.id.clone(), *self.history.counter());
         self.history = self.on_log(move |log| log.history(&id, &counter, parse_stored)).await?;
         Ok(())
@@ -436,7 +406,7 @@ impl Live {
         Ok(())
     }
 
-    fn incoming(&self, messages: &[Message]) -> Vec<Incoming> {
+    pub(crate) fn incoming(&self, messages: &[Message]) -> Vec<Incoming> {
         messages.iter().map(|message| Incoming::of(message, self.history.counter())).collect()
     }
 

@@ -7,7 +7,6 @@ use waterline_log::{Fold, Sent};
 
 use crate::error::SessionError;
 use crate::event::Event;
-use crate::keep;
 use crate::live::Live;
 use crate::summarise::is_blocking;
 use crate::trace;
@@ -38,7 +37,10 @@ impl Live {
     /// Plans the next call. The usual answer needs the newest messages only; a fold needs them all.
     pub(crate) async fn plan(&mut self, begins_turn: bool, emit: &mut impl FnMut(Event)) -> Result<Plan, SessionError> {
         let mut wish = Wish { forced: self.forced.take(), ..Wish::default() };
-        if begins_turn && let Some(summary) = self.ready_summary().await {
+        if begins_turn
+            && self.may_be_ready()
+            && let Some(summary) = self.ready_summary().await?
+        {
             let reason = "the summary that was being made is there".to_owned();
             wish = Wish { summaries: vec![summary], forced: wish.forced.or(Some((Rung::Fold, reason))) };
         }
@@ -47,6 +49,8 @@ impl Live {
         {
             return Ok(extension);
         }
+        // A fold may take long, and may ask a model: what was said is stored before.
+        self.commit().await?;
         self.load_whole().await?;
         let mut planned = self.folded(&mut wish);
         if wish.forced.is_none()
@@ -78,13 +82,12 @@ impl Live {
 
     /// The plan for a wish. A forced fold that frees nothing climbs until one does, and the wish with it.
     pub(crate) fn folded(&self, wish: &mut Wish) -> Plan {
-        let lines = keep::lines(&self.session.state);
-        let pins: Vec<usize> = keep::pins(&self.session.state)
-            .chain(self.focus.iter().flat_map(|focus| focus.pins.iter().copied()))
+        let focused = self.focus.iter().flat_map(|focus| &focus.pins);
+        let pins: Vec<usize> = (self.kept.pins.iter().chain(focused))
             .filter_map(|position| usize::try_from(position.checked_sub(self.cleared + 1)?).ok())
             .collect();
         loop {
-            let planned = plan(&self.input(wish, &pins, &lines));
+            let planned = plan(&self.input(wish, &pins, &self.kept.lines));
             if matches!(planned.action, Action::Fold { .. }) || !wish.climb() {
                 return planned;
             }
@@ -99,9 +102,13 @@ impl Live {
         Input { summaries: &wish.summaries, keep: Keep { pins, lines }, forced, ..usual }
     }
 
-    /// What will be sent is stored before it is sent.
+    /// What will be sent is stored before it is sent, with the messages that are new in it.
     pub(crate) async fn freeze(&mut self, plan: Plan, emit: &mut impl FnMut(Event)) -> Result<(), SessionError> {
-        self.keep_truncated(&plan).await?;
+        if truncates(&plan) {
+            // Whole texts become artifacts, each in a write of its own; what was said is stored before.
+            self.commit().await?;
+            self.keep_truncated(&plan).await?;
+        }
         let fold = match &plan.action {
             Action::Extend => None,
             Action::Fold { reason, from } => {
@@ -120,20 +127,35 @@ impl Live {
             let texts = plan.warnings.iter().filter(|warning| warning.oddity == Oddity::Budget);
             texts.for_each(|warning| emit(Event::Notice(warning.text.clone())));
         }
+        self.stage_plan(plan, fold);
+        self.commit().await
+    }
+
+    /// Freezes a plan in memory; what it adds to what is sent is stored with the next write.
+    fn stage_plan(&mut self, plan: Plan, fold: Option<Fold>) {
         let is_known = self.session.frozen.is_some();
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         let adds = fold.is_some() || !plan.slots.is_empty() || !is_known;
         self.generation.freeze(&self.history, plan);
-        if !adds {
-            // The same once more: there is nothing to add to what is stored.
-            return Ok(());
+        // The same once more adds nothing to what is stored.
+        if adds {
+            let slots = self.generation.frozen(&self.history, from);
+            let (head, past, cleared) = (self.generation.head(), self.history.past(), self.cleared);
+            self.staged.sent = Some(Sent { cleared, head, past, slots, fold });
         }
-        let slots = self.generation.frozen(&self.history, from);
-        let (head, past, cleared) = (self.generation.head(), self.history.past(), self.cleared);
-        let planned = self.session.clone();
-        let sent = Sent { cleared, head, past, slots, fold };
-        self.session = self.write(move |log| log.freeze(&planned, sent.clone())).await?;
-        Ok(())
+    }
+
+    /// Plans the next call together with what is about to be stored, where that is a plain extension: then the call itself
+    /// needs no write before it.
+    pub fn stage_sent(&mut self) {
+        if self.forced.is_some() || self.staged.sent.is_some() {
+            return;
+        }
+        let planned = extend(&self.input(&Wish::default(), &[], &[]));
+        let is_plain = |plan: &Plan| matches!(plan.action, Action::Extend) && !truncates(plan);
+        if let Some(plan) = planned.filter(is_plain) {
+            self.stage_plan(plan, None);
+        }
     }
 
     /// Says that a fold was made, and when folding does not help, that too.
@@ -152,4 +174,9 @@ impl Live {
             emit(Event::Notice(text));
         }
     }
+}
+
+/// Whether a plan shortens texts whose whole must be stored.
+fn truncates(plan: &Plan) -> bool {
+    plan.slots.iter().any(|slot| slot.truncations().next().is_some())
 }

@@ -1,15 +1,18 @@
 //! Imports transcripts into the log, and exports stored sessions as transcripts. The log blocks, and so do these.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use waterline::message::{Message, Role, Wire};
 use waterline::model::Models;
 use waterline::tokens::Counter;
 use waterline_log::{
     Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Result, Session, Summary, Tip, Usage,
 };
-use waterline_provider::wire::{Tool, parse_stored};
+use waterline_provider::wire::parse_stored;
 
 use crate::transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage as Reported};
+
+/// Where the state names the wire that a transcript came on.
+const WIRE: &str = "wire";
 
 /// The most characters of a title.
 const TITLE: usize = 80;
@@ -50,6 +53,10 @@ pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<
     stored.messages = appended.new;
     if offered == Offered::Apart {
         offered = part(log, &mut session, appended.tip, incoming, &mut stored)?;
+    }
+    if stored.is_new && !transcript.tools.is_empty() {
+        let definitions = serde_json::to_vec(&transcript.tools).map_err(|error| unreadable(&session.id, &error))?;
+        log.set_tools(&session.id, definitions)?;
     }
     stored.continued = offered == Offered::Continued && !stored.is_new;
     if stored.continued {
@@ -92,9 +99,9 @@ fn learn(log: &Log, told: &Session) -> Result<()> {
             || first.iter().any(|entry| entry.message(parse_stored).text().starts_with(title))
     };
     let title = if was_made(&known.title) { told.title.clone() } else { known.title.clone() };
-    let is_longer = told.state.elsewhere() > known.state.elsewhere();
+    let is_longer = told.imported > known.imported;
     if is_longer || known.model.is_none() && told.model.is_some() || title != known.title {
-        known.state.note_elsewhere(told.state.elsewhere());
+        known.imported = known.imported.max(told.imported);
         known.model = known.model.or_else(|| told.model.clone());
         known.title = title;
         log.save(&known)?;
@@ -145,9 +152,8 @@ fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
     session.created = said.iter().find_map(|entry| entry.time).map_or(0, |seconds| seconds * 1_000);
     session.model.clone_from(&transcript.model);
     session.parent.clone_from(&transcript.parent);
-    session.state.tools = transcript.tools.iter().map(tool_json).collect();
-    session.state.other.insert("wire".to_owned(), Value::from(transcript.wire.name()));
-    session.state.note_elsewhere(said.len() as u64);
+    session.state.insert(WIRE.to_owned(), Value::from(transcript.wire.name()));
+    session.imported = said.len() as u64;
     session.relation = match transcript.role {
         Standing::Main => Relation::Main,
         Standing::Branch => Relation::Fork,
@@ -176,13 +182,9 @@ fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
     if cut.len() < line.len() { cut + "…" } else { cut }
 }
 
-fn tool_json(tool: &Tool) -> Value {
-    json!({"name": tool.name, "description": tool.description, "schema": tool.schema})
-}
-
-fn tool_of(value: &Value) -> Tool {
-    let word = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    Tool { name: word("name").unwrap_or_default(), description: word("description"), schema: word("schema") }
+/// Tool definitions of a session that are no JSON of theirs.
+fn unreadable(session: &str, error: &serde_json::Error) -> LogError {
+    LogError::Refused(format!("the tool definitions of session {session} cannot be read: {error}"))
 }
 
 fn note_usage(log: &Log, session: &str, transcript: &Transcript, said: &[&Recorded]) -> Result<()> {
@@ -247,7 +249,7 @@ fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Count
 /// When the log cannot be read.
 pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
     let entries = log.entries_in(session.tip, 0..session.tip.position())?;
-    let named = session.state.other.get("wire").and_then(Value::as_str).and_then(|name| name.parse().ok());
+    let named = session.state.get(WIRE).and_then(Value::as_str).and_then(|name| name.parse().ok());
     let wire = named.or_else(|| entries.iter().find_map(Entry::wire)).unwrap_or(Wire::OpenaiChat);
     let mut found = Transcript::new(session.id.clone(), wire);
     found.parent.clone_from(&session.parent);
@@ -257,7 +259,10 @@ pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
         Relation::SubAgent => Standing::SubAgent,
     };
     found.model.clone_from(&session.model);
-    found.tools = session.state.tools.iter().map(tool_of).collect();
+    if let Some(hash) = &session.tools {
+        let definitions = log.tools(hash)?;
+        found.tools = serde_json::from_slice(&definitions).map_err(|error| unreadable(&session.id, &error))?;
+    }
     for entry in &entries {
         if let Some(recorded) = found.push(entry.message(parse_stored)) {
             recorded.time = Some(entry.time / 1_000);

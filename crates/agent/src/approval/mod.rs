@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
-use waterline_log::{State, kept};
 
 pub use asked::Asked;
 pub(crate) use asked::identity;
@@ -21,6 +20,7 @@ pub use risk::{Pattern, Risk};
 
 use self::risk::Texts;
 use crate::error::AgentError;
+use crate::state::Local;
 use crate::tool::{CALL_TOOL, Nature};
 
 /// When somebody is asked.
@@ -147,7 +147,7 @@ const LONGEST: usize = 120_000;
 impl Approval {
     /// Decides on a call.
     #[must_use]
-    pub fn decide(&self, asked: Asked<'_>, state: &State) -> Decision {
+    pub fn decide(&self, asked: Asked<'_>, local: &Local) -> Decision {
         // The agent looks through this tool to the one that is meant: one that is still called so names none.
         if asked.tool == CALL_TOOL {
             let why =
@@ -162,7 +162,7 @@ impl Approval {
             return Decision::Refuse("a rule of the user forbids it".to_owned());
         }
         let (risk, why) = self.risk(asked);
-        let ask = |reason: String| match Self::is_granted(asked, state) && risk < Risk::Critical {
+        let ask = |reason: String| match Self::is_granted(asked, local) && risk < Risk::Critical {
             true => Decision::Run,
             false => Decision::Ask { reason, may_always: risk < Risk::Critical },
         };
@@ -209,8 +209,10 @@ impl Approval {
         }
     }
 
-    /// What "always" holds for: a command just as it is, any other tool as a whole, as long as it is what it was.
-    fn grant(asked: Asked<'_>) -> String {
+    /// What "always" holds for, as [`Local::approvals`] keeps it: a command just as it is, any other tool as a whole, as
+    /// long as it is what it was.
+    #[must_use]
+    pub fn grant(asked: Asked<'_>) -> String {
         match (asked.nature, asked.identity) {
             (Nature::Runs, _) => format!("{} {}", asked.tool, asked.whole()),
             (_, Some(identity)) => format!("{} {identity}", asked.tool),
@@ -218,20 +220,8 @@ impl Approval {
         }
     }
 
-    fn is_granted(asked: Asked<'_>, state: &State) -> bool {
-        let grants = state.other.get(kept::APPROVALS).and_then(|grants| grants.as_array());
-        let wanted = Self::grant(asked);
-        grants.is_some_and(|grants| grants.iter().any(|grant| grant.as_str() == Some(&wanted)))
-    }
-
-    /// Notes in the state that somebody agreed once and for all.
-    pub fn note_always(asked: Asked<'_>, state: &mut State) {
-        if !Self::is_granted(asked, state) {
-            let grants = state.other.entry(kept::APPROVALS).or_insert_with(|| serde_json::Value::Array(Vec::new()));
-            if let Some(grants) = grants.as_array_mut() {
-                grants.push(Self::grant(asked).into());
-            }
-        }
+    fn is_granted(asked: Asked<'_>, local: &Local) -> bool {
+        local.approvals.contains(&Self::grant(asked))
     }
 }
 

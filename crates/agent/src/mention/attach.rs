@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use globset::GlobBuilder;
-use serde_json::{Value, json};
 use waterline::message::{Body, Image, Part};
 
 use waterline_sandbox::Workspace;
 use waterline_sandbox::workspace::climbs_out;
 
+use crate::state::Upload;
 use crate::tool::picture;
 
 /// More files, or larger ones, are not taken at once.
@@ -25,7 +25,7 @@ pub struct Attached {
     /// What is said with the message.
     pub parts: Vec<Part>,
     /// The files, as the state keeps them.
-    pub files: Vec<Value>,
+    pub files: Vec<Upload>,
     /// What could not be taken, for the person.
     pub notices: Vec<String>,
 }
@@ -132,7 +132,9 @@ fn take(
     let name = inside.map_or_else(|| PathBuf::from(path.file_name().unwrap_or_default()), Path::to_owned);
     let stored = format!("uploads/{}", name.display());
     workspace.write(&stored, &bytes).map_err(|error| error.to_string())?;
-    attached.files.push(json!({"path": stored, "source": path.display().to_string(), "bytes": bytes.len()}));
+    let source = Some(path.display().to_string());
+    let size = Some(bytes.len() as u64);
+    attached.files.push(Upload { path: stored.clone(), source, bytes: size, ..Upload::default() });
     if picture(&stored).is_some() && !sees {
         attached.notices.push(format!("{}: the model cannot see pictures; it is told the name only", path.display()));
     }

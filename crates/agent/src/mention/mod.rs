@@ -2,12 +2,12 @@
 
 mod attach;
 
-use waterline_log::State;
+use std::sync::Arc;
 
 pub use attach::{Attached, attach};
 
 use crate::skill::Skill;
-use crate::tool::{Tier, Toolbox};
+use crate::tool::{Callable, Tier};
 
 /// What a name means, looked up in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +71,8 @@ const fn is_of_address(c: char) -> bool {
 
 /// What a name means.
 #[must_use]
-pub fn look_up(name: &str, toolbox: &Toolbox, skills: &[Skill], roles: &[String], state: &State) -> Mention {
-    let tier = toolbox.tiers(state).into_iter().find(|(tool, _)| tool.name() == name).map(|(_, tier)| tier);
+pub fn look_up(name: &str, tools: &[(&Arc<dyn Callable>, Tier)], skills: &[Skill], roles: &[String]) -> Mention {
+    let tier = tools.iter().find(|(tool, _)| tool.name() == name).map(|(_, tier)| *tier);
     let skill = skills.iter().find(|skill| skill.id == name || skill.name == name);
     let kind = match (tier, skill) {
         (Some(Tier::Visible), _) => Kind::Tool,

@@ -20,7 +20,6 @@ mod tool_selector;
 use std::collections::BTreeMap;
 
 use waterline::message::ToolCall;
-use waterline_log::State;
 use waterline_provider::answer::Answer;
 
 pub(crate) use chain::{Chain, Hook};
@@ -29,7 +28,8 @@ pub(crate) use summarization::of_buffer;
 
 use crate::config::AgentConfig;
 use crate::error::AgentError;
-use crate::person::{Request, Word};
+use crate::person::Word;
+use crate::state::{Request, State};
 use crate::tool::Toolbox;
 
 /// Where a turn goes on.

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{Hooked, Middleware, Moment, Verdict};
-use crate::tool::{Status, Todo};
+use crate::state::{Status, Todo};
 
 /// Repeats todos.
 #[derive(Debug, Default, Deserialize)]
@@ -18,7 +18,7 @@ impl Middleware for TodoList {
 
     fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
         let open: Vec<String> =
-            Todo::of(moment.state).iter().filter(|todo| todo.status != Status::Completed).map(Todo::line).collect();
+            moment.state.todos.iter().filter(|todo| todo.status != Status::Completed).map(Todo::line).collect();
         if moment.tally.steps == 0 && !open.is_empty() {
             moment.asides.push(format!("[todos that are not done yet]\n{}", open.join("\n")));
         }

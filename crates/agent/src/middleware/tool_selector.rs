@@ -2,11 +2,11 @@
 //! `call_tool`. The choice is made once, when a session begins, so that the list stays as it is.
 
 use serde::Deserialize;
-use waterline_log::State;
 
 use super::Middleware;
 use crate::config::AgentConfig;
 use crate::error::AgentError;
+use crate::state::Local;
 
 /// What stands between a server and its tool in the name of a server's tool.
 const OF_SERVER: &str = "__";
@@ -30,7 +30,7 @@ impl Middleware for ToolSelector {
         // A server that is away must not keep the program from starting, so its tools may be missing.
         let is_missing = |name: &&String| !name.contains(OF_SERVER) && config.toolbox.find(name).is_none();
         if let Some(name) = self.always.iter().find(is_missing) {
-            let tiers = config.toolbox.tiers(&State::default());
+            let tiers = config.toolbox.tiers(&Local::default(), &[]);
             let names: Vec<&str> = tiers.iter().map(|(tool, _)| tool.name()).collect();
             let names = names.join(", ");
             return Err(AgentError::Setting(format!("tool_selector: no tool is called {name:?}; there are {names}")));

@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use waterline::policy::Policy;
 
-pub use hand_off::{Transfer, of, put, transfer};
-pub(crate) use hand_off::{forget_transfers, transfers};
+pub use hand_off::{Transfer, transfer};
 
 use crate::error::AgentError;
 use waterline_sandbox::small_file::Folder;

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Effect, Failure, Nature, Output, Scene, Tool};
-use crate::role;
 
 /// How long a package may be, in characters: it passes paths, not contents.
 const PACKAGE_CHARS: usize = 20_000;
@@ -37,7 +36,7 @@ impl Tool for HandOff {
 
     async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
         let Arguments { to, summary, paths, constraints } = arguments;
-        let own = role::of(&scene.session.state).unwrap_or("main");
+        let own = scene.state.role.as_deref().unwrap_or("main");
         let package = json!({
             "version": 1,
             "handoff_type": format!("{own}_to_{to}"),
@@ -49,7 +48,7 @@ impl Tool for HandOff {
         if package.to_string().chars().count() > PACKAGE_CHARS {
             return Err(Failure::new("the package is too long; write the details into files and pass their paths"));
         }
-        scene.crew.may_hand_off(&scene.session, &to)?;
+        scene.crew.may_hand_off(&scene.state, &to)?;
         Ok(Output::text(format!("{to} goes on")).with(Effect::HandOff { to, package }))
     }
 }

@@ -34,8 +34,7 @@ pub use call_tool::NAME as CALL_TOOL;
 pub use output::{Effect, Failure, Output};
 pub(crate) use read_file::picture;
 pub use scene::Scene;
-pub use todo::{Status, Todo};
-pub use toolbox::{Tier, Toolbox};
+pub use toolbox::{Tier, Tiers, Toolbox};
 
 /// What a tool does to the world: what may be done without asking, and together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use serde_json::Value;
 use waterline::message::{Body, Image, Part};
 use waterline_sandbox::SandboxError;
 
-use super::Todo;
+use crate::state::Todo;
 
 /// What a tool found or did.
 #[derive(Clone, Debug, Default)]

@@ -7,6 +7,7 @@ use waterline_log::{Log, LogError, Session};
 use super::Failure;
 use crate::crew::Crew;
 use crate::person::Person;
+use crate::state::{Local, State};
 use waterline_sandbox::workspace::Workspace;
 
 /// Where a tool is run.
@@ -18,6 +19,10 @@ pub struct Scene {
     pub log: Log,
     /// The session as it was before this step.
     pub session: Session,
+    /// What the agent keeps with it.
+    pub state: State,
+    /// What this user and this machine know of it.
+    pub local: Local,
     /// Its folder.
     pub workspace: Arc<Workspace>,
     /// Who can be started for a task.

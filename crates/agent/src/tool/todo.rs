@@ -1,80 +1,10 @@
 //! `todo_write` and `todo_read`: what is to be done, as the state of the session. At most one thing is in progress.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use waterline_log::State;
+use serde::Deserialize;
 
 use super::{Effect, Failure, Nature, Output, Scene, Tool};
-
-/// How far a todo is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Not begun.
-    #[default]
-    Pending,
-    /// Being done.
-    InProgress,
-    /// Done.
-    Completed,
-}
-
-/// How much it matters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Priority {
-    /// Soon.
-    High,
-    /// In its turn.
-    #[default]
-    Medium,
-    /// When there is time.
-    Low,
-}
-
-/// Something to be done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Todo {
-    /// What.
-    pub content: String,
-    /// How far it is.
-    #[serde(default)]
-    pub status: Status,
-    /// How much it matters.
-    #[serde(default)]
-    pub priority: Priority,
-}
-
-impl Todo {
-    /// The todos of a session. One that somebody else wrote in another form is read as far as it can be.
-    #[must_use]
-    pub fn of(state: &State) -> Vec<Self> {
-        let read = |value: &serde_json::Value| {
-            serde_json::from_value(value.clone()).unwrap_or_else(|_| Self {
-                content: value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-                status: Status::Pending,
-                priority: Priority::Medium,
-            })
-        };
-        state.todos.iter().map(read).collect()
-    }
-
-    /// One line about it.
-    #[must_use]
-    pub fn line(&self) -> String {
-        let mark = match self.status {
-            Status::Pending => "[ ]",
-            Status::InProgress => "[>]",
-            Status::Completed => "[x]",
-        };
-        let priority = match self.priority {
-            Priority::High => " (high)",
-            Priority::Medium => "",
-            Priority::Low => " (low)",
-        };
-        format!("{mark} {}{priority}", self.content)
-    }
-}
+use crate::state::{Status, Todo};
 
 /// The list as lines.
 #[must_use]
@@ -131,6 +61,6 @@ impl Tool for TodoRead {
     const NATURE: Nature = Nature::Reads;
 
     async fn run(&self, _: Nothing, scene: &Scene) -> Result<Output, Failure> {
-        Ok(Output::text(lines(&Todo::of(&scene.session.state))))
+        Ok(Output::text(lines(&scene.state.todos)))
     }
 }

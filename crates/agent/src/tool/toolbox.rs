@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use globset::Glob;
-use waterline_log::State;
 use waterline_provider::wire;
 
 use super::Callable;
@@ -27,6 +26,7 @@ use super::search_files::SearchFiles;
 use super::todo::{TodoRead, TodoWrite};
 use super::write_file::WriteFile;
 use crate::error::AgentError;
+use crate::state::Local;
 use waterline_sandbox::Shell;
 
 /// Tools that nobody has unless they are switched on.
@@ -54,6 +54,9 @@ impl Tier {
         }
     }
 }
+
+/// Every tool with how near it is to the model.
+pub type Tiers<'a> = Vec<(&'a Arc<dyn Callable>, Tier)>;
 
 /// The tools there are.
 #[derive(Clone)]
@@ -148,9 +151,9 @@ impl Toolbox {
     }
 
     /// What is said of a name that no tool has: which one is probably meant, else which there are.
-    pub(crate) fn unknown(&self, name: &str, state: &State) -> String {
+    pub(crate) fn unknown(&self, name: &str, local: &Local) -> String {
         let all = self.tools.iter().map(|entry| entry.tool.name());
-        let names: Vec<&str> = all.filter(|name| self.may_use(name, state)).collect();
+        let names: Vec<&str> = all.filter(|name| self.may_use(name, local)).collect();
         match nearest(name, &names) {
             Some(known) => format!("there is no tool {name:?}; did you mean {known}?"),
             None => format!("there is no tool {name:?}; there are {}", names.join(", ")),
@@ -159,18 +162,17 @@ impl Toolbox {
 
     /// Whether a tool may be used: it is enabled, or the user asked for it in this session.
     #[must_use]
-    pub fn may_use(&self, name: &str, state: &State) -> bool {
+    pub fn may_use(&self, name: &str, local: &Local) -> bool {
         let enabled = self.tools.iter().any(|entry| entry.tool.name() == name && entry.enabled);
-        enabled || state.allowed_tools.iter().chain(&state.persistent_tools).any(|allowed| allowed == name)
+        enabled || local.allowed_tools.iter().any(|allowed| allowed == name)
     }
 
-    /// Every tool with how near it is to the model of a session.
+    /// Every tool with how near it is to the model of a session, which was told of the `visible` ones.
     #[must_use]
-    pub fn tiers(&self, state: &State) -> Vec<(&Arc<dyn Callable>, Tier)> {
-        let told =
-            |name: &str| state.tools.iter().any(|tool| tool.get("name").and_then(|known| known.as_str()) == Some(name));
+    pub fn tiers(&self, local: &Local, visible: &[wire::Tool]) -> Tiers<'_> {
+        let told = |name: &str| visible.iter().any(|tool| tool.name == name);
         let tier = |entry: &Entry| match entry.tool.name() {
-            name if !self.may_use(name, state) => Tier::Discovered,
+            name if !self.may_use(name, local) => Tier::Discovered,
             name if told(name) => Tier::Visible,
             _ => Tier::Enabled,
         };

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use waterline::message::{Message, Wire};
 use waterline::policy::Policy;
 use waterline_agent::tool::Toolbox;
-use waterline_agent::{Agent, AgentConfig, Event, Person, Question, Request, Word, middleware};
+use waterline_agent::{Agent, AgentConfig, Event, Local, Person, Question, Request, State, Word, middleware};
 use waterline_log::{Log, Session};
 use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::retry::Retry;
@@ -90,6 +90,16 @@ impl Place {
 
     pub fn log(&self) -> Log {
         Log::open(&self.folder.path().join("log.db").display().to_string()).unwrap()
+    }
+
+    /// What the agent keeps with a session.
+    pub fn state(&self, session: &str) -> State {
+        State::of(&self.log().session(session).unwrap()).unwrap()
+    }
+
+    /// What this user and this machine know of it.
+    pub fn local(&self, session: &str) -> Local {
+        Local::of(&self.log().session(session).unwrap()).unwrap()
     }
 
     pub fn candidate(server: &Server) -> Candidate {

@@ -101,7 +101,7 @@ impl Chat {
         self.clean_up();
         runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
-        if resumes && self.relay.agent.is_open() {
+        if resumes && self.relay.agent.is_open()? {
             self.screen.note(say("going on where it was broken off", "从中断处继续"));
             self.turn(runtime, None);
         }
@@ -231,7 +231,7 @@ impl Chat {
         if let Err(error) = runtime.block_on(self.relay.agent.live_mut().settle()) {
             self.screen.complain(&error.to_string());
         }
-        if failed && self.relay.agent.is_open() {
+        if failed && self.relay.agent.is_open().is_ok_and(|is_open| is_open) {
             self.screen.note(say("/resume tries again", "/resume 可重试"));
         }
         if stopped { After::Stopped } else { After::Next }
@@ -324,12 +324,11 @@ impl Chat {
     async fn refresh(&mut self) -> Result<()> {
         let usage = self.on_log(commands::all_calls).await?;
         self.gauge = gauge::of(self.relay.agent.live(), &usage);
-        let equipment = self.relay.agent.config();
-        let tiers = equipment.toolbox.tiers(&self.session().state);
+        let config = self.relay.agent.config();
+        let tiers = self.relay.agent.tiers()?;
         let tools = tiers.iter().map(|(tool, _)| (tool.name().to_owned(), tool.about().chars().take(60).collect()));
-        let skills =
-            equipment.skills.iter().map(|skill| (skill.id.clone(), skill.description.chars().take(60).collect()));
-        let roles = equipment.roles.iter().map(|role| (role.name.clone(), role.about.clone()));
+        let skills = config.skills.iter().map(|skill| (skill.id.clone(), skill.description.chars().take(60).collect()));
+        let roles = config.roles.iter().map(|role| (role.name.clone(), role.about.clone()));
         let names = tools.chain(skills).chain(roles).collect();
         let known = Known { commands: commands::list(), names, arguments: words::arguments(self) };
         *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = known;

@@ -14,9 +14,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use waterline::message::Part;
-use waterline_agent::{Agent, Ending, Outcome, Said, Start, Waiting, format};
+use waterline_agent::{Agent, Ending, Outcome, Said, Start, State, Waiting, schema};
 use waterline_config::Assembly;
-use waterline_log::Session;
 
 use crate::begin::{self, Flags};
 use crate::lang::say;
@@ -80,10 +79,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let start = arguments.start();
     let known = start.find(&log)?;
     // A schema holds for its turn: one that is resumed keeps the schema it began with.
-    let resumed = known.as_ref().filter(|session| arguments.resumes() || waits_for_answer(session));
-    let (schema, is_late) = (schema.clone().unwrap_or_default(), resumed.is_some() && schema.is_some());
-    let form = resumed.map_or(&schema, |session| &session.state.response_format);
-    let printer = Arc::new(Printer::new(arguments.json, arguments.yes, form.is_null()));
+    let state = known.as_ref().map(State::of).transpose()?;
+    let resumed = state.filter(|state| arguments.resumes() || matches!(state.pending, Some(Waiting::Question(_))));
+    let is_late = resumed.is_some() && schema.is_some();
+    let has_schema = resumed.map_or(schema.is_some(), |state| state.schema.is_some());
+    let printer = Arc::new(Printer::new(arguments.json, arguments.yes, !has_schema));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let prepared = runtime.block_on(async {
         let (assembly, notices) = Assembly::new(config, overrides).await?;
@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Ok::<_, anyhow::Error>(builder.prepare().await?)
     })?;
     if is_late {
-        printer.note("--schema is for a new turn; this one goes on with the form it began with");
+        printer.note("--schema is for a new turn; this one goes on with the schema it began with");
     }
     prepared.config().notices.iter().for_each(|text| printer.note(text));
     prepared.kept.iter().for_each(|told| printer.note(&kept(told)));
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         printer.begin(relay.agent.live(), is_new);
         let said = prompt.map(|prompt| {
             let (said, notices) = prompt.said(&relay.agent);
-            (Said { form: schema, ..said }, notices)
+            (Said { schema, ..said }, notices)
         });
         turn(&mut relay, said, &printer).await
     });
@@ -220,11 +220,6 @@ fn read_input() -> Result<String> {
     Ok(text)
 }
 
-/// Whether what is said next answers a question, and so goes on with a turn.
-fn waits_for_answer(session: &Session) -> bool {
-    matches!(Waiting::of(&session.state), Some(Waiting::Question(_)))
-}
-
 /// The schema in a file. One that cannot be used is told before anything is stored or paid for.
 fn read_schema(path: &PathBuf) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the schema {}", path.display()))?;
@@ -232,6 +227,6 @@ fn read_schema(path: &PathBuf) -> Result<Value> {
     if schema.is_null() {
         bail!("{} holds null, which is no schema; leave --schema out if any answer will do", path.display());
     }
-    format::read(&schema).with_context(|| format!("the schema {} cannot be used", path.display()))?;
+    schema::read(&schema).with_context(|| format!("the schema {} cannot be used", path.display()))?;
     Ok(schema)
 }

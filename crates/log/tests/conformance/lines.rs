@@ -1,10 +1,12 @@
 //! Export and import, backup.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use waterline::history::Past;
 use waterline::message::{Message, Role};
 use waterline::plan::{FrozenItem, FrozenSlot, Treatment};
-use waterline_log::{Backup, Filter, Fold, Imported, Incoming, Log, LogError, Sent, Session, Summary, To, Usage};
+use waterline_log::{
+    Backup, Document, Filter, Fold, Imported, Incoming, Log, LogError, Sent, Session, Summary, To, Usage,
+};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, session, texts};
@@ -19,17 +21,21 @@ cases![
     what_is_no_export_is_refused,
     an_import_goes_on_where_a_session_was,
     an_import_brings_no_consent,
+    lines_of_version_1_bring_state_and_no_consent,
     a_session_that_went_another_way_stays,
     a_backup_is_made_while_others_write,
 ];
 
+const TOOLS: &[u8] = br#"[{"name": "read_file"}]"#;
+
 /// A log with something of everything.
 fn full(log: &Log) {
     let mut made = session(log, "s", &["one", "two", "three", "four"]);
-    made.state.todos = vec![json!({"content": "x"})];
+    made.state.insert("todos".into(), json!([{"content": "x"}]));
     made.title = "Title".into();
     made.user = Some("u".into());
     log.save(&made).unwrap();
+    log.set_tools("s", TOOLS.to_vec()).unwrap();
     let bytes = Incoming::unread(Role::Tool, b"\xff\x00".to_vec(), &counter());
     log.append("s", made.tip, vec![bytes, one(Role::User, "数据库")]).unwrap();
     log.cut("s").unwrap();
@@ -87,9 +93,10 @@ fn an_export_imports_with_the_same_ids(place: &dyn Place) {
             there.iter().map(|e| (e.id, &e.bytes, e.time)).collect::<Vec<_>>()
         );
     }
-    let mut carried = log.session("s").unwrap().state;
-    carried.note_elsewhere(6);
-    assert_eq!(other.session("s").unwrap().state, carried, "the same, and that its messages came from elsewhere");
+    let (here, there) = (log.session("s").unwrap(), other.session("s").unwrap());
+    assert_eq!((&there.state, &there.tools), (&here.state, &here.tools));
+    assert_eq!(there.imported, 6, "its messages came from elsewhere");
+    assert_eq!(other.tools(&there.tools.unwrap()).unwrap(), TOOLS);
     assert_eq!(other.summaries("s").unwrap(), log.summaries("s").unwrap());
     assert_eq!(other.checkpoints("s").unwrap(), log.checkpoints("s").unwrap());
     assert_eq!(other.usage("s").unwrap(), log.usage("s").unwrap());
@@ -226,19 +233,49 @@ fn an_import_goes_on_where_a_session_was(place: &dyn Place) {
 fn an_import_brings_no_consent(place: &dyn Place) {
     let log = place.open();
     let mut made = session(&log, "s", &["one", "two"]);
-    made.state.allowed_tools = vec!["fetch_url".into()];
-    made.state.workspace_path = Some("/w/1".into());
-    made.state.other.insert("approvals".into(), json!(["run_bash_command"]));
-    made.state.note_elsewhere(1);
+    made.state.insert("todos".into(), json!(["measure"]));
+    made.local.insert("approvals".into(), json!(["run_bash_command"]));
+    made.workspace = Some("/w/1".into());
+    made.imported = 1;
     log.save(&made).unwrap();
+    log.checkpoint("s", json!({})).unwrap();
+    let lines = export(&log, &["s"]);
+    let text = String::from_utf8_lossy(&lines);
+    assert!(!text.contains("run_bash_command") && !text.contains("/w/1"), "{text}");
     let other = Log::open(&place.other()).unwrap();
+    import(&other, &lines).unwrap();
+    let there = other.session("s").unwrap();
+    assert_eq!((there.imported, there.workspace, there.local), (2, None, Document::new()));
+    assert_eq!(there.state, made.state);
+    let fork = log.fork("s", None, None).unwrap();
+    assert_eq!(fork.local, Document::new(), "consent is its parent's");
+    assert_eq!((fork.imported, fork.state), (1, made.state), "where its messages came from is not");
+    // Going on with an imported conversation, the session keeps no consent that was given to what it was.
+    let mut known = other.session("s").unwrap();
+    known.local.insert("approvals".into(), json!(["fetch_url"]));
+    known.workspace = Some("/w/2".into());
+    other.save(&known).unwrap();
+    log.append("s", log.session("s").unwrap().tip, vec![one(Role::User, "three")]).unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
-    let state = other.session("s").unwrap().state;
-    assert_eq!((state.elsewhere(), state.workspace_path), (2, None));
-    assert!(state.allowed_tools.is_empty() && !state.other.contains_key("approvals"));
-    let fork = log.fork("s", None, None).unwrap().state;
-    assert!(fork.allowed_tools.is_empty() && !fork.other.contains_key("approvals"), "consent is its parent's");
-    assert_eq!(fork.elsewhere(), 1, "where its messages came from is not");
+    let there = other.session("s").unwrap();
+    assert_eq!((there.imported, there.workspace, there.local), (3, None, Document::new()));
+}
+
+/// A file that claims consent in the words of an older version brings none.
+fn lines_of_version_1_bring_state_and_no_consent(place: &dyn Place) {
+    let lines = include_bytes!("../formats/1-agent.jsonl");
+    let log = place.open();
+    import(&log, lines).unwrap();
+    let there = log.session("working").unwrap();
+    assert_eq!((there.imported, there.workspace, there.local), (3, None, Document::new()));
+    assert_eq!(there.state["todos"][1], "call the office");
+    assert_eq!(there.state["something_new"], json!([1, 2.5, "数"]));
+    assert!(!there.state.contains_key("approvals") && !there.state.contains_key("tools"));
+    let tools: Value = serde_json::from_slice(&log.tools(&there.tools.unwrap()).unwrap()).unwrap();
+    assert_eq!(tools[0]["name"], "read_file");
+    let restored = log.checkpoints("working").unwrap();
+    assert_eq!((restored.len(), &restored[1].checkpoint.state), (2, &there.state));
+    assert!(!restored[0].checkpoint.state.contains_key("approvals"));
 }
 
 fn a_session_that_went_another_way_stays(place: &dyn Place) {

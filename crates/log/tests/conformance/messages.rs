@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use waterline::message::{Form, Message, Raw, Role, Wire};
-use waterline_log::{Encoding, Id, Incoming, LogError, Session, Tip};
+use waterline_log::{Encoding, Filter, Id, Incoming, LogError, Session, Tip};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, said, session, texts};
@@ -18,7 +18,7 @@ cases![
     the_same_message_is_stored_once,
     a_resent_history_adds_only_what_is_new,
     two_writers_make_a_conflict_never_a_lost_message,
-    two_writers_make_a_fork_if_they_wish,
+    an_answer_that_comes_late_is_kept_in_a_fork,
     an_append_whose_answer_was_lost_can_be_said_again,
     the_same_bytes_of_two_speakers_are_two_messages,
     many_writers_on_many_sessions_lose_nothing,
@@ -147,15 +147,15 @@ fn two_writers_make_a_conflict_never_a_lost_message(place: &dyn Place) {
     assert_eq!(texts(&log, "s"), ["one", "first", "second"]);
 }
 
-fn two_writers_make_a_fork_if_they_wish(place: &dyn Place) {
+fn an_answer_that_comes_late_is_kept_in_a_fork(place: &dyn Place) {
     let log = place.open();
     let start = session(&log, "s", &["one"]).tip;
     log.append("s", start, vec![one(Role::Assistant, "first")]).unwrap();
-    let forked = log.append_or_fork("s", start, vec![one(Role::Assistant, "second")]).unwrap();
-    assert_ne!(forked.session, "s");
+    log.append_aside("s", start, vec![one(Role::Assistant, "second")]).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "first"]);
-    assert_eq!(texts(&log, &forked.session), ["one", "second"]);
-    assert_eq!(log.session(&forked.session).unwrap().parent.as_deref(), Some("s"));
+    let forks = log.sessions(&Filter { parent: Some("s".into()), ..Filter::default() }).unwrap();
+    assert_eq!(forks.len(), 1);
+    assert_eq!(texts(&log, &forks[0].id), ["one", "second"]);
 }
 
 fn an_append_whose_answer_was_lost_can_be_said_again(place: &dyn Place) {
@@ -165,7 +165,6 @@ fn an_append_whose_answer_was_lost_can_be_said_again(place: &dyn Place) {
     let first = log.append("s", start, said()).unwrap();
     let again = log.append("s", start, said()).unwrap();
     assert_eq!((again.new, again.tip, &again.ids), (0, first.tip, &first.ids));
-    assert_eq!(log.append_or_fork("s", start, said()).unwrap().session, "s");
     assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
 }
 

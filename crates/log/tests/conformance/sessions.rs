@@ -1,14 +1,21 @@
 //! Sessions, their state, checkpoints, and what belongs to users.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use waterline::message::{Message, Role, ToolCall};
-use waterline_log::{CHECKPOINTS, Filter, Incoming, LogError, Relation, Session, State, turns_to_restore};
+use waterline_log::{
+    CHECKPOINTS, Document, Filter, Incoming, LogError, Relation, Session, Step, Usage, Whom, turns_to_restore,
+};
 
 use crate::cases;
 use crate::place::{Place, counter, one, parse, session, texts};
 
 cases![
-    s0_12_to_s0_25_s4_5_to_s4_14_the_whole_state_is_kept,
+    documents_and_tools_are_kept_as_they_came,
+    tool_definitions_are_stored_once,
+    a_step_is_stored_in_one_transaction,
+    a_step_of_a_session_that_moved_on_is_refused_whole,
     s0_17_e13_sub_agents_have_contexts_of_their_own,
     s0_63_a_session_is_found_by_the_beginning_of_its_id,
     s3_32_settings_are_per_user,
@@ -19,24 +26,26 @@ cases![
     checkpoints_are_thinned_and_messages_are_not,
 ];
 
-fn full() -> State {
-    let text = json!({
-        "images": [{"data": "aGk="}], "active_skill": "pdf", "allowed_tools": ["read_file"], "persistent_tools": ["now"],
-        "mentioned_agents": ["@pdf"], "todos": [{"content": "x", "status": "pending"}], "loops": 7, "max_loops": 100,
-        "model_pref": "vision", "workspace_path": "/w/1", "uploaded_files": [{"name": "a.csv", "size": 3}],
-        "buffer_config": {"window": 20}, "scratchpad": ["step"], "pending_action": {"tool": "rm", "id": "c1"},
-        "response_format": {"type": "json"}, "callbacks": ["on_llm_start"], "middlewares": [{"name": "call_limit"}],
-        "auto_checkpoint": true, "run_id": "r-1", "tools": [{"name": "t"}], "something_new": [1, 2.5, "数"],
-    });
-    serde_json::from_value(text).unwrap()
+fn document(value: serde_json::Value) -> Document {
+    serde_json::from_value(value).unwrap()
 }
 
-fn s0_12_to_s0_25_s4_5_to_s4_14_the_whole_state_is_kept(place: &dyn Place) {
+fn full() -> Document {
+    document(json!({
+        "todos": [{"content": "x", "status": "pending"}], "loops": 7, "nothing": null,
+        "something_new": [1, 2.5, "数", {"deep": [[]]}],
+    }))
+}
+
+fn documents_and_tools_are_kept_as_they_came(place: &dyn Place) {
     let log = place.open();
     let mut made =
         log.create(Session { user: Some("u".into()), model: Some("m".into()), ..Session::new("s") }).unwrap();
     assert_eq!(made.context_id, "main");
     made.state = full();
+    made.local = document(json!({"approvals": ["run_bash_command ls"]}));
+    made.workspace = Some("/w/1".into());
+    made.imported = 3;
     made.title = "a title".into();
     made.policy = Some("chat".into());
     made.overrides.insert("window.turns".into(), "30".into());
@@ -44,9 +53,79 @@ fn s0_12_to_s0_25_s4_5_to_s4_14_the_whole_state_is_kept(place: &dyn Place) {
     drop(log);
     let found = place.open().session("s").unwrap();
     assert_eq!(found.state, full());
-    assert_eq!(found.state.other["something_new"], json!([1, 2.5, "数"]));
     assert_eq!(Session { active: made.active, ..found }, made);
     assert!(matches!(place.open().save(&Session::new("nobody")), Err(LogError::NoSession { .. })));
+}
+
+fn tool_definitions_are_stored_once(place: &dyn Place) {
+    let log = place.open();
+    let tools = vec![b'['; 20_000];
+    for id in ["a", "b"] {
+        session(&log, id, &["hi"]);
+        log.set_tools(id, tools.clone()).unwrap();
+    }
+    let hash = log.session("a").unwrap().tools.unwrap();
+    assert_eq!(log.session("b").unwrap().tools.as_ref(), Some(&hash));
+    assert_eq!(log.fork("a", None, Some("f".into())).unwrap().tools.as_ref(), Some(&hash));
+    assert_eq!(log.tools(&hash).unwrap(), tools);
+    for id in ["a", "b"] {
+        log.erase(&Whom::Session(id.into())).unwrap();
+    }
+    assert_eq!(log.tools(&hash).unwrap(), tools, "the fork still has them");
+    log.erase(&Whom::Session("f".into())).unwrap();
+    assert!(matches!(log.tools(&hash), Err(LogError::Missing { .. })));
+    assert!(matches!(log.set_tools("nobody", tools), Err(LogError::NoSession { .. })));
+}
+
+fn a_step_is_stored_in_one_transaction(place: &dyn Place) {
+    let log = place.open();
+    let made = session(&log, "s", &["one"]);
+    let before = log.writes();
+    let step = Step {
+        messages: vec![one(Role::Assistant, "two"), one(Role::User, "three")],
+        changes: vec![Arc::new(|session| {
+            session.title = "a title".into();
+            session.state.insert("loops".into(), json!(1));
+            Ok(())
+        })],
+        tools: Some(b"[]".to_vec()),
+        usage: Some(Usage { model: "m".into(), input: 7, ..Usage::default() }),
+        checkpoint: Some(json!({"step": 1})),
+        preferences: vec![("u".into(), "factor".into(), "1.1".into())],
+        ..Step::default()
+    };
+    let stored = log.commit(&made, step).unwrap();
+    assert_eq!(log.writes() - before, 1);
+    assert_eq!(log.session("s").unwrap(), stored);
+    assert_eq!((stored.title.as_str(), stored.tip.position()), ("a title", 3));
+    assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
+    assert_eq!(log.usage("s").unwrap()[0].position, 3);
+    assert_eq!(log.tools(&stored.tools.unwrap()).unwrap(), b"[]");
+    assert_eq!(log.preferences("u").unwrap()["factor"], "1.1");
+    let checkpoint = log.checkpoints("s").unwrap().remove(0).checkpoint;
+    assert_eq!((checkpoint.messages, checkpoint.state), (3, stored.state));
+}
+
+fn a_step_of_a_session_that_moved_on_is_refused_whole(place: &dyn Place) {
+    let log = place.open();
+    let made = session(&log, "s", &["one"]);
+    let said = |text: &str| Step {
+        messages: vec![one(Role::User, text)],
+        checkpoint: Some(json!({})),
+        changes: vec![Arc::new(|session| {
+            session.state.insert("loops".into(), json!(9));
+            Ok(())
+        })],
+        ..Step::default()
+    };
+    let moved = log.commit(&made, Step { changes: Vec::new(), ..said("two") }).unwrap();
+    let refused = log.commit(&made, said("otherwise"));
+    assert!(matches!(refused, Err(LogError::Conflict { position: 2, .. })), "{refused:?}");
+    assert_eq!((texts(&log, "s"), log.checkpoints("s").unwrap().len()), (vec!["one".into(), "two".into()], 1));
+    assert_eq!(log.session("s").unwrap().state, Document::new());
+    // The same once more, because the answer was lost, is no second step.
+    assert_eq!(log.commit(&made, said("two")).unwrap().tip, moved.tip);
+    assert_eq!(log.checkpoints("s").unwrap().len(), 1);
 }
 
 fn s0_17_e13_sub_agents_have_contexts_of_their_own(place: &dyn Place) {
@@ -126,10 +205,15 @@ fn s0_64_s4_41_a_checkpoint_restores_messages_and_state(place: &dyn Place) {
     log.save(&made).unwrap();
     let kept = log.checkpoint("s", json!({})).unwrap();
     log.append("s", made.tip, vec![one(Role::User, "three")]).unwrap();
-    made.state.todos.clear();
+    made.state = document(json!({"todos": [], "another": 1}));
+    made.local = document(json!({"approvals": ["run_bash_command ls"]}));
     log.save(&made).unwrap();
+    let later = log.checkpoint("s", json!({})).unwrap();
     let restored = log.restore("s", &kept.checkpoint_id).unwrap();
     assert_eq!(restored.state, full());
+    assert_eq!(restored.local, made.local, "going back takes no consent away and gives none");
+    assert_eq!(log.restore("s", &later.checkpoint_id).unwrap().state, made.state);
+    log.restore("s", &kept.checkpoint_id).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "two"]);
     // What came after is not lost.
     log.forward("s", None).unwrap();
@@ -140,13 +224,23 @@ fn s0_64_s4_41_a_checkpoint_restores_messages_and_state(place: &dyn Place) {
 fn checkpoints_are_thinned_and_messages_are_not(place: &dyn Place) {
     let log = place.open();
     let mut tip = session(&log, "s", &["start"]).tip;
+    let state = |step: u64| {
+        // Something stays, something is counted, and now and then something large comes or goes.
+        document(
+            json!({"role": "init", "loops": step, "todos": vec!["measure the tide"; usize::from(step % 7 == 3) * 9]}),
+        )
+    };
     for step in 0..CHECKPOINTS + 10 {
         tip = log.append("s", tip, vec![one(Role::User, &format!("step {step}"))]).unwrap().tip;
+        log.save(&Session { state: state(step), ..log.session("s").unwrap() }).unwrap();
         log.checkpoint("s", json!({"step": step})).unwrap();
     }
     let kept = log.checkpoints("s").unwrap();
     assert_eq!(kept.len() as u64, CHECKPOINTS);
     assert_eq!(kept[0].metadata["step"], 10);
+    for (checkpoint, step) in kept.iter().zip(10..) {
+        assert_eq!(checkpoint.checkpoint.state, state(step), "{step}");
+    }
     assert_eq!(texts(&log, "s").len() as u64, CHECKPOINTS + 11);
 }
 

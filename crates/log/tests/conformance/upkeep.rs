@@ -155,7 +155,7 @@ fn what_a_living_fork_shares_is_kept(place: &dyn Place) {
 fn s2_29_c0_10_idle_sessions_are_cleaned(place: &dyn Place) {
     let log = place.open();
     let mut old = session(&log, "old", &["one"]);
-    old.state.workspace_path = Some("/w/old".into());
+    old.workspace = Some("/w/old".into());
     log.save(&old).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(5));
     let limit = log.now();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use waterline_log::{Log, LogError};
 
 use crate::writer::{filled, message, texts};
@@ -44,25 +45,64 @@ fn kept() -> PathBuf {
 
 pub(crate) fn a_file_of_every_format_opens() {
     let folder = tempfile::tempdir().unwrap();
-    let mut count = 0;
-    for number in 1.. {
-        let file = kept().join(format!("{number}.db"));
-        if !file.exists() {
-            break;
-        }
-        count += 1;
-        let copy = folder.path().join(format!("{number}.db"));
-        std::fs::copy(&file, &copy).unwrap();
-        check(&Log::open(&copy.display().to_string()).unwrap());
+    let open = |name: &str| {
+        let copy = folder.path().join(name);
+        std::fs::copy(kept().join(name), &copy).unwrap();
+        Log::open(&copy.display().to_string()).unwrap()
+    };
+    // Of the first format there are two: one with a session of an agent in the middle of its work, and one without.
+    check(&open("1.db"));
+    for name in ["1-agent.db", "3.db"] {
+        let log = open(name);
+        check(&log);
+        check_working(&log);
     }
-    assert_eq!(count, 1, "a database of every format is kept");
+    let formats = std::fs::read_dir(kept()).unwrap().flatten();
+    let count = formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
+    assert_eq!(count, 3, "a database of every format is kept");
+}
+
+/// What the session of an agent holds: it waits for an approval, with todos, tools and checkpoints.
+pub(crate) fn check_working(log: &Log) {
+    let session = log.session("working").unwrap();
+    let state = json!({
+        "active_skill": "pdf", "mentioned_agents": ["pdf"], "loops": 2, "max_loops": 9,
+        "todos": [{"content": "measure", "status": "in_progress", "priority": "high"}, "call the office"],
+        "uploaded_files": [{"path": "uploads/a.md", "source": "a.md", "bytes": 3}],
+        "buffer_config": {"window_size": 17}, "response_format": {"type": "json_object"},
+        "model_pref": "vision", "scratchpad": ["step"], "role": "init", "transfers": 2, "pins": [2],
+        "something_new": [1, 2.5, "数"],
+        "pending_action": {"kind": "approval", "call_id": "c1", "tool": "run_bash_command",
+            "arguments": "{\"command\":\"rm -r build\"}", "reason": "high risk", "may_always": true},
+    });
+    let local = json!({
+        "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"], "started": ["c0"], "cut": true,
+        "workspace_of": "main", "roles": {"init": "working"},
+        "hand_off": {"to": "build", "package": {"plan": "a.md"}, "done": true},
+    });
+    assert_eq!(Value::from(session.state.clone()), state);
+    assert_eq!(Value::from(session.local), local);
+    assert_eq!((session.workspace.as_deref(), session.imported), (Some("/w/working"), 2));
+    let tools: Value = serde_json::from_slice(&log.tools(&session.tools.unwrap()).unwrap()).unwrap();
+    assert_eq!(
+        (tools[0]["name"].as_str(), tools[0]["description"].as_str()),
+        (Some("read_file"), Some("Reads a file."))
+    );
+    let fork = log.session("working-fork").unwrap();
+    assert_eq!((fork.workspace.as_deref(), fork.imported, fork.local.len()), (Some("/w/working"), 2, 0));
+    let checkpoints = log.checkpoints("working").unwrap();
+    assert_eq!((checkpoints.len(), checkpoints[0].metadata["after"].as_str()), (2, Some("model")));
+    assert_eq!(checkpoints[1].checkpoint.state, session.state);
+    let restored = log.restore("working", &checkpoints[0].checkpoint_id).unwrap();
+    assert_eq!((restored.state["loops"].as_u64(), restored.state.get("pending_action")), (Some(1), None));
+    assert_eq!(restored.tip, session.tip);
 }
 
 /// What every kept database holds: made by `cargo run -p waterline-log --example format`.
 pub(crate) fn check(log: &Log) {
     assert_eq!(texts(log, "main").unwrap(), ["Why does the build fail?", "A value was moved.", "数据库呢？"]);
     assert_eq!(texts(log, "fork").unwrap(), ["Why does the build fail?", "Because of E0382."]);
-    assert_eq!(log.session("main").unwrap().state.todos.len(), 1);
+    assert_eq!(log.session("main").unwrap().state["todos"].as_array().unwrap().len(), 1);
     assert_eq!(log.summary("main").unwrap().unwrap().text, "The build fails.");
     assert_eq!(log.generations("main").unwrap().len(), 1);
     assert_eq!(log.checkpoints("main").unwrap().len(), 1);

@@ -95,10 +95,17 @@ pub(crate) fn a_newer_format_on_a_server_is_refused() {
 }
 
 pub(crate) fn a_schema_of_every_format_opens() {
-    let sql = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats/1.postgres.sql");
-    let sql = std::fs::read_to_string(sql).unwrap();
-    let schema = fresh("kept");
-    client().batch_execute(&sql.replace("kept_format", &schema)).unwrap();
-    formats::check(&Log::open(&url(&schema)).unwrap());
-    gone(&schema);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
+    for (name, is_working) in [("1", false), ("1-agent", true), ("3", true)] {
+        let sql = std::fs::read_to_string(folder.join(format!("{name}.postgres.sql"))).unwrap();
+        let schema = fresh("kept");
+        client().batch_execute(&sql.replace("kept_format", &schema)).unwrap();
+        let log = Log::open(&url(&schema)).unwrap();
+        formats::check(&log);
+        if is_working {
+            formats::check_working(&log);
+        }
+        drop(log);
+        gone(&schema);
+    }
 }

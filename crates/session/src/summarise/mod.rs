@@ -119,20 +119,28 @@ impl Live {
     }
 
     /// The summary that was made beside the calls, if it is there and its generation still is.
-    pub(crate) async fn ready_summary(&mut self) -> Option<Summary> {
+    pub(crate) async fn ready_summary(&mut self) -> Result<Option<Summary>, SessionError> {
+        // What was said is stored before anything is waited for.
+        self.commit().await?;
         if let Some(summary) = self.stored_summary().await {
-            return Some(summary);
+            return Ok(Some(summary));
         }
         if self.pending.as_ref().is_some_and(|pending| pending.generation != self.generation.number) {
             self.pending = None;
         }
         if !self.pending.as_ref().is_some_and(|pending| pending.made.is_some() || pending.task.is_finished()) {
-            return None;
+            return Ok(None);
         }
-        let mut pending = self.pending.take()?;
+        let Some(mut pending) = self.pending.take() else { return Ok(None) };
         pending.wait().await;
-        let text = pending.made.take().flatten()?;
-        Some(Summary { sources: std::mem::take(&mut pending.sources), text })
+        let made = pending.made.take().flatten();
+        Ok(made.map(|text| Summary { sources: std::mem::take(&mut pending.sources), text }))
+    }
+
+    /// Whether a summary may be there that was made beside the calls, by this process or an earlier one.
+    pub(crate) fn may_be_ready(&self) -> bool {
+        let is_summed_up = || self.generation.slots().iter().any(|slot| slot.treatment == Treatment::Summary);
+        self.pending.is_some() || self.may_have_summary && is_summed_up()
     }
 
     /// A summary that an earlier process had made for what is sent, and did not come to use.

@@ -142,9 +142,9 @@ async fn put(chat: &mut Chat, overrides: Overrides, changed: Session) -> Result<
         chat.assembly.overrides = before;
         return Err(error.context(say("it does not go with the flags or the config", "与命令行参数或配置不符")));
     }
-    let change = |session: &mut Session| {
-        session.policy = changed.policy;
-        session.overrides = changed.overrides;
+    let change = move |session: &mut Session| {
+        session.policy.clone_from(&changed.policy);
+        session.overrides.clone_from(&changed.overrides);
     };
     Ok(chat.relay.agent.live_mut().change(change).await?)
 }

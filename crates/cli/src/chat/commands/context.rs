@@ -82,7 +82,7 @@ async fn pin(chat: &mut Chat, place: u64) -> Result<()> {
         chat.screen.say(say("there is no such message", "没有该消息"));
         return Ok(());
     }
-    chat.relay.agent.live_mut().pin(place).await?;
+    chat.relay.agent.pin(place).await?;
     chat.screen.say(&format!("{} {place}", say("pinned", "已固定")));
     Ok(())
 }

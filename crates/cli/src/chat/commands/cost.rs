@@ -5,7 +5,7 @@ use crate::lang::say;
 use crate::show::{count, number};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_agent::role;
+use waterline_agent::State;
 use waterline_log::{Log, LogError, Relation, Session, Usage};
 
 use super::{Spec, Then};
@@ -51,7 +51,7 @@ fn began(log: &Log, id: &str) -> waterline_log::Result<String> {
 
 /// The session that handed its work over to this one.
 fn handed_by(session: &Session) -> Option<String> {
-    let is_role = session.relation == Relation::Main && role::of(&session.state).is_some();
+    let is_role = session.relation == Relation::Main && State::of(session).is_ok_and(|state| state.role.is_some());
     session.parent.clone().filter(|_| is_role)
 }
 

@@ -4,6 +4,7 @@ use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline::policy::Policy;
+use waterline_agent::State;
 use waterline_log::{Filter, Relation, Session};
 
 use super::{Spec, Then};
@@ -53,7 +54,7 @@ fn tree(chat: &Chat, all: &[Session], parent: &str, depth: usize) {
             "{indent}└ {} ({} messages, {} loops) {}",
             session.context_id,
             session.tip.position(),
-            session.state.loops,
+            State::of(session).map_or(0, |state| state.loops),
             session.title
         ));
         if depth < 8 {

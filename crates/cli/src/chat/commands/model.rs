@@ -34,7 +34,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
         return Err(error);
     }
     let name = rest.to_owned();
-    chat.relay.agent.live_mut().change(|session| session.model = Some(name)).await?;
+    chat.relay.agent.live_mut().change(move |session| session.model = Some(name.clone())).await?;
     chat.screen.say(&format!("{} {rest}", say("from now on", "此后使用")));
     Ok(Then::Stay)
 }

@@ -15,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    if chat.relay.agent.is_open() {
+    if chat.relay.agent.is_open()? {
         return Ok(Then::GoOn);
     }
     chat.screen.say(say("the last turn is finished", "上一轮已完成"));

@@ -17,15 +17,15 @@ pub(super) const SPEC: Spec = Spec {
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     match rest {
-        "" => list(chat),
+        "" => list(chat)?,
         "off" => off(chat).await?,
         name => return take(chat, name).await,
     }
     Ok(Then::Stay)
 }
 
-fn list(chat: &Chat) {
-    let active = chat.session().state.active_skill.as_deref();
+fn list(chat: &Chat) -> Result<()> {
+    let active = chat.relay.agent.state()?.active_skill;
     let skills = &chat.relay.agent.config().skills;
     if skills.is_empty() {
         chat.screen.say(say(
@@ -34,18 +34,19 @@ fn list(chat: &Chat) {
         ));
     }
     for skill in skills {
-        let mark = if active == Some(skill.id.as_str()) { "*" } else { " " };
+        let mark = if active.as_ref() == Some(&skill.id) { "*" } else { " " };
         chat.screen.say(&cut(&format!("{mark} {}  {}", skill.id, skill.description), room(1)));
     }
+    Ok(())
 }
 
 /// No skill is in use from now on.
 async fn off(chat: &mut Chat) -> Result<()> {
-    let Some(active) = chat.session().state.active_skill.clone() else {
+    let Some(active) = chat.relay.agent.state()?.active_skill else {
         chat.screen.say(say("no skill is in use", "没有使用中的技能"));
         return Ok(());
     };
-    chat.relay.agent.live_mut().change(|session| session.state.active_skill = None).await?;
+    chat.relay.agent.change(|state, _| state.active_skill = None).await?;
     let en = format!("the skill {active} is not in use any more");
     chat.screen.say(&say(en, format!("技能 {active} 已停用")));
     Ok(())
@@ -60,7 +61,7 @@ async fn take(chat: &mut Chat, name: &str) -> Result<Then> {
         return Ok(Then::Stay);
     };
     let active = Some(id.clone());
-    chat.relay.agent.live_mut().change(move |session| session.state.active_skill = active).await?;
+    chat.relay.agent.change(move |state, _| state.active_skill.clone_from(&active)).await?;
     let en = format!("the skill {id} is in use: the model is told with each message; /skill off ends it");
     chat.screen.note(&say(en, format!("技能 {id} 使用中：每条消息都会告知模型；/skill off 停用")));
     Ok(Then::Say(format!("@{id}")))

@@ -5,8 +5,7 @@ use crate::settings;
 use crate::show::{number, pad};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_agent::role;
-use waterline_agent::{Agent, Waiting};
+use waterline_agent::{Agent, State, Waiting};
 use waterline_sandbox::workspace::Grant;
 use waterline_sandbox::{Support, support};
 use waterline_session::{Level, Live};
@@ -26,7 +25,7 @@ type Row = (&'static str, String);
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let agent = &chat.relay.agent;
-    let mut rows = held_with(agent);
+    let mut rows = held_with(agent)?;
     rows.extend(context(agent.live()));
     rows.extend(reaches(chat));
     rows.extend(went_wrong(agent));
@@ -37,22 +36,23 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
 }
 
 /// Which session it is, what it is held with, and where it stands.
-fn held_with(agent: &Agent) -> Vec<Row> {
+fn held_with(agent: &Agent) -> Result<Vec<Row>> {
+    let state = agent.state()?;
     let (live, session) = (agent.live(), agent.live().session());
     let or_none = |text: Option<&str>| text.unwrap_or("–").to_owned();
-    vec![
+    Ok(vec![
         (say("session", "会话"), session.id.clone()),
         (say("model", "模型"), live.model().name.clone()),
         (say("policy", "策略"), live.policy().name.clone()),
-        (say("role", "角色"), or_none(role::of(&session.state))),
-        (say("skill", "技能"), or_none(session.state.active_skill.as_deref())),
-        (say("last turn", "上一轮"), turn(agent)),
-    ]
+        (say("role", "角色"), or_none(state.role.as_deref())),
+        (say("skill", "技能"), or_none(state.active_skill.as_deref())),
+        (say("last turn", "上一轮"), turn(&state, agent.is_open()?)),
+    ])
 }
 
 /// How the newest turn ended.
-fn turn(agent: &Agent) -> String {
-    match (Waiting::of(&agent.live().session().state), agent.is_open()) {
+fn turn(state: &State, is_open: bool) -> String {
+    match (&state.pending, is_open) {
         (Some(Waiting::Question(question)), _) => {
             say(format!("waits for your answer: {}", question.question), format!("等待您的回答：{}", question.question))
         }

@@ -3,7 +3,6 @@
 use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_agent::tool::Todo;
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -16,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    let todos = Todo::of(&chat.session().state);
+    let todos = chat.relay.agent.state()?.todos;
     if todos.is_empty() {
         chat.screen.say(say("nothing is to be done", "没有待办事项"));
     }

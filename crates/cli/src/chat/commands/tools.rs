@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let agent = &chat.relay.agent;
-    for (tool, tier) in agent.config().toolbox.tiers(&agent.live().session().state) {
+    for (tool, tier) in agent.tiers()? {
         let line = format!("{}  {}  {}", pad(tool.name(), 24), pad(tier.name(), 10), tool.about());
         chat.screen.say(&cut(&line, room(1)));
     }

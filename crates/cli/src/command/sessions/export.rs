@@ -68,7 +68,7 @@ fn write(log: &Log, ids: &[String], markdown: bool, out: &mut dyn Write) -> Resu
     }
     log.export(ids, out).map_err(|error| match error {
         // A reader who has seen enough is told by the kind of the error itself.
-        LogError::Output(error) => error.into(),
+        LogError::Output(error) => std::io::Error::new(error.kind(), error).into(),
         other => other.into(),
     })
 }

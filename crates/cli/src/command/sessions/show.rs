@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
+use waterline_agent::State;
 use waterline_log::{Detail, Filter, Log, Session};
 use waterline_provider::wire::parse_stored;
 
@@ -143,15 +144,15 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
 }
 
 fn state(out: &mut impl Write, session: &Session) -> Result<()> {
-    let state = &session.state;
-    if let Some(path) = &state.workspace_path {
+    if let Some(path) = &session.workspace {
         writeln!(out, "  workspace {}", plain(path))?;
     }
+    let state = State::of(session)?;
     if !state.todos.is_empty() {
         writeln!(out, "  {} todos", state.todos.len())?;
     }
-    if !state.pending_action.is_null() {
-        writeln!(out, "  waits for an answer: {}", cut(&state.pending_action.to_string(), 80))?;
+    if let Some(pending) = &state.pending {
+        writeln!(out, "  {}", cut(&pending.line(), 80))?;
     }
     Ok(())
 }

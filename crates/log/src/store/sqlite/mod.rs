@@ -112,22 +112,30 @@ impl Sqlite {
     /// Somebody else's file can still be read.
     fn open_to_read(&mut self) -> Result<()> {
         let opened = self.connect_to_read().and_then(|mut handle| {
-            migrate::check(&mut handle)?;
+            self.check_format(&mut handle)?;
             Ok(handle)
         });
         match opened {
             Ok(handle) => self.readers.add(handle),
-            Err(error @ LogError::Newer { .. }) => return Err(error),
+            Err(error @ (LogError::Newer { .. } | LogError::ReadOnly { .. })) => return Err(error),
             // As it lies there it may only be read if nothing waits in a write-ahead log.
             Err(error) if size_of(&beside(&self.path, "-wal")) > 0 => return Err(error),
             Err(_) => {
                 self.immutable = true;
                 let mut handle = self.connect_to_read()?;
-                migrate::check(&mut handle)?;
+                self.check_format(&mut handle)?;
                 self.readers.add(handle);
             }
         }
         Ok(())
+    }
+
+    /// Refuses an older format: it is read after it was migrated, and this file cannot be written.
+    fn check_format(&self, handle: &mut Handle) -> Result<()> {
+        match migrate::check(handle)? {
+            migrate::NEWEST => Ok(()),
+            _ => Err(LogError::ReadOnly { name: self.name.clone() }),
+        }
     }
 
     fn connect_to_read(&self) -> Result<Handle> {
@@ -238,7 +246,7 @@ impl Store for Sqlite {
     }
 
     fn backup(&self, to: &Path) -> Result<bool> {
-        let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source };
+        let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source: source.into() };
         let same = |path: &Path| std::fs::canonicalize(path).ok();
         if same(to).is_some() && same(to) == same(&self.path) {
             return Err(LogError::Refused(format!("{} is the log itself", to.display())));

@@ -146,23 +146,10 @@ impl Lane {
 /// Tells everybody that nothing was written.
 fn refuse(group: Vec<Request>, error: &LogError) -> Option<String> {
     for request in group {
-        (request.finish)(Err(same(error)));
+        (request.finish)(Err(error.clone()));
     }
     match error {
         LogError::Flush { text, .. } => Some(text.clone()),
         _ => None,
-    }
-}
-
-/// The same error for one more who asked.
-fn same(error: &LogError) -> LogError {
-    match error {
-        LogError::Full { name } => LogError::Full { name: name.clone() },
-        LogError::ReadOnly { name } => LogError::ReadOnly { name: name.clone() },
-        LogError::Locked { name } => LogError::Locked { name: name.clone() },
-        LogError::Flush { name, text } => LogError::Flush { name: name.clone(), text: text.clone() },
-        LogError::Damaged { name, text } => LogError::Damaged { name: name.clone(), text: text.clone() },
-        LogError::Database { name, text } => LogError::Database { name: name.clone(), text: text.clone() },
-        other => LogError::Refused(other.to_string()),
     }
 }

@@ -1,11 +1,22 @@
 //! Formats of the database, one file a format. A format that was released is never edited: a change is a new file.
 
+mod documents;
+
 use super::{Connection, Dialect, values};
 use crate::error::{LogError, Result};
 
+/// A format: the statements that lead to it from the one before, and the rows that are moved after them.
+struct Format {
+    sql: &'static str,
+    then: Option<fn(&mut dyn Connection) -> Result<()>>,
+}
+
 /// The formats in their order; the last one is the newest.
-const FORMATS: &[&str] =
-    &[include_str!("../../migrations/0001_first.sql"), include_str!("../../migrations/0002_leases.sql")];
+const FORMATS: &[Format] = &[
+    Format { sql: include_str!("../../../migrations/0001_first.sql"), then: None },
+    Format { sql: include_str!("../../../migrations/0002_leases.sql"), then: None },
+    Format { sql: include_str!("../../../migrations/0003_documents.sql"), then: Some(documents::run) },
+];
 
 /// The newest format.
 pub(super) const NEWEST: i64 = FORMATS.len() as i64;
@@ -35,10 +46,13 @@ pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result
     let found = check(connection)?;
     for (at, format) in FORMATS.iter().enumerate().skip(usize::try_from(found).unwrap_or_default()) {
         let statements =
-            format.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n");
+            format.sql.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n");
         let statements = dialect.translate(&statements).replace("{search}", search(dialect));
         for statement in statements.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
             connection.run(statement, &[])?;
+        }
+        if let Some(then) = format.then {
+            then(connection)?;
         }
         connection.run("UPDATE format SET version = $1", values![at + 1])?;
     }

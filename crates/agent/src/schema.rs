@@ -1,5 +1,5 @@
-//! Answers that must have a form: JSON that fits a schema. The form is state of the session, so that it is not lost with the
-//! program; it holds until its turn is over.
+//! Structured output: an answer that must fit a JSON schema. The schema is state of the session, so that it is not lost with
+//! the program; it holds until its turn is over.
 
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Value, json};
@@ -11,44 +11,43 @@ use crate::error::AgentError;
 /// How much of something that is no schema is shown.
 const SHOWN: usize = 60;
 
-/// The form that an answer must have.
+/// The schema that an answer must fit.
 #[derive(Debug)]
-pub struct ResponseFormat {
+pub struct AnswerSchema {
     shape: Shape,
     validator: Validator,
 }
 
-/// Reads a response format: a schema by itself, or wrapped as the agents of the seeds and as OpenAI write it. None where any answer
-/// will do.
+/// Reads a schema: by itself, or wrapped as OpenAI and other agents write it. None where any answer will do.
 ///
 /// # Errors
 /// When no answer could be held to it.
-pub fn read(format: &Value) -> Result<Option<ResponseFormat>, AgentError> {
-    if format.is_null() {
+pub fn read(given: &Value) -> Result<Option<AnswerSchema>, AgentError> {
+    if given.is_null() {
         return Ok(None);
     }
-    let wrapped = format.pointer("/json_schema/schema").or_else(|| format.get("schema"));
-    let schema = match (format.get("type").and_then(Value::as_str), wrapped) {
+    let wrapped = given.pointer("/json_schema/schema").or_else(|| given.get("schema"));
+    let schema = match (given.get("type").and_then(Value::as_str), wrapped) {
         (Some("text"), _) => return Ok(None),
         (_, Some(schema)) => schema,
         (Some("json_object" | "json"), None) => {
             let validator = validator(&json!({"type": "object"}))?;
-            return Ok(Some(ResponseFormat { shape: Shape::Object, validator }));
+            return Ok(Some(AnswerSchema { shape: Shape::Object, validator }));
         }
         (Some("json_schema"), None) => return Err(unusable("it is a json_schema without a schema")),
-        (_, None) => format,
+        (_, None) => given,
     };
     if !schema.is_object() {
         let shown: String = schema.to_string().chars().take(SHOWN).collect();
         return Err(unusable(&format!("{shown} is no schema")));
     }
     let validator = validator(schema)?;
-    let strict = format.pointer("/json_schema/strict").or_else(|| format.get("strict")).and_then(Value::as_bool);
-    Ok(Some(ResponseFormat { shape: Shape::Schema { schema: schema.to_string(), strict }, validator }))
+    let strict = given.pointer("/json_schema/strict").or_else(|| given.get("strict")).and_then(Value::as_bool);
+    Ok(Some(AnswerSchema { shape: Shape::Schema { schema: schema.to_string(), strict }, validator }))
 }
 
-impl ResponseFormat {
-    /// What the model is told about the form. It stays in the history, so it says how long it holds.
+impl AnswerSchema {
+    /// What the model is told about the schema. It stays in the history, so it says how long it holds.
     pub(crate) fn request(&self) -> String {
         let what = match &self.shape {
             Shape::Object => "one JSON object".to_owned(),
@@ -57,12 +56,12 @@ impl ResponseFormat {
         format!("[For the answer to this message only: it must be nothing but {what}]")
     }
 
-    /// The form as it is sent beside the words.
+    /// The schema as it is sent with the request.
     pub(crate) const fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Whether an answer has the form; if not, why.
+    /// Whether an answer fits; if not, why.
     pub(crate) fn check(&self, answer: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(bare(answer)).map_err(|error| format!("it is no JSON ({error})"))?;
         let errors: Vec<String> = self.validator.iter_errors(&value).take(3).map(|error| located(&error)).collect();
@@ -71,9 +70,9 @@ impl ResponseFormat {
 }
 
 impl Agent {
-    /// The form that the answer of the running turn must have.
-    pub(crate) fn form(&self) -> Result<Option<ResponseFormat>, AgentError> {
-        read(&self.state().response_format)
+    /// The schema that the answer of the running turn must fit.
+    pub(crate) fn schema(&self) -> Result<Option<AnswerSchema>, AgentError> {
+        self.state()?.schema.as_ref().map_or(Ok(None), read)
     }
 }
 
@@ -95,7 +94,7 @@ fn located(error: &ValidationError<'_>) -> String {
 
 fn unusable(why: &str) -> AgentError {
     AgentError::Setting(format!(
-        "no answer can be held to this form: {why}; it must be a JSON schema, or {{\"type\": \"json_object\"}} for any object"
+        "no answer can fit this schema: {why}; it must be a JSON schema, or {{\"type\": \"json_object\"}} for any object"
     ))
 }
 
@@ -103,33 +102,33 @@ fn unusable(why: &str) -> AgentError {
 mod tests {
     use super::*;
 
-    fn form(format: &Value) -> ResponseFormat {
-        read(format).unwrap().unwrap()
+    fn schema_of(given: &Value) -> AnswerSchema {
+        read(given).unwrap().unwrap()
     }
 
     #[test]
     fn an_answer_is_held_to_its_schema() {
         let schema = json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
-        for format in [
+        for given in [
             schema.clone(),
             json!({"schema": schema}),
             json!({"type": "json_schema", "name": "n", "schema": schema}),
             json!({"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}),
         ] {
-            let form = form(&format);
-            assert_eq!(form.check("```json\n{\"n\": 4}\n```"), Ok(()), "{format}");
-            assert!(form.check("{\"n\": \"four\"}").unwrap_err().contains("/n"), "{format}");
-            assert!(form.check("four").unwrap_err().contains("no JSON"), "{format}");
-            assert!(form.request().contains("\"required\":[\"n\"]"), "{format}");
-            assert_eq!(*form.shape(), Shape::Schema { schema: schema.to_string(), strict: None }, "{format}");
+            let read = schema_of(&given);
+            assert_eq!(read.check("```json\n{\"n\": 4}\n```"), Ok(()), "{given}");
+            assert!(read.check("{\"n\": \"four\"}").unwrap_err().contains("/n"), "{given}");
+            assert!(read.check("four").unwrap_err().contains("no JSON"), "{given}");
+            assert!(read.request().contains("\"required\":[\"n\"]"), "{given}");
+            assert_eq!(*read.shape(), Shape::Schema { schema: schema.to_string(), strict: None }, "{given}");
         }
         let strict = json!({"type": "json_schema", "json_schema": {"strict": true, "schema": schema}});
-        assert_eq!(*form(&strict).shape(), Shape::Schema { schema: schema.to_string(), strict: Some(true) });
+        assert_eq!(*schema_of(&strict).shape(), Shape::Schema { schema: schema.to_string(), strict: Some(true) });
     }
 
     #[test]
     fn any_object_or_any_answer_can_be_asked_for() {
-        let object = form(&json!({"type": "json_object"}));
+        let object = schema_of(&json!({"type": "json_object"}));
         assert_eq!((object.check("{}"), object.shape()), (Ok(()), &Shape::Object));
         assert!(object.check("[]").is_err() && object.request().contains("one JSON object"));
         for any in [Value::Null, json!({"type": "text"})] {
@@ -149,7 +148,7 @@ mod tests {
             json!({"$ref": "#/$defs/nowhere"}),
         ] {
             let error = read(&wrong).unwrap_err().to_string();
-            assert!(error.contains("no answer can be held to this form"), "{wrong}: {error}");
+            assert!(error.contains("no answer can fit this schema"), "{wrong}: {error}");
         }
     }
 

@@ -1,0 +1,295 @@
+//! What an agent keeps with its session, typed. The log stores it as two documents that it does not read: [`State`] goes
+//! where the session goes (forks, exports, checkpoints), [`Local`] is what only this user granted and what is about calls
+//! under way on this machine, and goes nowhere. What does not parse is an error that names the session and the field. A
+//! key that is not known here, because a newer program wrote it, is kept.
+
+mod fields;
+mod todo;
+mod waiting;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use waterline_log::{Change, Document, LogError, Session};
+use waterline_session::Kept;
+
+use self::fields::Fields;
+use crate::error::AgentError;
+
+pub use todo::{Priority, Status, Todo};
+pub(crate) use waiting::HandedOff;
+pub use waiting::{Question, Request, Waiting};
+
+/// The part that goes where the session goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct State {
+    /// The skill in use.
+    pub active_skill: Option<String>,
+    /// The agents, skills and tools that the newest message mentions.
+    pub mentioned: Vec<String>,
+    /// What is to be done.
+    pub todos: Vec<Todo>,
+    /// How often the model was called.
+    pub loops: u64,
+    /// How often it may be called.
+    pub max_loops: Option<u64>,
+    /// The files that were uploaded into the workspace.
+    pub uploads: Vec<Upload>,
+    /// Settings of an older message buffer, for sessions that come with them.
+    pub buffer_config: Option<Value>,
+    /// What the turn waits for.
+    pub pending: Option<Waiting>,
+    /// The schema that the answer of the running turn must fit.
+    pub schema: Option<Value>,
+    /// The role that the session is held in.
+    pub role: Option<String>,
+    /// How often work was handed over since a person spoke.
+    pub transfers: u64,
+    /// Messages that no fold may shorten, by their place in the session.
+    pub pins: Vec<u64>,
+    /// Keys that are not known here.
+    pub other: Document,
+}
+
+/// A file that was uploaded into the workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Upload {
+    /// Where it is in the workspace.
+    pub path: String,
+    /// Where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How many bytes it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Keys that are not known here.
+    #[serde(flatten)]
+    pub other: Document,
+}
+
+/// The part that belongs to this user and this machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Local {
+    /// Tools that the user allowed by mentioning them.
+    pub allowed_tools: Vec<String>,
+    /// What the user agreed to once and for all.
+    pub approvals: Vec<String>,
+    /// Calls that were started, by their ids: none of them is started again.
+    pub started: Vec<String>,
+    /// Whether the newest answer was cut at its limit and is to be continued.
+    pub is_cut: bool,
+    /// The session whose workspace a sub-agent or a role works in.
+    pub workspace_of: Option<String>,
+    /// Work that goes to another role.
+    pub(crate) hand_off: Option<HandedOff>,
+    /// The sessions of the roles that share the work.
+    pub roles: BTreeMap<String, String>,
+    /// Keys that are not known here.
+    pub other: Document,
+}
+
+impl State {
+    /// The state of a session.
+    ///
+    /// # Errors
+    /// When a field does not parse.
+    pub fn of(session: &Session) -> Result<Self, AgentError> {
+        let mut fields = Fields::new(&session.id, session.state.clone());
+        Ok(Self {
+            active_skill: fields.take("active_skill")?,
+            mentioned: fields.take("mentioned_agents")?,
+            todos: fields.take::<Vec<Value>>("todos")?.iter().map(Todo::read).collect(),
+            loops: fields.take("loops")?,
+            max_loops: fields.take("max_loops")?,
+            uploads: fields.take("uploaded_files")?,
+            buffer_config: fields.take("buffer_config")?,
+            pending: fields.take("pending_action")?,
+            schema: match fields.take("schema")? {
+                Some(schema) => Some(schema),
+                // As it was called before.
+                None => fields.take("response_format")?,
+            },
+            role: fields.take("role")?,
+            transfers: fields.take("transfers")?,
+            pins: fields.take("pins")?,
+            other: fields.rest(),
+        })
+    }
+
+    /// Puts it into a session.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn put(&self, session: &mut Session) -> Result<(), AgentError> {
+        let mut fields = Fields::new(&session.id, self.other.clone());
+        fields.put("active_skill", &self.active_skill)?;
+        fields.put("mentioned_agents", &self.mentioned)?;
+        fields.put("todos", &self.todos)?;
+        fields.put("loops", &self.loops)?;
+        fields.put("max_loops", &self.max_loops)?;
+        fields.put("uploaded_files", &self.uploads)?;
+        fields.put("buffer_config", &self.buffer_config)?;
+        fields.put("pending_action", &self.pending)?;
+        fields.put("schema", &self.schema)?;
+        fields.put("role", &self.role)?;
+        fields.put("transfers", &self.transfers)?;
+        fields.put("pins", &self.pins)?;
+        session.state = fields.rest();
+        Ok(())
+    }
+
+    /// The question that the turn waits for an answer to.
+    pub(crate) fn question(&self) -> Option<&Question> {
+        match &self.pending {
+            Some(Waiting::Question(question)) => Some(question),
+            Some(Waiting::Approval(_)) | None => None,
+        }
+    }
+
+    /// What no fold may lose: what waits for a person, open todos, pinned messages.
+    #[must_use]
+    pub fn kept(&self) -> Kept {
+        let pending = self.pending.as_ref().map(Waiting::line);
+        let todos = self.todos.iter().filter(|todo| todo.status != Status::Completed).map(Todo::note);
+        Kept { lines: pending.into_iter().chain(todos).collect(), pins: self.pins.clone() }
+    }
+}
+
+impl Local {
+    /// What this user and this machine know of a session.
+    ///
+    /// # Errors
+    /// When a field does not parse.
+    pub fn of(session: &Session) -> Result<Self, AgentError> {
+        let mut fields = Fields::new(&session.id, session.local.clone());
+        Ok(Self {
+            allowed_tools: fields.take("allowed_tools")?,
+            approvals: fields.take("approvals")?,
+            started: fields.take("started")?,
+            is_cut: fields.take("cut")?,
+            workspace_of: fields.take("workspace_of")?,
+            hand_off: fields.take("hand_off")?,
+            roles: fields.take("roles")?,
+            other: fields.rest(),
+        })
+    }
+
+    /// Puts it into a session.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn put(&self, session: &mut Session) -> Result<(), AgentError> {
+        let mut fields = Fields::new(&session.id, self.other.clone());
+        fields.put("allowed_tools", &self.allowed_tools)?;
+        fields.put("approvals", &self.approvals)?;
+        fields.put("started", &self.started)?;
+        fields.put("cut", &self.is_cut)?;
+        fields.put("workspace_of", &self.workspace_of)?;
+        fields.put("hand_off", &self.hand_off)?;
+        fields.put("roles", &self.roles)?;
+        session.local = fields.rest();
+        Ok(())
+    }
+}
+
+/// Changes the typed parts of a session.
+///
+/// # Errors
+/// When what is there does not parse.
+pub fn edit(session: &mut Session, change: impl FnOnce(&mut State, &mut Local)) -> Result<(), AgentError> {
+    let mut state = State::of(session)?;
+    let mut local = Local::of(session)?;
+    change(&mut state, &mut local);
+    state.put(session)?;
+    local.put(session)
+}
+
+/// A change of the typed parts, as the log makes it.
+pub(crate) fn change(change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static) -> Change {
+    Arc::new(move |session| edit(session, &change).map_err(|error| LogError::Refused(error.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn session(state: Value, local: Value) -> Session {
+        let document = |value: Value| value.as_object().cloned().unwrap_or_default();
+        Session { state: document(state), local: document(local), ..Session::new("s") }
+    }
+
+    #[test]
+    fn s0_12_to_s0_25_s4_5_to_s4_9_state_is_typed_and_unknown_keys_are_kept() {
+        let state = json!({
+            "active_skill": "pdf", "mentioned_agents": ["pdf"], "loops": 7, "max_loops": 100,
+            "todos": [{"content": "x", "status": "in_progress", "priority": "high"}],
+            "uploaded_files": [{"path": "uploads/a.csv", "source": "a.csv", "bytes": 3, "newer": 1}],
+            "buffer_config": {"window_size": 20}, "schema": {"type": "object"}, "role": "init", "transfers": 2,
+            "pins": [3, 7],
+            "pending_action": {"kind": "question", "call_id": "c1", "question": "Which?", "choices": ["a"]},
+            "something_new": [1, 2.5, "数"],
+        });
+        let local = json!({
+            "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"], "started": ["c1"], "cut": true,
+            "workspace_of": "main", "hand_off": {"to": "build", "package": {"a": 1}, "done": false},
+            "roles": {"init": "s"}, "of_a_newer_program": {},
+        });
+        let mut session = session(state.clone(), local.clone());
+        edit(&mut session, |state, local| {
+            assert_eq!((state.loops, state.todos.len(), state.uploads.len()), (7, 1, 1));
+            assert!(state.question().is_some_and(|question| question.question == "Which?"));
+            assert!(local.is_cut && local.hand_off.is_some());
+            state.loops = 8;
+        })
+        .unwrap();
+        let mut expected = state;
+        expected["loops"] = json!(8);
+        assert_eq!((Value::from(session.state), Value::from(session.local)), (expected, local));
+    }
+
+    #[test]
+    fn what_does_not_parse_is_an_error_that_names_session_and_field() {
+        for (name, wrong) in [
+            ("pending_action", json!({"kind": "approval", "tool": "rm"})),
+            ("loops", json!("seven")),
+            ("todos", json!({"content": "x"})),
+            ("pins", json!([-1])),
+        ] {
+            let error = State::of(&session(json!({name: wrong}), json!({}))).unwrap_err().to_string();
+            assert!(error.contains("session s") && error.contains(name), "{error}");
+        }
+        let error = Local::of(&session(json!({}), json!({"approvals": "all"}))).unwrap_err().to_string();
+        assert!(error.contains("session s") && error.contains("approvals"), "{error}");
+    }
+
+    /// S1.46: what waits for a person is said whatever the summary says.
+    #[test]
+    fn s1_46_open_todos_and_approvals_are_said_and_done_ones_are_not() {
+        let state = json!({
+            "todos": [
+                {"content": "write the docs", "status": "in_progress"},
+                {"content": "build it", "status": "completed"},
+                "call the office",
+            ],
+            "pending_action": {"kind": "approval", "call_id": "c1", "tool": "run_bash_command", "reason": "high risk",
+                "arguments": "{\"command\":\"rm -r build\"}", "may_always": true},
+            "pins": [3, 7],
+        });
+        let kept = State::of(&session(state, json!({}))).unwrap().kept();
+        assert_eq!(
+            kept.lines,
+            [
+                r#"waits for approval: run_bash_command {"command":"rm -r build"}"#,
+                "todo, in progress: write the docs",
+                "todo, pending: call the office"
+            ]
+        );
+        assert_eq!(kept.pins, [3, 7]);
+    }
+}

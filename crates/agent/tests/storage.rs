@@ -1,0 +1,149 @@
+//! What a session of an agent costs in the log: durable writes and bytes; and what is stored when a result is announced.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a test fails loudly")]
+
+mod place;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use place::{Line, Place, calls, model, says};
+use serde_json::json;
+use waterline_agent::{Agent, Event, Person, Question, Request, Said, State, Word};
+use waterline_log::{Log, Session};
+use waterline_testkit::server::Server;
+
+/// An agent whose log is counted.
+async fn open(place: &Place, log: &Log, server: &Server) -> Agent {
+    let mut equipment = place.equipment(server);
+    equipment.equip().unwrap();
+    Agent::open(log.clone(), "s", equipment, place.watcher.clone()).await.unwrap()
+}
+
+fn reads(number: usize) -> Line {
+    calls("list_files", json!({"path": ".", "pattern": format!("notes-{number}*")}))
+}
+
+#[tokio::test]
+async fn a_turn_makes_few_durable_writes() {
+    let place = Place::new();
+    let server =
+        model(vec![says("hello"), reads(1), says("nothing there"), reads(2), reads(3), says("nor there")]).await;
+    let log = place.log();
+    let mut agent = open(&place, &log, &server).await;
+    let mut writes = Vec::new();
+    for said in ["hi", "look", "look twice"] {
+        let before = log.writes();
+        agent.turn(Said::new(said)).await.unwrap();
+        writes.push(log.writes() - before);
+    }
+    println!("durable writes of a turn: plain {}, with one tool {}, with two {}", writes[0], writes[1], writes[2]);
+    // The lease is taken and given back. The message is stored with what is sent, each answer with what it took; a call is
+    // noted before it is started, and its result stored with what is sent next.
+    assert!(writes[0] <= 4 && writes[1] <= 7 && writes[2] <= 10, "{writes:?}");
+}
+
+/// The size of a log with this many turns of one tool each, and how many messages it has.
+async fn size_of(turns: usize) -> (u64, u64) {
+    let place = Place::new();
+    let lines = (0..turns).flat_map(|turn| [reads(turn), says(format!("Turn {turn}: there are no such notes."))]);
+    let server = model(lines.collect()).await;
+    let log = place.log();
+    let mut agent = open(&place, &log, &server).await;
+    for turn in 0..turns {
+        agent.turn(Said::new(format!("Are there notes that begin with {turn}?"))).await.unwrap();
+    }
+    let messages = agent.live().session().tip.position();
+    drop((agent, log));
+    (closed_size(&place.folder.path().join("log.db")), messages)
+}
+
+/// The bytes of a log that nobody has open: what waited in the write-ahead log is in the file by then.
+fn closed_size(path: &Path) -> u64 {
+    let log = Log::open(&path.display().to_string()).unwrap();
+    drop(log);
+    std::fs::metadata(path).unwrap().len()
+}
+
+#[tokio::test]
+async fn a_short_session_stores_less_than_one_and_a_half_kilobytes_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.db");
+    Log::open(&empty.display().to_string()).unwrap().create(Session::new("s")).unwrap();
+    let empty = closed_size(&empty);
+    for turns in [2, 5, 10, 25] {
+        let (size, messages) = size_of(turns).await;
+        let each = (size - empty) / messages;
+        println!("{turns} turns with one tool each, {messages} messages: {each} bytes a message");
+        assert!(each < 1_500, "{turns} turns: {each} bytes a message");
+    }
+}
+
+#[tokio::test]
+async fn restoring_a_checkpoint_gives_the_state_of_then() {
+    let place = Place::new();
+    let todo = |content: &str| calls("todo_write", json!({"todos": [{"content": content, "status": "pending"}]}));
+    let server = model(vec![todo("measure"), says("noted"), todo("sail"), says("noted too")]).await;
+    let mut agent = place.agent(&server).await;
+    let mut states: Vec<State> = Vec::new();
+    for said in ["first", "second"] {
+        agent.turn(Said::new(said)).await.unwrap();
+        states.push(place.state("s"));
+    }
+    let checkpoints = place.log().checkpoints("s").unwrap();
+    let last_of_first = &checkpoints[checkpoints.len() / 2 - 1];
+    place.log().restore("s", &last_of_first.checkpoint_id).unwrap();
+    assert_eq!(place.state("s"), states[0]);
+    place.log().restore("s", &checkpoints[checkpoints.len() - 1].checkpoint_id).unwrap();
+    assert_eq!(place.state("s"), states[1]);
+}
+
+/// Whoever looks into the log at the moment a result is announced.
+struct Looking {
+    log: Log,
+    stored: Mutex<Vec<bool>>,
+}
+
+impl Person for Looking {
+    fn hear(&self, event: &Event) {
+        if let Event::ToolEnds { text, .. } = event {
+            let stored = self.log.entries("s").unwrap();
+            let last = String::from_utf8_lossy(&stored.last().unwrap().bytes).into_owned();
+            self.stored.lock().unwrap().push(last.contains(text.as_str()));
+        }
+    }
+
+    fn approve<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Word> {
+        Box::pin(async { Word::Yes })
+    }
+
+    fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+}
+
+#[tokio::test]
+async fn a_result_is_announced_when_it_is_stored() {
+    let place = Place::new();
+    let server = model(vec![calls("now", json!({})), calls("now", json!({"zone": "UTC"})), says("late")]).await;
+    let looking = Arc::new(Looking { log: place.log(), stored: Mutex::default() });
+    let mut equipment = place.equipment(&server);
+    equipment.equip().unwrap();
+    let mut agent = Agent::open(place.log(), "s", equipment, looking.clone()).await.unwrap();
+    agent.turn(Said::new("what time is it?")).await.unwrap();
+    assert_eq!(*looking.stored.lock().unwrap(), [true, true]);
+}
+
+/// What cannot be read is told, with the session and the field; it is never taken for a session that waits for nothing.
+#[tokio::test]
+async fn a_state_that_does_not_parse_is_told() {
+    let place = Place::new();
+    let mut session = place.log().session("s").unwrap();
+    session.state.insert("pending_action".to_owned(), json!({"kind": "approval", "tool": "run_bash_command"}));
+    place.log().save(&session).unwrap();
+    let server = model(vec![]).await;
+    let mut equipment = place.equipment(&server);
+    equipment.equip().unwrap();
+    let error = Agent::open(place.log(), "s", equipment, place.watcher.clone()).await.err().unwrap().to_string();
+    assert!(error.contains("session s") && error.contains("pending_action"), "{error}");
+}

@@ -1,0 +1,94 @@
+//! What waits to be written: messages and changes that are in memory already and go to the log together, in one
+//! transaction, with the next write. A call stores the user's message with what it is about to send, and the answer with
+//! what it took and what the host notes about it.
+
+use waterline::message::{Message, Role};
+use waterline_log::{Change, Step};
+
+use crate::error::SessionError;
+use crate::live::Live;
+
+/// What a host notes about an answer, in the transaction that stores it.
+#[derive(Clone, Default)]
+pub struct Note {
+    /// Changes of what the session carries.
+    pub changes: Vec<Change>,
+    /// A checkpoint, with what is noted with it.
+    pub checkpoint: Option<serde_json::Value>,
+}
+
+impl std::fmt::Debug for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Note").field("changes", &self.changes.len()).field("checkpoint", &self.checkpoint).finish()
+    }
+}
+
+impl Live {
+    /// Takes messages into the conversation. They are stored with the next write.
+    ///
+    /// # Errors
+    /// When a call before it broke off and the log cannot be read.
+    pub async fn stage(&mut self, messages: Vec<Message>) -> Result<(), SessionError> {
+        self.settle().await?;
+        self.take_in(messages);
+        Ok(())
+    }
+
+    /// Changes what the session carries. The change is stored with the next write.
+    ///
+    /// # Errors
+    /// When the change cannot be made; and as for [`Live::stage`].
+    pub async fn stage_change(&mut self, change: Change) -> Result<(), SessionError> {
+        self.settle().await?;
+        Ok(self.note_change(change)?)
+    }
+
+    /// Has the next write make a checkpoint, with what is noted with it.
+    pub fn stage_checkpoint(&mut self, metadata: serde_json::Value) {
+        self.staged.checkpoint = Some(metadata);
+    }
+
+    /// Gives the session its tool definitions with the next write.
+    pub fn stage_tools(&mut self, definitions: Vec<u8>) {
+        self.staged.tools = Some(definitions);
+    }
+
+    /// Whether something waits to be written.
+    #[must_use]
+    pub fn is_staged(&self) -> bool {
+        !self.staged.is_empty()
+    }
+
+    /// Stores what waits, in one transaction.
+    ///
+    /// # Errors
+    /// When the log cannot be written, or another process moved the session on. Then nothing of it is stored, and the
+    /// session is read anew before it is used again.
+    pub async fn commit(&mut self) -> Result<(), SessionError> {
+        if self.staged.is_empty() {
+            return Ok(());
+        }
+        let was_busy = std::mem::replace(&mut self.busy, true);
+        let step: Step = std::mem::take(&mut self.staged);
+        let planned = self.session.clone();
+        self.session = self.write(move |log| log.commit(&planned, step.clone())).await?;
+        self.busy = was_busy;
+        Ok(())
+    }
+
+    pub(crate) fn take_in(&mut self, messages: Vec<Message>) {
+        let incoming = self.incoming(&messages);
+        self.turn_begins |= messages.iter().any(|message| message.role == Role::User);
+        // Counted once, for the log and for the history.
+        for (message, incoming) in messages.into_iter().zip(&incoming) {
+            self.history.append_counted(message, incoming.tokens);
+        }
+        self.staged.messages.extend(incoming);
+    }
+
+    pub(crate) fn note_change(&mut self, change: Change) -> waterline_log::Result<()> {
+        change(&mut self.session)?;
+        self.staged.changes.push(change);
+        Ok(())
+    }
+}
