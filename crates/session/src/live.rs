@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use tokio_util::task::TaskTracker;
 use waterline::history::History;
-use waterline::message::{Message, Role};
+use waterline::message::Message;
 use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Room, Rung};
 use waterline::policy::Policy;
