@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::plan::Generation;
-use waterline::{Context, Counter, Message, Method, Model, ModelEntry, Models, Oddity, Policy, Rung, Treatment};
+use waterline::{
+    Context, Counter, Message, Method, Model, ModelEntry, Models, Oddity, Policy, Rung, ToolCall, Treatment,
+};
 
 fn small() -> Context {
     Context::builder().window(2_000).counter(Counter::new(Method::Chars4, 1_000)).build().unwrap()
@@ -149,4 +151,27 @@ fn a_resumed_context_continues_where_it_was() {
         one.push(Message::user("one more"));
     }
     assert_eq!(texts(context.plan().commit()), texts(resumed.plan().commit()));
+}
+
+/// What was cut out of a text is data of its slot, also as JSON.
+#[test]
+fn a_slot_says_what_was_truncated_and_where_the_whole_is() {
+    let policy = Policy::read("stages = [\"cap\"]\n[cap]\nmax = 200", &[]).unwrap();
+    let counter = Counter::new(Method::Chars4, 1_000);
+    let mut context = Context::builder().policy(policy).window(100_000).counter(counter).build().unwrap();
+    let output = "a line of output\n".repeat(1_000);
+    context.push(Message::user("look"));
+    context.push(Message::assistant_with_calls("", [ToolCall::new("1", "look", "{}")]));
+    context.push(Message::tool_result("1", &*output));
+    context.plan().commit();
+    let slot = context.slots().iter().find(|slot| slot.treatment == Treatment::Trimmed).unwrap();
+    let cut: Vec<_> = slot.truncations().collect();
+    assert_eq!((cut.len(), cut[0].view, cut[0].part, cut[0].inner), (1, 1, 0, Some(0)));
+    assert_eq!(cut[0].truncated.total, 17_000);
+    assert!(cut[0].truncated.omitted > 16_000);
+    assert_eq!(cut[0].truncated.artifact, Some(waterline::truncate::artifact_id(&output)));
+    let json = serde_json::to_value(slot).unwrap();
+    assert_eq!(json["truncated"][0]["total"], 17_000);
+    let whole = context.slots().iter().find(|slot| slot.treatment == Treatment::Verbatim).unwrap();
+    assert_eq!(serde_json::to_value(whole).unwrap().get("truncated"), None);
 }

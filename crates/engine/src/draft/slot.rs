@@ -65,8 +65,8 @@ pub struct Slot {
     pub tokens: usize,
     /// Why, for a person.
     pub reason: String,
-    /// What is sent for it, in order.
-    #[serde(skip)]
+    /// What is sent for it, in order. As JSON only what was truncated in it is written.
+    #[serde(rename = "truncated", serialize_with = "write_truncations", skip_serializing_if = "is_whole")]
     pub views: Vec<View>,
     /// The values that its ledger lists, likeliest first; only a summary has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -74,7 +74,7 @@ pub struct Slot {
 }
 
 /// One text of a slot that is not sent whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Truncation<'a> {
     /// Which of the slot's views.
@@ -82,22 +82,36 @@ pub struct Truncation<'a> {
     /// Which part of its message.
     pub part: usize,
     /// Which part of the tool result, where the part is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub inner: Option<usize>,
     /// What was left out, and where the whole is.
+    #[serde(flatten)]
     pub truncated: &'a Truncated,
 }
 
 impl Slot {
     /// What the plan left out of the texts of this slot.
     pub fn truncations(&self) -> impl Iterator<Item = Truncation<'_>> {
-        self.views.iter().enumerate().flat_map(|(view, made)| {
-            let parts = match made {
-                View::Made(message) => message.parts.as_slice(),
-                View::Source(_) => &[],
-            };
-            parts.iter().enumerate().flat_map(move |(part, sent)| truncations_of(view, part, sent))
-        })
+        truncations(&self.views)
     }
+}
+
+fn truncations(views: &[View]) -> impl Iterator<Item = Truncation<'_>> {
+    views.iter().enumerate().flat_map(|(view, made)| {
+        let parts = match made {
+            View::Made(message) => message.parts.as_slice(),
+            View::Source(_) => &[],
+        };
+        parts.iter().enumerate().flat_map(move |(part, sent)| truncations_of(view, part, sent))
+    })
+}
+
+fn is_whole(views: &[View]) -> bool {
+    truncations(views).next().is_none()
+}
+
+fn write_truncations<S: serde::Serializer>(views: &[View], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(truncations(views))
 }
 
 fn truncations_of(view: usize, part: usize, sent: &Part) -> Vec<Truncation<'_>> {
