@@ -52,12 +52,14 @@ pub(crate) fn a_file_of_every_format_opens() {
     };
     // Of the first format there are two: one with a session of an agent in the middle of its work, and one without.
     check(&open("1.db"));
-    let log = open("1-agent.db");
-    check(&log);
-    check_working(&log);
+    for name in ["1-agent.db", "3.db"] {
+        let log = open(name);
+        check(&log);
+        check_working(&log);
+    }
     let formats = std::fs::read_dir(kept()).unwrap().flatten();
     let count = formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
-    assert_eq!(count, 2, "every database that is kept was opened");
+    assert_eq!(count, 3, "every database that is kept was opened");
 }
 
 /// What the session of an agent holds: it waits for an approval, with todos, tools and checkpoints.

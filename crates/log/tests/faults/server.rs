@@ -96,7 +96,7 @@ pub(crate) fn a_newer_format_on_a_server_is_refused() {
 
 pub(crate) fn a_schema_of_every_format_opens() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
-    for (name, is_working) in [("1", false), ("1-agent", true)] {
+    for (name, is_working) in [("1", false), ("1-agent", true), ("3", true)] {
         let sql = std::fs::read_to_string(folder.join(format!("{name}.postgres.sql"))).unwrap();
         let schema = fresh("kept");
         client().batch_execute(&sql.replace("kept_format", &schema)).unwrap();
