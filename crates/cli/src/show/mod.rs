@@ -6,6 +6,7 @@ mod markdown;
 mod notice;
 pub mod replay;
 mod report;
+pub mod rows;
 mod table;
 mod text;
 mod turn;

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::plain;
+use super::rows::{self, Span};
 
 /// The columns of lines that go to no terminal: nobody's screen breaks them.
 const ELSEWHERE: usize = 120;
@@ -56,26 +57,10 @@ pub fn cut(text: &str, columns: usize) -> String {
     shown + "…"
 }
 
-/// A text broken between words into lines of so many columns; what has no blanks is broken where it must be.
+/// A text wrapped into lines of so many columns; line breaks and other blanks in it count as one space.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.width() + 1 + word.width() > columns {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        for character in word.chars() {
-            if !line.is_empty() && line.width() + character.width().unwrap_or(0) > columns {
-                lines.push(std::mem::take(&mut line));
-            }
-            line.push(character);
-        }
-    }
-    lines.push(line);
-    lines
+    let words: Vec<&str> = text.split_whitespace().collect();
+    rows::wrap(vec![Span::plain(words.join(" "))], columns).iter().map(|row| row.text(false)).collect()
 }
 
 /// A bar of so many columns, as full as a part is of the whole, to the eighth of a column. What is not nothing is seen.

@@ -1,10 +1,10 @@
 //! A table, which has its columns only when all of its lines are there.
 
-use anstyle::{Effects, Style};
+use anstyle::Style;
+use pulldown_cmark::Alignment;
 
-use super::DIM;
-use super::inline::inline;
-use super::rows::{Break, Row, Span, columns, rows};
+use crate::show::DIM;
+use crate::show::rows::{Row, Span, columns, wrap};
 
 /// What stands between two columns.
 const GAP: &str = " │ ";
@@ -13,71 +13,77 @@ const CROSS: &str = "─┼─";
 /// The narrowest column that can be read.
 const LEAST: usize = 4;
 
-/// The lines of a table as rows of at most `limit` columns; none if they are no table or have no room.
-pub fn table(lines: &[String], limit: usize) -> Option<Vec<Row>> {
-    let (head, rest) = lines.split_first()?;
-    let (rule, body) = rest.split_first()?;
-    let rights: Vec<bool> = cells(rule).iter().map(|cell| is_rule(cell)).collect::<Option<_>>()?;
-    let head: Vec<Vec<Span>> = cells(head).iter().map(|cell| inline(cell, Effects::BOLD)).collect();
-    let body: Vec<Vec<Vec<Span>>> =
-        body.iter().map(|line| cells(line).iter().map(|cell| inline(cell, Effects::new())).collect()).collect();
-    let widths = widths(&head, &body, rights.len(), limit)?;
-    let mut made = line(&head, &widths, &rights);
-    let dashes: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-    made.extend(rows(&[Span::new(DIM, dashes.join(CROSS))], &[], limit, Break::Anywhere));
-    for cells in &body {
-        made.extend(line(cells, &widths, &rights));
-    }
-    Some(made)
+/// A cell, and all cells of a line.
+type Cell = Vec<Span>;
+
+/// The cells of a table, as they come.
+pub struct Table {
+    /// Whether each column is set to the right.
+    rights: Vec<bool>,
+    rows: Vec<Vec<Cell>>,
+    row: Vec<Cell>,
 }
 
-/// The cells of a line; a `\|` is part of one.
-fn cells(line: &str) -> Vec<String> {
-    let line = line.trim();
-    let line = line.strip_prefix('|').unwrap_or(line);
-    let mut cells = vec![String::new()];
-    let mut escaped = false;
-    for c in line.chars() {
-        match cells.last_mut() {
-            Some(cell) if c != '|' || escaped => cell.push(c),
-            _ => cells.push(String::new()),
+impl Table {
+    pub fn new(alignments: &[Alignment]) -> Self {
+        let rights = alignments.iter().map(|alignment| *alignment == Alignment::Right).collect();
+        Self { rights, rows: Vec::new(), row: Vec::new() }
+    }
+
+    /// Begins a cell.
+    pub fn begin_cell(&mut self) {
+        self.row.push(Vec::new());
+    }
+
+    /// Adds to the cell.
+    pub fn push(&mut self, span: Span) {
+        if let Some(cell) = self.row.last_mut() {
+            cell.push(span);
         }
-        escaped = c == '\\' && !escaped;
     }
-    if cells.last().is_some_and(|cell| cell.trim().is_empty()) {
-        cells.pop();
+
+    /// Ends the row; the first one is the head.
+    pub fn end_row(&mut self) {
+        self.rows.push(std::mem::take(&mut self.row));
     }
-    cells.iter().map(|cell| cell.trim().to_owned()).collect()
+
+    /// The table in rows of at most `limit` columns; none if they have no room.
+    pub fn rows(&self, limit: usize) -> Option<Vec<Row>> {
+        let widths = self.widths(limit)?;
+        let dashes: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+        let mut made = Vec::new();
+        for (at, cells) in self.rows.iter().enumerate() {
+            made.extend(line(cells, &widths, &self.rights));
+            if at == 0 {
+                made.push(Row::of(&[Span::new(DIM, dashes.join(CROSS))]));
+            }
+        }
+        Some(made)
+    }
+
+    /// How wide each column is: as wide as it needs, and where there is no room the widest ones are narrowed.
+    fn widths(&self, limit: usize) -> Option<Vec<usize>> {
+        let widest = |at: usize| {
+            let cells = self.rows.iter().filter_map(|cells| cells.get(at));
+            cells.map(|cell| columns(cell)).max().unwrap_or(0).max(1)
+        };
+        let count = self.rights.len();
+        let mut widths: Vec<usize> = (0..count).map(widest).collect();
+        let room = limit.checked_sub(GAP.chars().count() * count.saturating_sub(1))?;
+        let total = |most: usize| widths.iter().map(|width| (*width).min(most)).sum::<usize>();
+        if total(usize::MAX) > room {
+            let most = (LEAST..=room).rev().find(|most| total(*most) <= room)?;
+            widths.iter_mut().for_each(|width| *width = (*width).min(most));
+        }
+        Some(widths)
+    }
 }
 
-/// Whether a cell of the line below the head sets its column to the right; none if it is no such cell.
-fn is_rule(cell: &str) -> Option<bool> {
-    let dashes = cell.trim_start_matches(':').trim_end_matches(':');
-    let is_one = !dashes.is_empty() && dashes.chars().all(|c| c == '-');
-    is_one.then(|| cell.ends_with(':') && !cell.starts_with(':'))
-}
-
-/// How wide each column is: as wide as it needs, and where there is no room the widest ones are narrowed.
-fn widths(head: &[Vec<Span>], body: &[Vec<Vec<Span>>], count: usize, limit: usize) -> Option<Vec<usize>> {
-    let widest = |at: usize| {
-        let cells = std::iter::once(head).chain(body.iter().map(Vec::as_slice)).filter_map(|cells| cells.get(at));
-        cells.map(|cell| columns(cell)).max().unwrap_or(0).max(1)
-    };
-    let mut widths: Vec<usize> = (0..count).map(widest).collect();
-    let room = limit.checked_sub(GAP.chars().count() * count.saturating_sub(1))?;
-    while widths.iter().sum::<usize>() > room {
-        let widest = widths.iter_mut().max().filter(|width| **width > LEAST)?;
-        *widest -= 1;
-    }
-    Some(widths)
-}
-
-/// One line of a table, on as many rows as its highest cell has.
-fn line(cells: &[Vec<Span>], widths: &[usize], rights: &[bool]) -> Vec<Row> {
+/// One row of a table, on as many rows of the screen as its highest cell has.
+fn line(cells: &[Cell], widths: &[usize], rights: &[bool]) -> Vec<Row> {
     let none = Vec::new();
     let cell = |at: usize| cells.get(at).unwrap_or(&none);
-    let wrapped: Vec<Vec<Row>> =
-        widths.iter().enumerate().map(|(at, width)| rows(cell(at), &[], *width, Break::Words)).collect();
+    let wrapped: Vec<Vec<Row>> = widths.iter().enumerate().map(|(at, width)| wrap(cell(at).clone(), *width)).collect();
     let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
     (0..height).map(|row| join(&wrapped, row, widths, rights)).collect()
 }
@@ -104,37 +110,45 @@ fn join(wrapped: &[Vec<Row>], row: usize, widths: &[usize], rights: &[bool]) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::render::render;
 
-    fn shown(text: &str, limit: usize) -> Option<Vec<String>> {
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        Some(table(&lines, limit)?.iter().map(|row| row.text(false)).collect())
+    fn shown(text: &str, limit: usize) -> Vec<String> {
+        let lines = render(text, limit, true).lines;
+        lines.iter().flat_map(|line| line.rows(limit)).map(|row| row.text(false)).collect()
     }
 
     #[test]
     fn columns_are_as_wide_as_their_cells() {
         let text = "| place | tide |\n|---|---:|\n| Ems | 3 |\n| Tönning | **12** |";
-        assert_eq!(shown(text, 80).unwrap(), ["place   │ tide", "────────┼─────", "Ems     │    3", "Tönning │   12"]);
+        assert_eq!(shown(text, 80), ["place   │ tide", "────────┼─────", "Ems     │    3", "Tönning │   12"]);
     }
 
     #[test]
     fn a_wide_column_is_broken_between_words() {
         let text = "|a|b|\n|-|-|\n|x|the tide is high at noon|\n|漢字|y|";
         assert_eq!(
-            shown(text, 16).unwrap(),
+            shown(text, 16),
             ["a    │ b", "─────┼──────────", "x    │ the tide", "     │ is high", "     │ at noon", "漢字 │ y"]
         );
     }
 
     #[test]
-    fn what_is_no_table_is_none() {
-        assert_eq!(shown("| a | b |", 80), None);
-        assert_eq!(shown("| a | b |\n| c | d |", 80), None);
-        assert_eq!(shown(&format!("|{}\n|{}", "aaaaaaaa|".repeat(20), "---|".repeat(20)), 80), None, "no room");
+    fn what_is_no_table_or_has_no_room_is_shown_as_it_is_written() {
+        assert_eq!(shown("| a | b |", 80), ["| a | b |"]);
+        assert_eq!(shown("| a | b |\n| c | d |", 80), ["| a | b |", "| c | d |"]);
+        let wide = format!("|{}\n|{}", "aaaaaaaa|".repeat(20), "---|".repeat(20));
+        assert_eq!(shown(&wide, 300).len(), 2);
+        assert_eq!(shown(&wide, 80).concat(), wide.replace('\n', ""), "no room");
     }
 
     #[test]
     fn a_bar_that_is_escaped_is_part_of_its_cell() {
-        assert_eq!(shown("|a\\|b|c|\n|-|-|", 80).unwrap(), ["a|b │ c", "────┼──"]);
+        assert_eq!(shown("|a\\|b|c|\n|-|-|", 80), ["a|b │ c", "────┼──"]);
+    }
+
+    #[test]
+    fn a_table_may_stand_in_a_quote_or_an_item_and_needs_no_outer_bars() {
+        assert_eq!(shown("> a | b\n> --|--\n> c | d", 80), ["│ a │ b", "│ ──┼──", "│ c │ d"]);
+        assert_eq!(shown("- |a|b|\n  |-|-|\n  |c|d|\nend", 80), ["• a │ b", "  ──┼──", "  c │ d", "end"]);
     }
 }

@@ -1,6 +1,7 @@
 //! See the parent.
 
 use super::*;
+use crate::show::DIM;
 
 const SIZE: Size = Size { columns: 80, rows: 24 };
 
@@ -82,8 +83,9 @@ fn signs_without_a_partner_are_text() {
         "a ` b `` c",
         "a[1], [x](y, [ ] and [z]",
         "#hashtag, 1.5 and -1",
-        "| **a** | `b` |",
-        "    ",
+        "| a | b |",
+        "[a]: b",
+        "see [a] and [b][c]",
         "",
     ] {
         assert_eq!(shown(text), text);
@@ -104,11 +106,32 @@ fn blocks_are_styled() {
 }
 
 #[test]
+fn lists_nest_and_keep_their_blank_lines() {
+    check(&[
+        ("1. a\n   - b\n     c\n\n2. d", "1. a\n   • b\n     c\n\n2. d"),
+        ("- a\n    - b\n        - c", "• a\n  • b\n    • c"),
+        ("- a\n\n  b\n\nc", "• a\n\n  b\n\nc"),
+        ("> a\n>\n> b", "<dim>│ </>a\n<dim>│ </>\n<dim>│ </>b"),
+        ("-\n- b", "• \n• b"),
+    ]);
+}
+
+#[test]
+fn emphasis_goes_over_lines_and_headings_may_be_underlined() {
+    check(&[
+        ("**a\nb** c", "<b>a</>\n<b>b</> c"),
+        ("Title\n===\ntext", "<b>Title</>\ntext"),
+        ("text\n- item", "text\n• item"),
+        ("<http://a> ![tide](b.png)", "http://a tide<dim> (b.png)</>"),
+    ]);
+}
+
+#[test]
 fn code_blocks_have_no_other_styles() {
     check(&[
         ("```rust\n# *a*\n\n~~~\n```\n*b*", "<dim>```rust</>\n<code># *a*</>\n\n<code>~~~</>\n<dim>```</>\n<i>b</>"),
         ("~~~~\n~~~\n~~~~~\n*b*", "<dim>~~~~</>\n<code>~~~</>\n<dim>~~~~~</>\n<i>b</>"),
-        ("- ```\n  a\n  ```\n*b*", "• <dim>```</>\n<code>  a</>\n<dim>  ```</>\n<i>b</>"),
+        ("- ```\n  a\n  ```\n*b*", "• <dim>```</>\n  <code>a</>\n  <dim>```</>\n<i>b</>"),
         ("> ```\n> *a*\n*b*", "<dim>│ ```</>\n<dim>│ </><code>*a*</>\n<i>b</>"),
         ("```a``` *b*", "<code>a</> <i>b</>"),
     ]);
@@ -134,6 +157,34 @@ fn an_answer_does_not_steer_the_terminal() {
     assert_eq!(readable(&written), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}    c\n<b>d\u{fffd}</>\n");
 }
 
+/// An entity is a character once it is parsed.
+#[test]
+fn an_entity_does_not_steer_the_terminal() {
+    let shown = shown("a&#27;[2J&#x202e;b &amp; `&#27;` [c](d&#27;e)");
+    assert_eq!(shown, "a\u{fffd}[2J\u{fffd}b & <code>&#27;</> c<dim> (d\u{fffd}e)</>");
+}
+
+#[test]
+fn a_line_that_may_underline_a_heading_changes_nothing_before_it_is_whole() {
+    let mut markdown = Markdown::new(SIZE, true);
+    assert_eq!(markdown.push("text\n-"), "text\n");
+    assert_eq!(markdown.push(" item"), "• item");
+}
+
+#[test]
+fn what_is_complete_is_not_written_again() {
+    let mut markdown = Markdown::new(Size { columns: 40, rows: 12 }, false);
+    for text in ["para\n\n", "- a\n", "- b\n", "\n```\n", "code\n", "more\n", "```\n", "\nend **x**"] {
+        let written = markdown.push(text);
+        assert!(!written.contains('\x1b'), "{text:?}: {written:?}");
+    }
+    let mut long = Markdown::new(SIZE, false);
+    long.push("```\n");
+    for line in 0..10_000 {
+        assert_eq!(long.push(&format!("line {line}\n")), format!("line {line}\n"));
+    }
+}
+
 #[test]
 fn streaming_ends_with_the_same_screen() {
     check_streaming(&"long **lines** of `several` rows ".repeat(8));
@@ -141,6 +192,8 @@ fn streaming_ends_with_the_same_screen() {
         "**漢字かな交じり文**、`コード`です。a**漢字かな交じり文**\n\n- 한국어 *기울임*\n> e\u{301}**e\u{301}**",
     );
     check_streaming("Intro:\n```rust\nfn main() { println!(\"*a*\"); }\n\n```\n# After\n---\n\n[a](b)");
+    check_streaming("Title\n---\n\n1. one\n   - two **three\n     four**\n\n2. five\n\n> quote\n> - item\n\nend");
+    check_streaming("a\n| x | y |\n|---|---|\n| 漢 | b |\n\n- |c|d|\n  |-|-|\n  |e|f|\n\nend [l](m)");
     // More than is shown before its end, on a screen that scrolls.
     check_streaming(&format!("a\n{}\nb *c*\n", "very **long** ".repeat(60)));
 }
@@ -155,10 +208,42 @@ fn full_rows_do_not_move_a_line() {
 
 #[test]
 fn hostile_lines_take_no_longer() {
-    for part in ["`", "` `` ", "*a ", "**a", "[", "[a](", "[a]((", "](", "> ", "- ", "_", "~~a", "\\", "# "] {
+    for part in [
+        "`",
+        "` `` ",
+        "*a ",
+        "**a",
+        "[",
+        "[a](",
+        "[a]((",
+        "](",
+        "> ",
+        "- ",
+        "_",
+        "~~a",
+        "\\",
+        "# ",
+        "a\n",
+        "|a",
+        "> a\n",
+        "1. ",
+        "<a",
+        "&#27;",
+        "![",
+        "| a | b |\n|-|-|\n",
+        "[a]: b\n",
+    ] {
         let mut markdown = Markdown::new(SIZE, true);
-        let text = part.repeat(100_000);
+        let text = part.repeat(100_000 / part.len());
         assert!(!(markdown.push(&text) + &markdown.finish()).is_empty());
+    }
+    let mut markdown = Markdown::new(SIZE, true);
+    assert!(!(markdown.push(&"`".repeat(1_000_000)) + &markdown.finish()).is_empty());
+    // And as it streams in, in one line and in one block.
+    for part in ["word ", "**a", "word\n", "> a\n"] {
+        let mut markdown = Markdown::new(SIZE, true);
+        (0..10_000).for_each(|_| drop(markdown.push(part)));
+        assert!(!markdown.finish().is_empty());
     }
 }
 

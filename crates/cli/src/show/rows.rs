@@ -1,0 +1,248 @@
+//! Styled text as rows of a terminal: the one place where lines are wrapped.
+
+use anstyle::Style;
+use textwrap::core::{Word, break_words};
+use textwrap::wrap_algorithms::wrap_first_fit;
+use unicode_linebreak::linebreaks;
+use unicode_width::UnicodeWidthChar;
+
+/// A stretch of text in one style.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub style: Style,
+    pub text: String,
+}
+
+impl Span {
+    pub fn new(style: Style, text: impl Into<String>) -> Self {
+        Self { style, text: text.into() }
+    }
+
+    /// A text without a style.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(Style::new(), text)
+    }
+}
+
+/// Where a row may end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Break {
+    /// Between words, by the rules of Unicode.
+    #[default]
+    Words,
+    /// Wherever it is full.
+    Anywhere,
+}
+
+/// A line before it is wrapped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// What the first row begins with: bars of a quote, the mark of a list item.
+    pub prefix: Vec<Span>,
+    /// What all other rows begin with.
+    pub hang: Vec<Span>,
+    pub spans: Vec<Span>,
+    pub at: Break,
+}
+
+/// An indentation that leaves less than this is dropped.
+const LEAST_ROOM: usize = 8;
+
+/// One row of a terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    cells: Vec<(char, Style)>,
+}
+
+impl Row {
+    /// A row of these spans.
+    pub fn of(spans: &[Span]) -> Self {
+        let cells = spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.style)));
+        Self { cells: cells.collect() }
+    }
+
+    /// The columns it takes.
+    pub fn width(&self) -> usize {
+        self.cells.iter().map(|(c, _)| width(*c)).sum()
+    }
+
+    /// Adds a text in one style.
+    pub fn add(&mut self, text: &str, style: Style) {
+        self.cells.extend(text.chars().map(|c| (c, style)));
+    }
+
+    /// Adds another row behind this one.
+    pub fn append(&mut self, mut other: Self) {
+        self.cells.append(&mut other.cells);
+    }
+
+    /// Removes blanks at its end.
+    pub fn trim(&mut self) {
+        while self.cells.last().is_some_and(|(c, _)| *c == ' ') {
+            self.cells.pop();
+        }
+    }
+
+    /// The row as it is written, with codes for its styles if they are wanted.
+    pub fn text(&self, styled: bool) -> String {
+        let mut out = String::new();
+        for run in self.cells.chunk_by(|a, b| a.1 == b.1) {
+            let text: String = run.iter().map(|(c, _)| *c).collect();
+            match run.first() {
+                Some((_, style)) if styled => out += &format!("{style}{text}{style:#}"),
+                _ => out += &text,
+            }
+        }
+        out
+    }
+}
+
+/// The columns of a text.
+pub fn columns(spans: &[Span]) -> usize {
+    Row::of(spans).width()
+}
+
+fn width(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+/// The rows of a text without prefix, none wider than `limit`.
+pub fn wrap(spans: Vec<Span>, limit: usize) -> Vec<Row> {
+    rows(&Text { spans, ..Text::default() }, limit)
+}
+
+/// The rows of a line, none wider than `limit`. An empty line is one empty row.
+pub fn rows(text: &Text, limit: usize) -> Vec<Row> {
+    let fits = |row: &Row| row.width() + LEAST_ROOM <= limit;
+    let mut prefix = Row::of(&text.prefix);
+    let mut line = Row::of(&text.spans);
+    if !fits(&prefix) {
+        std::mem::swap(&mut prefix, &mut line);
+        line.append(std::mem::take(&mut prefix));
+    }
+    let hang = Some(Row::of(&text.hang)).filter(fits).unwrap_or_default();
+    let rooms = [limit.saturating_sub(prefix.width()).max(1), limit.saturating_sub(hang.width()).max(1)];
+    let lengths = match text.at {
+        Break::Words => between_words(&line, rooms),
+        Break::Anywhere => anywhere(&line, rooms),
+    };
+    let mut cells = line.cells.into_iter();
+    let mut start = prefix;
+    let mut rows = Vec::with_capacity(lengths.len());
+    for Length { shown, dropped } in lengths {
+        start.cells.extend(cells.by_ref().take(shown));
+        cells.by_ref().take(dropped).for_each(drop);
+        rows.push(std::mem::replace(&mut start, hang.clone()));
+    }
+    rows
+}
+
+/// How many characters a row shows, and how many blanks behind them no row shows.
+struct Length {
+    shown: usize,
+    dropped: usize,
+}
+
+fn between_words(line: &Row, rooms: [usize; 2]) -> Vec<Length> {
+    let text: String = line.cells.iter().map(|(c, _)| *c).collect();
+    let words = break_words(words(&text), rooms.into_iter().min().unwrap_or(1));
+    let rooms = rooms.map(|room| room as f64);
+    let length = |words: &[Word<'_>]| {
+        let count = |text: &str| text.chars().count();
+        let all: usize = words.iter().map(|word| count(word.word) + count(word.whitespace)).sum();
+        let dropped = words.last().map_or(0, |word| count(word.whitespace));
+        Length { shown: all - dropped, dropped }
+    };
+    wrap_first_fit(&words, &rooms).into_iter().map(length).collect()
+}
+
+/// The parts of a text that a row may end behind. Flags and paths stay whole where they fit.
+fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    let mut start = 0;
+    linebreaks(text).map(|(end, _)| end).filter_map(move |end| {
+        let word = text.get(start..end)?;
+        if word.ends_with(['-', '/']) && end < text.len() {
+            return None;
+        }
+        start = end;
+        Some(Word::from(word))
+    })
+}
+
+fn anywhere(line: &Row, rooms: [usize; 2]) -> Vec<Length> {
+    let [first, other] = rooms;
+    let mut lengths = Vec::new();
+    let mut room = first;
+    let mut shown = 0;
+    let mut used = 0;
+    for (c, _) in &line.cells {
+        if used + width(*c) > room && shown > 0 {
+            lengths.push(Length { shown, dropped: 0 });
+            room = other;
+            shown = 0;
+            used = 0;
+        }
+        shown += 1;
+        used += width(*c);
+    }
+    lengths.push(Length { shown, dropped: 0 });
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(text: &str, hang: &str, limit: usize, at: Break) -> Vec<String> {
+        let text = Text { prefix: Vec::new(), hang: vec![Span::plain(hang)], spans: vec![Span::plain(text)], at };
+        rows(&text, limit).iter().map(|row| row.text(false)).collect()
+    }
+
+    #[test]
+    fn rows_end_between_words() {
+        let text = "the tide is high at noon and low at six";
+        assert_eq!(wrapped(text, "", 14, Break::Words), ["the tide is", "high at noon", "and low at six"]);
+        assert_eq!(wrapped(text, "  ", 14, Break::Words), ["the tide is", "  high at noon", "  and low at", "  six"]);
+    }
+
+    #[test]
+    fn a_word_longer_than_a_row_is_cut() {
+        assert_eq!(wrapped("see 0123456789abcdef ok", "", 10, Break::Words), ["see", "0123456789", "abcdef ok"]);
+    }
+
+    #[test]
+    fn flags_and_paths_stay_whole_where_they_fit() {
+        assert_eq!(wrapped("go on --resume", "", 10, Break::Words), ["go on", "--resume"]);
+        assert_eq!(wrapped("look in src/show", "", 12, Break::Words), ["look in", "src/show"]);
+    }
+
+    #[test]
+    fn chinese_is_broken_anywhere_but_before_a_closing_sign() {
+        assert_eq!(wrapped("潮水涨得很高，很快", "", 12, Break::Words), ["潮水涨得很", "高，很快"]);
+        assert_eq!(wrapped("水位water高", "", 8, Break::Words), ["水位", "water高"]);
+        assert_eq!(wrapped("潮水「很高」", "", 6, Break::Words), ["潮水", "「很", "高」"]);
+    }
+
+    #[test]
+    fn code_keeps_its_blanks() {
+        assert_eq!(wrapped("if a  { b }", "", 5, Break::Anywhere), ["if a ", " { b ", "}"]);
+    }
+
+    #[test]
+    fn nothing_is_one_empty_row() {
+        assert_eq!(wrapped("", "", 10, Break::Words), [""]);
+        assert_eq!(wrapped("", "", 10, Break::Anywhere), [""]);
+    }
+
+    #[test]
+    fn a_prefix_stands_on_the_first_row() {
+        let text = Text {
+            prefix: vec![Span::plain("• ")],
+            hang: vec![Span::plain("  ")],
+            spans: vec![Span::plain("the tide is high")],
+            at: Break::Words,
+        };
+        let shown: Vec<String> = rows(&text, 12).iter().map(|row| row.text(false)).collect();
+        assert_eq!(shown, ["• the tide", "  is high"]);
+    }
+}

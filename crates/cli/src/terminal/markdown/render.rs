@@ -1,0 +1,530 @@
+//! Markdown as lines of styled text, one for each line of the source, so that poems, logs and blank lines keep their shape.
+//! The parser is pulldown-cmark; this file says how its events look. Nothing of the source is lost: a line that no event covers
+//! is shown as it is written.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use anstyle::{AnsiColor, Effects, Style};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+
+use super::table::Table;
+use crate::show::rows::{Break, Row, Span, Text, columns, rows};
+use crate::show::{DIM, plain};
+
+const CODE: Style = AnsiColor::Cyan.on_default();
+
+/// The columns of a horizontal rule.
+const RULE: usize = 40;
+
+/// Quotes and lists within each other are drawn so deep.
+const DEEPEST: usize = 16;
+
+/// A noncharacter that stands between a sign and punctuation while the text is parsed.
+const JOINER: char = '\u{fdd0}';
+
+/// What a text looks like.
+pub struct Rendered {
+    /// A line for each line of the source, up to what is held back.
+    pub lines: Vec<Line>,
+    /// Lines before this one do not change any more.
+    pub settled: usize,
+    /// What opened the code block that the settled lines end in.
+    pub opening: Option<String>,
+    /// Whether a table is held back until it is whole.
+    pub holds_back: bool,
+}
+
+/// What a line of the source looks like.
+pub enum Line {
+    Text(Text),
+    /// A table stands on its first line; the others have nothing.
+    Rows(Vec<Row>),
+}
+
+impl Line {
+    pub fn rows(&self, limit: usize) -> Vec<Row> {
+        match self {
+            Self::Text(text) => rows(text, limit),
+            Self::Rows(rows) => rows.clone(),
+        }
+    }
+}
+
+/// Renders a text for rows of at most `limit` columns. Unless it is whole, what may become a table is held back.
+pub fn render(source: &str, limit: usize, is_whole: bool) -> Rendered {
+    let source = loosened(if is_whole { source } else { without_underline(source) });
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+    let events: Vec<(Event<'_>, Range<usize>)> = Parser::new_ext(&source, options).into_offset_iter().collect();
+    let mut renderer = Renderer::new(&source, limit);
+    let held = if is_whole { None } else { renderer.held(&events) };
+    let (settled, opening) = renderer.settled(&events);
+    for (event, range) in events {
+        if held.is_some_and(|held| renderer.line_of(range.start) >= held) {
+            break;
+        }
+        renderer.take(event, range);
+    }
+    renderer.go_to(held.unwrap_or(renderer.starts.len() - 1));
+    let last = renderer.line.take().unwrap_or_else(|| match held {
+        Some(_) => Text::default(),
+        None => renderer.uncovered(),
+    });
+    if renderer.lines.len() < renderer.starts.len() {
+        renderer.lines.push(Line::Text(last));
+    }
+    Rendered { lines: renderer.lines, settled, opening, holds_back: held.is_some() }
+}
+
+/// An unfinished line of dashes may become a list or a rule; until then it does not make a heading of the line above.
+fn without_underline(source: &str) -> &str {
+    let (above, last) = source.rsplit_once('\n').unwrap_or(("", source));
+    let is_underline = !last.is_empty() && ["-", "="].iter().any(|sign| last.trim().replace(sign, "").is_empty());
+    let end = if is_underline { above.len() + usize::from(source.contains('\n')) } else { source.len() };
+    source.get(..end).unwrap_or(source)
+}
+
+/// CommonMark does not see that a word ends between `。` and `**`, because its rules go by blanks, which Chinese and Japanese
+/// do not write. A character that is neither a letter nor a sign between the two makes it see so.
+fn loosened(source: &str) -> Cow<'_, str> {
+    if !source.contains(['*', '~', JOINER]) {
+        return Cow::Borrowed(source);
+    }
+    let is_foreign_sign = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace();
+    let mut out = String::with_capacity(source.len());
+    let mut before = ' ';
+    let mut chars = source.chars().peekable();
+    while let Some(c) = chars.next() {
+        let sign = if c == JOINER { char::REPLACEMENT_CHARACTER } else { c };
+        if !matches!(sign, '*' | '~') {
+            out.push(sign);
+            before = sign;
+            continue;
+        }
+        let mut run = String::from(sign);
+        while let Some(next) = chars.next_if_eq(&sign) {
+            run.push(next);
+        }
+        let behind = chars.peek().copied().unwrap_or(' ');
+        if is_foreign_sign(before) && behind.is_alphanumeric() {
+            out.push(JOINER);
+        }
+        out += &run;
+        if is_foreign_sign(behind) && before.is_alphanumeric() {
+            out.push(JOINER);
+        }
+        before = sign;
+    }
+    Cow::Owned(out)
+}
+
+/// What a line stands in.
+enum Container {
+    Quote,
+    /// A list item, with the width of its mark.
+    Item(usize),
+}
+
+/// A link that has begun.
+struct Link {
+    kind: LinkType,
+    address: String,
+    label: String,
+    /// What it shows.
+    text: String,
+}
+
+/// What opened a code block.
+struct Fence {
+    sign: char,
+    length: usize,
+}
+
+struct Renderer<'a> {
+    source: &'a str,
+    limit: usize,
+    /// Where each line of the source begins.
+    starts: Vec<usize>,
+    lines: Vec<Line>,
+    /// The line behind these, once something stands on it.
+    line: Option<Text>,
+    containers: Vec<Container>,
+    /// The styles of what encloses the text; the last one counts.
+    effects: Vec<Effects>,
+    links: Vec<Link>,
+    table: Option<Table>,
+    /// Inside of a code block; one without a fence is indented.
+    code: Option<Option<Fence>>,
+}
+
+impl<'a> Renderer<'a> {
+    fn new(source: &'a str, limit: usize) -> Self {
+        let starts = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1));
+        Self {
+            source,
+            limit,
+            starts: starts.collect(),
+            lines: Vec::new(),
+            line: None,
+            containers: Vec::new(),
+            effects: Vec::new(),
+            links: Vec::new(),
+            table: None,
+            code: None,
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, &range),
+            Event::End(tag) => self.end(tag, &range),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text, &range),
+            Event::Code(code) => {
+                self.go_to_start(&range);
+                self.push(&code, CODE.effects(self.active()));
+            }
+            Event::Rule => {
+                self.go_to_start(&range);
+                self.push(&"─".repeat(self.limit.min(RULE)), DIM);
+            }
+            // Lines are broken where the source breaks them.
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, range: &Range<usize>) {
+        if !matches!(tag, Tag::Table(_)) {
+            self.go_to_start(range);
+        }
+        match tag {
+            Tag::Heading { .. } | Tag::Strong => self.effects.push(self.active() | Effects::BOLD),
+            Tag::Emphasis => self.effects.push(self.active() | Effects::ITALIC),
+            // A single tilde is text.
+            Tag::Strikethrough if !self.written(range).starts_with("~~") => {
+                self.push("~", self.style());
+                self.effects.push(self.active());
+            }
+            Tag::Strikethrough => self.effects.push(self.active() | Effects::STRIKETHROUGH),
+            Tag::BlockQuote(_) => self.enter(Container::Quote, Span::new(DIM, "│ "), Span::new(DIM, "│ ")),
+            Tag::Item => {
+                let mark = mark(self.written(range));
+                let width = mark.chars().count();
+                self.enter(Container::Item(width), Span::plain(mark), Span::plain(" ".repeat(width)));
+            }
+            Tag::CodeBlock(CodeBlockKind::Fenced(_)) => {
+                let opening = first_line(self.written(range)).trim().to_owned();
+                self.code = Some(Fence::of(&opening));
+                self.push(&opening, DIM);
+            }
+            Tag::CodeBlock(CodeBlockKind::Indented) => self.code = Some(None),
+            Tag::Link { link_type, dest_url, id, .. } | Tag::Image { link_type, dest_url, id, .. } => {
+                if is_reference(link_type) {
+                    self.push("[", self.style());
+                }
+                self.links.push(Link {
+                    kind: link_type,
+                    address: dest_url.into_string(),
+                    label: id.into_string(),
+                    text: String::new(),
+                });
+            }
+            Tag::Table(alignments) => self.table = Some(Table::new(&alignments)),
+            Tag::TableHead => self.effects.push(self.active() | Effects::BOLD),
+            Tag::TableCell => self.table.iter_mut().for_each(Table::begin_cell),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, range: &Range<usize>) {
+        match tag {
+            TagEnd::Heading(_) => {
+                self.effects.pop();
+                // The line below a heading that makes it one is not shown.
+                self.cover(self.end_of(range));
+            }
+            TagEnd::Strikethrough if !self.written(range).starts_with("~~") => {
+                self.effects.pop();
+                self.push("~", self.style());
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.effects.pop();
+            }
+            TagEnd::BlockQuote(_) | TagEnd::Item => {
+                self.containers.pop();
+            }
+            TagEnd::CodeBlock => self.end_code(range),
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            TagEnd::TableHead => {
+                self.effects.pop();
+                self.table.iter_mut().for_each(Table::end_row);
+            }
+            TagEnd::TableRow => self.table.iter_mut().for_each(Table::end_row),
+            TagEnd::Table => self.end_table(range),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, range: &Range<usize>) {
+        self.go_to_start(range);
+        let Some(code) = &self.code else {
+            let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+            for (at, line) in lines.enumerate() {
+                if at > 0 {
+                    self.go_to(self.lines.len() + 1);
+                }
+                self.push(line, self.style());
+            }
+            return;
+        };
+        let indent = if code.is_none() { "    " } else { "" };
+        for line in text.split_inclusive('\n') {
+            let code = line.strip_suffix('\n').unwrap_or(line);
+            if !code.is_empty() {
+                self.push(indent, Style::new());
+                self.push(code, CODE);
+            }
+            self.open().at = Break::Anywhere;
+            if line.ends_with('\n') {
+                self.go_to(self.lines.len() + 1);
+            }
+        }
+    }
+
+    fn end_code(&mut self, range: &Range<usize>) {
+        if let Some(Some(fence)) = self.code.take()
+            && let Some((_, last)) = self.written(range).trim_end().rsplit_once('\n')
+            && let Some(closing) = fence.closing(last).map(str::to_owned)
+        {
+            self.go_to(self.end_of(range) - 1);
+            self.push(&closing, DIM);
+        }
+    }
+
+    fn end_link(&mut self) {
+        let Some(link) = self.links.pop() else { return };
+        match link.kind {
+            LinkType::Inline if link.address != link.text => self.push(&format!(" ({})", link.address), DIM),
+            LinkType::Reference => self.push(&format!("][{}]", link.label), self.style()),
+            LinkType::Collapsed => self.push("][]", self.style()),
+            LinkType::Shortcut => self.push("]", self.style()),
+            _ => {}
+        }
+    }
+
+    fn end_table(&mut self, range: &Range<usize>) {
+        let Some(table) = self.table.take() else { return };
+        self.go_to_start(range);
+        // Where it has no room, its lines are shown as they are written.
+        let Some(made) = table.rows(self.limit.saturating_sub(columns(&self.prefix()))) else { return };
+        let Text { mut prefix, hang, .. } = self.line.take().unwrap_or_else(|| self.begun());
+        let mut rows = Vec::with_capacity(made.len());
+        for row in made {
+            let mut whole = Row::of(&std::mem::replace(&mut prefix, hang.clone()));
+            whole.append(row);
+            rows.push(whole);
+        }
+        self.lines.push(Line::Rows(rows));
+        self.cover(self.end_of(range));
+    }
+
+    /// Begins a quote or an item on the line that is being written.
+    fn enter(&mut self, container: Container, first: Span, other: Span) {
+        self.open();
+        if self.containers.len() < DEEPEST {
+            let line = self.open();
+            line.prefix.push(first);
+            line.hang.push(other);
+        }
+        self.containers.push(container);
+    }
+
+    /// What a line begins with that goes on in the containers.
+    fn prefix(&self) -> Vec<Span> {
+        let span = |container: &Container| match container {
+            Container::Quote => Span::new(DIM, "│ "),
+            Container::Item(width) => Span::plain(" ".repeat(*width)),
+        };
+        self.containers.iter().take(DEEPEST).map(span).collect()
+    }
+
+    /// A line with nothing on it but what it stands in.
+    fn begun(&self) -> Text {
+        Text { prefix: self.prefix(), hang: self.prefix(), ..Text::default() }
+    }
+
+    /// The line that is being written.
+    fn open(&mut self) -> &mut Text {
+        let line = self.line.take().unwrap_or_else(|| self.begun());
+        self.line.insert(line)
+    }
+
+    /// Adds text to the line, to the cell or to what a link shows, without what could steer the terminal: an entity may stand
+    /// for any character.
+    fn push(&mut self, text: &str, style: Style) {
+        let text = plain(&text.replace(JOINER, ""));
+        if let Some(link) = self.links.last_mut() {
+            link.text += &text;
+        }
+        let span = Span::new(style, text);
+        match &mut self.table {
+            Some(table) => table.push(span),
+            None => self.open().spans.push(span),
+        }
+    }
+
+    fn active(&self) -> Effects {
+        self.effects.last().copied().unwrap_or_default()
+    }
+
+    fn style(&self) -> Style {
+        self.active().into()
+    }
+
+    fn written(&self, range: &Range<usize>) -> &'a str {
+        self.source.get(range.clone()).unwrap_or_default()
+    }
+
+    fn line_of(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at).saturating_sub(1)
+    }
+
+    /// The line behind the last one of a block.
+    fn end_of(&self, range: &Range<usize>) -> usize {
+        self.line_of(range.start + self.written(range).trim_end().len().saturating_sub(1)) + 1
+    }
+
+    fn go_to_start(&mut self, range: &Range<usize>) {
+        if self.table.is_none() {
+            self.go_to(self.line_of(range.start));
+        }
+    }
+
+    /// Ends lines until the one of this number is written.
+    fn go_to(&mut self, number: usize) {
+        while self.lines.len() < number {
+            let line = self.line.take().unwrap_or_else(|| self.uncovered());
+            self.lines.push(Line::Text(line));
+        }
+    }
+
+    /// Ends the line, and leaves out those up to this number.
+    fn cover(&mut self, number: usize) {
+        if let Some(line) = self.line.take() {
+            self.lines.push(Line::Text(line));
+        }
+        while self.lines.len() < number {
+            self.lines.push(Line::Rows(Vec::new()));
+        }
+    }
+
+    /// The next line as it is written: no event came for it. Mostly it is empty.
+    fn uncovered(&self) -> Text {
+        let at = self.lines.len();
+        let start = self.starts.get(at).copied().unwrap_or(self.source.len());
+        let line = first_line(self.source.get(start..).unwrap_or_default());
+        let is_quoted = self.containers.iter().any(|container| matches!(container, Container::Quote));
+        let text = line.trim_start_matches(|c| c == ' ' || (c == '>' && is_quoted));
+        let mut prefix = self.prefix();
+        if text.trim().is_empty() && !is_quoted {
+            prefix.clear();
+        }
+        let spans = vec![Span::plain(plain(&text.trim_end().replace(JOINER, "")))];
+        Text { hang: prefix.clone(), prefix, spans, at: Break::Anywhere }
+    }
+
+    /// The line from which on something is held back: a table, or lines that may become one.
+    fn held(&self, events: &[(Event<'_>, Range<usize>)]) -> Option<usize> {
+        let is_block = |tag: &Tag<'_>| {
+            matches!(tag, Tag::Paragraph | Tag::Heading { .. } | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_))
+        };
+        let (tag, range) = events.iter().rev().find_map(|(event, range)| match event {
+            Event::Start(tag) if is_block(tag) => Some((Some(tag), range)),
+            // The text of an item may stand in no paragraph.
+            Event::Start(Tag::Item) | Event::Rule => Some((None, range)),
+            _ => None,
+        })?;
+        let end = self.end_of(range);
+        // Behind a blank line it is whole.
+        if end + 1 < self.starts.len() {
+            return None;
+        }
+        match tag {
+            Some(Tag::Table(_)) => Some(self.line_of(range.start)),
+            Some(Tag::Paragraph) => {
+                let first = self.line_of(range.start);
+                let lines = self.written(range).trim_end().split('\n').rev();
+                let held = lines.take_while(|line| line.trim_start().starts_with('|')).count();
+                Some(end - held).filter(|from| held > 0 && *from >= first)
+            }
+            _ => None,
+        }
+    }
+
+    /// The line before which nothing changes any more, and what opened the code block that goes on behind it.
+    fn settled(&self, events: &[(Event<'_>, Range<usize>)]) -> (usize, Option<String>) {
+        let unfinished = self.starts.len() - 1;
+        let mut depth = 0_usize;
+        let mut settled = 0;
+        let mut opening = None;
+        for (event, range) in events {
+            let line = self.line_of(range.start);
+            // A block has begun for good when its first line is there.
+            let begins = depth == 0 || (depth == 1 && matches!(event, Event::Start(Tag::Item)));
+            if begins && line < unfinished && matches!(event, Event::Start(_) | Event::Rule) {
+                settled = line;
+                opening = None;
+            }
+            if let Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) = event
+                && depth == 0
+                && unfinished > line + 1
+                && self.is_open(range)
+            {
+                settled = unfinished;
+                opening = Some(first_line(self.written(range)).trim().to_owned());
+            }
+            match event {
+                Event::Start(_) => depth += 1,
+                Event::End(_) => depth -= 1,
+                _ => {}
+            }
+        }
+        (settled, opening)
+    }
+
+    /// Whether the end of a code block has not come.
+    fn is_open(&self, range: &Range<usize>) -> bool {
+        let written = self.written(range);
+        let fence = Fence::of(first_line(written).trim());
+        let last = written.trim_end().rsplit_once('\n').map(|(_, last)| last);
+        last.is_none_or(|last| fence.is_none_or(|fence| fence.closing(last).is_none()))
+    }
+}
+
+impl Fence {
+    fn of(opening: &str) -> Option<Self> {
+        let sign = opening.chars().next()?;
+        Some(Self { sign, length: opening.chars().take_while(|c| *c == sign).count() })
+    }
+
+    /// The line without what it stands in, if it ends the code block.
+    fn closing<'l>(&self, line: &'l str) -> Option<&'l str> {
+        let bare = line.trim_start_matches([' ', '>']).trim_end();
+        let closes = bare.len() >= self.length && bare.chars().all(|c| c == self.sign);
+        closes.then_some(bare)
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.split('\n').next().unwrap_or_default()
+}
+
+/// The mark of a list item as it is shown.
+fn mark(item: &str) -> String {
+    let mark = item.trim_start().split([' ', '\n']).next().unwrap_or_default();
+    if mark.starts_with(|c: char| c.is_ascii_digit()) { format!("{mark} ") } else { "• ".to_owned() }
+}
+
+/// Links whose address stands elsewhere are shown as they are written: the address may be far away or still to come.
+const fn is_reference(kind: LinkType) -> bool {
+    matches!(kind, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
+}
