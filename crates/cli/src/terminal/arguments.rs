@@ -3,7 +3,8 @@
 use anstyle::Style;
 use serde_json::{Map, Value};
 
-use super::screen::{GREEN, RED, dim};
+use super::diff::{Diff, row as row_of_file};
+use super::screen::dim;
 use crate::lang::say;
 use crate::show::{count, cut, plain, unhidden, width};
 
@@ -50,12 +51,12 @@ fn result(text: &str) -> Option<(String, bool)> {
 /// A call and the beginning of what came of it, in so many columns. The result has half of the room if it needs it, however
 /// long the arguments are.
 pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String {
-    let (arguments, result) = (plain(arguments), plain(result));
+    let result = plain(result);
     let name = if arguments.is_empty() { plain(name) } else { format!("{} ", plain(name)) };
     let room = columns.saturating_sub(width(&name) + width(ARROW));
-    let arguments = cut(&arguments, (room / 2).max(room.saturating_sub(width(&result))));
-    let result = cut(&result, room.saturating_sub(width(&arguments)));
-    cut(&format!("{name}{arguments}{ARROW}{result}"), columns)
+    let called = cut(arguments, (room / 2).max(room.saturating_sub(width(&result))));
+    let came = cut(&result, room.saturating_sub(width(&called)));
+    cut(&format!("{name}{called}{ARROW}{came}"), columns)
 }
 
 /// The whole call, for somebody who has to agree to it or wants to look at it, with codes for styles; of a file's text at most so
@@ -75,17 +76,20 @@ fn told(tool: &str, mut fields: Map<String, Value>, most: usize) -> Option<Strin
     let bare = tool.rsplit_once(": ").map_or(tool, |(_, bare)| bare);
     let mut head = tool.to_owned();
     let body = match bare {
-        "run_bash_command" => rows(&take(&mut fields, "command")?, "", Style::new(), usize::MAX),
+        "run_bash_command" => rows(&take(&mut fields, "command")?, usize::MAX),
         "write_file" => {
-            let (path, content) = (take(&mut fields, "path")?, take(&mut fields, "content")?);
+            let path = take(&mut fields, "path")?;
+            let content = take(&mut fields, "content")?;
             head = format!("{head} {path}");
-            rows(&content, "", Style::new(), most)
+            rows(&content, most)
         }
         "edit_file" => {
             let path = take(&mut fields, "path")?;
-            let (old, new) = (take(&mut fields, "old")?, take(&mut fields, "new")?);
-            head = format!("{head} {path}");
-            [rows(&old, "- ", RED, usize::MAX), rows(&new, "+ ", GREEN, usize::MAX)].concat()
+            let old = take(&mut fields, "old")?;
+            let new = take(&mut fields, "new")?;
+            let diff = Diff::new(&old, &new);
+            head = format!("{head} {path} (+{} -{})", diff.added, diff.removed);
+            diff.rows().to_owned()
         }
         _ => return None,
     };
@@ -103,16 +107,13 @@ fn take(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
-/// A text, each line behind a line break, with a mark before it.
-fn rows(text: &str, mark: &str, style: Style, most: usize) -> String {
-    let row = |line: &str| format!("\n  {style}{mark}{}{style:#}", plain(&unhidden(&line.replace('\t', "    "))));
-    let shown: String = text.lines().take(most).map(row).collect();
-    let more = text.lines().count().saturating_sub(most);
-    let more = match more {
-        0 => String::new(),
-        _ => dim(&say(format!("\n  … {more} more lines"), format!("\n  … 还有 {more} 行"))),
-    };
-    shown + &more
+/// The first lines of a text, each behind a line break.
+fn rows(text: &str, most: usize) -> String {
+    let shown: String = text.lines().take(most).map(|line| row_of_file(line, Style::new())).collect();
+    match text.lines().count().saturating_sub(most) {
+        0 => shown,
+        more => shown + &dim(&say(format!("\n  … {more} more lines"), format!("\n  … 还有 {more} 行"))),
+    }
 }
 
 #[cfg(test)]
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(shown("write_file", &call, 2), "write_file a.txt\n  1\n  2\n  … 2 more lines");
         assert_eq!(shown("write_file", &call, usize::MAX), "write_file a.txt\n  1\n  2\n  3\n  4");
         let call = serde_json::json!({"path": "a.txt", "old": "low", "new": "high\ntide"});
-        assert_eq!(shown("edit_file", &call, 20), "edit_file a.txt\n  - low\n  + high\n  + tide");
+        assert_eq!(shown("edit_file", &call, 20), "edit_file a.txt (+2 -1)\n  - low\n  + high\n  + tide");
         let coloured = whole("edit_file", &call.to_string(), 20);
         assert!(coloured.contains("\u{1b}[31m- low\u{1b}[0m") && coloured.contains("\u{1b}[32m+ tide"), "{coloured:?}");
     }

@@ -1,0 +1,119 @@
+//! What changes in a text, as a line diff with a few lines around each change.
+
+use std::time::{Duration, Instant};
+
+use anstyle::Style;
+use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+
+use super::screen::{GREEN, RED, dim};
+use crate::show::{plain, unhidden};
+
+/// Lines that are shown around a change.
+const CONTEXT: usize = 2;
+
+/// A diff that takes longer is finished in a coarser way.
+const LONGEST: Duration = Duration::from_millis(200);
+
+/// The difference between two texts.
+pub struct Diff {
+    /// How many lines are new.
+    pub added: usize,
+    /// How many lines are gone.
+    pub removed: usize,
+    rows: String,
+}
+
+impl Diff {
+    /// Compares two texts line by line. Equal parts far from any change are left out.
+    pub fn new(old: &str, new: &str) -> Self {
+        let old_lines = lines(old);
+        let new_lines = lines(new);
+        let deadline = Some(Instant::now() + LONGEST);
+        let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
+        let mut diff = Self { added: 0, removed: 0, rows: String::new() };
+        for (at, group) in group_diff_ops(ops, CONTEXT).iter().enumerate() {
+            if at > 0 {
+                diff.rows += &dim("\n  ⋯");
+            }
+            for change in group.iter().flat_map(|op: &DiffOp| op.iter_changes(&old_lines, &new_lines)) {
+                diff.add(change.tag(), change.value());
+            }
+        }
+        diff
+    }
+
+    fn add(&mut self, tag: ChangeTag, line: &str) {
+        let (mark, style) = match tag {
+            ChangeTag::Equal => (" ", Style::new()),
+            ChangeTag::Delete => {
+                self.removed += 1;
+                ("-", RED)
+            }
+            ChangeTag::Insert => {
+                self.added += 1;
+                ("+", GREEN)
+            }
+        };
+        self.rows += &row(&format!("{mark} {line}"), style);
+    }
+
+    /// The changed lines and those around them, each behind a line break, with codes for styles.
+    pub fn rows(&self) -> &str {
+        &self.rows
+    }
+}
+
+/// The lines of a text. One without a line break at its end differs from one with it.
+fn lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    if lines.is_empty() {
+        lines.push("");
+    }
+    lines
+}
+
+/// A line of a file behind a line break, set in from the left so that it does not pass for a word of the program.
+pub fn row(line: &str, style: Style) -> String {
+    let shown = plain(&unhidden(&line.trim_end_matches('\n').replace('\t', "    ")));
+    format!("\n  {style}{shown}{style:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(old: &str, new: &str) -> String {
+        anstream::adapter::strip_str(Diff::new(old, new).rows()).to_string()
+    }
+
+    #[test]
+    fn only_what_changes_is_marked() {
+        assert_eq!(shown("a\nlow\nb\n", "a\nhigh\ntide\nb\n"), "\n    a\n  - low\n  + high\n  + tide\n    b");
+        let diff = Diff::new("a\nlow\nb\n", "a\nhigh\ntide\nb\n");
+        assert_eq!([diff.added, diff.removed], [2, 1]);
+    }
+
+    #[test]
+    fn what_is_far_from_a_change_is_left_out() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let new = "1\n2\n3\nvier\n5\n6\n7\n8\n9\nten\n";
+        assert_eq!(shown(old, new), "\n    2\n    3\n  - 4\n  + vier\n    5\n    6\n  ⋯\n    8\n    9\n  + ten");
+    }
+
+    #[test]
+    fn a_line_break_at_the_end_is_a_change() {
+        assert_eq!(shown("a", "a\n"), "\n  - a\n  + a");
+        assert_eq!(shown("a\n", "a\n"), "");
+    }
+
+    #[test]
+    fn nothing_in_a_change_is_hidden_or_steers_the_terminal() {
+        assert_eq!(shown("a", "a\u{1b}[2J\u{200b}"), "\n  - a\n  + a\u{fffd}[2J\u{fffd}");
+    }
+
+    #[test]
+    fn texts_without_anything_in_common_are_compared_in_time() {
+        let text = |from: usize| (from..from + 50_000).map(|n| format!("{n}\n")).collect::<String>();
+        assert_eq!(Diff::new(&text(0), &text(100_000)).added, 50_000);
+    }
+}
