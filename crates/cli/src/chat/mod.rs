@@ -215,6 +215,7 @@ impl Chat {
 
     /// One turn, which Ctrl-C ends and typed lines steer.
     fn turn(&mut self, runtime: &Runtime, said: Option<Said>) -> After {
+        self.screen.recall(self.input.recent());
         let outcome = runtime.block_on(async {
             let screen = Arc::clone(&self.screen);
             tokio::select! {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 
+use super::editing::Draft;
 use super::markdown::{AROUND, NARROWEST, Size};
 use crate::lang::say;
 use crate::show::{DIM, cut, width};
@@ -56,7 +57,7 @@ pub struct Footer<'a> {
     /// What somebody is asked.
     pub asked: Option<&'a str>,
     /// What is being typed; empty where somebody is asked and has typed nothing.
-    pub typed: Option<&'a str>,
+    pub typed: Option<&'a Draft>,
 }
 
 impl Footer<'_> {
@@ -69,7 +70,7 @@ impl Footer<'_> {
             room -= usize::from(line.is_some());
             line
         };
-        let typed = take(self.typed.map(|text| format!("» {}▏", end(text, columns.saturating_sub(5)))));
+        let typed = take(self.typed.map(|typed| format!("» {}", draft(typed, columns.saturating_sub(5)))));
         let asked =
             |text: &str| format!("{YELLOW}? {}{YELLOW:#}", cut(&text.replace('\n', " "), columns.saturating_sub(3)));
         let asked = take(self.asked.map(asked));
@@ -111,7 +112,15 @@ fn waiting(said: &[&str], room: usize, columns: usize) -> Vec<String> {
     said.iter().take(shown).map(|text| line(text)).chain(more).collect()
 }
 
-/// The end of what is typed, on one row.
+/// What is typed, on one row: as much before the cursor as fits, and what room is left for what stands behind it.
+fn draft(draft: &Draft, columns: usize) -> String {
+    let (before, behind) = draft.parts();
+    let shown = end(before, columns);
+    let room = columns.saturating_sub(width(&shown));
+    format!("{shown}▏{}", cut(&behind.replace('\n', "⏎"), room))
+}
+
+/// The end of a text, on one row.
 fn end(text: &str, columns: usize) -> String {
     let text = text.replace('\n', "⏎");
     let from =
@@ -126,7 +135,7 @@ fn end(text: &str, columns: usize) -> String {
 mod tests {
     use super::*;
 
-    fn footer<'a>(typed: Option<&'a str>, waiting: &[&'a str]) -> Footer<'a> {
+    fn footer<'a>(typed: Option<&'a Draft>, waiting: &[&'a str]) -> Footer<'a> {
         Footer { working: None, waiting: waiting.to_vec(), asked: None, typed }
     }
 
@@ -141,7 +150,7 @@ mod tests {
     }
 
     fn screen(before: &str, typed: Option<&str>, waiting: &[&str]) -> (String, (u16, u16)) {
-        drawn(6, before, footer(typed, waiting))
+        drawn(6, before, footer(typed.map(Draft::new).as_ref(), waiting))
     }
 
     #[test]
@@ -162,6 +171,13 @@ mod tests {
     }
 
     #[test]
+    fn the_cursor_stands_where_it_was_moved_to() {
+        let moved = |text: &str, cursor| Draft { text: text.to_owned(), cursor };
+        assert_eq!(drawn(6, "", footer(Some(&moved("in UTC", 2)), &[])).0, "» in▏ UTC");
+        assert_eq!(drawn(6, "", footer(Some(&moved("0123456789abcdefghij", 3)), &[])).0, "» 012▏3456789abcd…");
+    }
+
+    #[test]
     fn nothing_is_drawn_where_there_is_nothing_to_show() {
         assert_eq!(screen("a", None, &[]), ("a".to_owned(), (0, 1)));
     }
@@ -175,20 +191,25 @@ mod tests {
 
     #[test]
     fn a_question_stands_above_what_is_typed() {
-        let asked = Footer { asked: Some("rm: high risk"), ..footer(Some(""), &["later"]) };
+        let nothing = Draft::default();
+        let asked = Footer { asked: Some("rm: high risk"), ..footer(Some(&nothing), &["later"]) };
         assert_eq!(drawn(6, "a\n", asked).0, "a\n↳ later\n? rm: high risk\n» ▏");
     }
 
     #[test]
     fn a_small_window_shows_what_is_typed_and_keeps_the_row_of_the_cursor() {
         let lines = ["1", "2", "3", "4", "5"];
-        assert_eq!(drawn(3, "an answ", footer(Some("x"), &lines)), ("an answ\n↳ … 5 more\n» x▏".to_owned(), (0, 7)));
-        assert_eq!(drawn(2, "an answ", footer(Some("x"), &lines)), ("an answ\n» x▏".to_owned(), (0, 7)));
-        assert_eq!(drawn(1, "an answ", footer(Some("x"), &lines)), ("an answ".to_owned(), (0, 7)));
+        assert_eq!(
+            drawn(3, "an answ", footer(Some(&Draft::new("x")), &lines)),
+            ("an answ\n↳ … 5 more\n» x▏".to_owned(), (0, 7))
+        );
+        assert_eq!(drawn(2, "an answ", footer(Some(&Draft::new("x")), &lines)), ("an answ\n» x▏".to_owned(), (0, 7)));
+        assert_eq!(drawn(1, "an answ", footer(Some(&Draft::new("x")), &lines)), ("an answ".to_owned(), (0, 7)));
         let working = || Working { about: "thinking".to_owned(), since: Instant::now(), left: None };
         let busy = Footer { working: Some(working()), ..footer(None, &[]) };
         assert!(drawn(2, "a", busy).0.ends_with(" thinking 0 s"));
-        let asked = Footer { working: Some(working()), asked: Some("rm?"), ..footer(Some("y"), &[]) };
+        let yes = Draft::new("y");
+        let asked = Footer { working: Some(working()), asked: Some("rm?"), ..footer(Some(&yes), &[]) };
         assert_eq!(drawn(3, "a", asked).0, "a\n? rm?\n» y▏");
     }
 

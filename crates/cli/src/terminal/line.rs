@@ -8,21 +8,22 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use reedline::{
-    Color, EditCommand, FileBackedHistory, Highlighter, KeyCode, KeyModifiers, Prompt, PromptEditMode,
-    PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, ReedlineMenu, Signal,
-    SimpleMatchHighlighter, StyledText, ValidationResult, Validator, default_emacs_keybindings,
+    Color, EditCommand, FileBackedHistory, Highlighter, Prompt, PromptEditMode, PromptHistorySearch,
+    PromptHistorySearchStatus, Reedline, ReedlineMenu, SearchDirection, SearchQuery, Signal, SimpleMatchHighlighter,
+    StyledText, ValidationResult, Validator,
 };
 use waterline_session::Level;
 
 use super::complete::{Complete, Known, Look};
+use super::editing::{MENU, bindings};
 use super::menu::Offers;
 use super::screen::{print, wants_colours};
 
 /// How many lines are remembered.
 const HISTORY: usize = 2_000;
 
-/// The name of the menu.
-const MENU: &str = "completions";
+/// How many of them can be recalled while the agent works.
+const RECENT: i64 = 200;
 
 /// What somebody wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,20 +60,10 @@ impl Input {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             return Self::Plain;
         }
-        let mut keys = default_emacs_keybindings();
-        let complete = ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext]);
-        keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
-        keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
-        keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, ReedlineEvent::Edit(vec![EditCommand::InsertNewline]));
-        keys.add_binding(
-            KeyModifiers::CONTROL,
-            KeyCode::Char('o'),
-            ReedlineEvent::ExecuteHostCommand("/unfold".to_owned()),
-        );
         let is_empty = Arc::new(AtomicBool::new(true));
         let unstyled = Unstyled { plain: SimpleMatchHighlighter::default(), is_empty: Arc::clone(&is_empty) };
         let mut reedline = Reedline::create()
-            .with_edit_mode(Box::new(reedline::Emacs::new(keys)))
+            .with_edit_mode(Box::new(reedline::Emacs::new(bindings())))
             .with_completer(Box::new(Complete::new(known, sessions)))
             .with_menu(ReedlineMenu::EngineCompleter(Box::new(Offers::new(MENU))))
             .with_highlighter(Box::new(unstyled))
@@ -107,6 +98,15 @@ impl Input {
         {
             editor.reedline.run_edit_commands(&[EditCommand::InsertString(begun.to_owned())]);
         }
+    }
+
+    /// The newest lines, the oldest of them first.
+    pub fn recent(&self) -> Vec<String> {
+        let Self::Terminal(editor) = self else { return Vec::new() };
+        let mut newest = SearchQuery::everything(SearchDirection::Backward, None);
+        newest.limit = Some(RECENT);
+        let found = editor.reedline.history().search(newest).unwrap_or_default();
+        found.into_iter().rev().map(|item| item.command_line).collect()
     }
 
     /// Whether somebody sits before it.

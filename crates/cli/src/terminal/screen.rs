@@ -11,6 +11,7 @@ use waterline_agent::Word;
 
 use super::calls::{Calls, Folded};
 use super::doing::Doings;
+use super::editing::Draft;
 use super::footer::Footer;
 use super::markdown::{Markdown, Size, wrapped};
 use super::queue::Queue;
@@ -49,7 +50,7 @@ pub(super) struct Inner {
     pub(super) doings: Doings,
     footed: bool,
     /// What is being typed.
-    typed: String,
+    typed: Draft,
     /// What had been begun when a question came up: it is no answer to it.
     set_aside: String,
     pub(super) calls: Calls,
@@ -137,19 +138,24 @@ impl Screen {
         Arc::clone(&self.typing)
     }
 
+    /// Lines from before that the arrow keys recall while the agent works, the oldest first.
+    pub fn recall(&self, lines: Vec<String>) {
+        self.typing.lock().unwrap_or_else(PoisonError::into_inner).remember(lines);
+    }
+
     /// A question comes up: what was begun before is set aside, and what was begun for the question before it is gone.
     pub(super) fn make_way(&self, inner: &mut Inner) {
         let begun = self.swap_line(String::new());
         if inner.asked.is_none() {
             inner.set_aside.push_str(&begun);
         }
-        inner.typed.clear();
+        inner.typed = Draft::default();
     }
 
     /// A question is answered, or nobody waits for it any more: what was set aside is gone on with.
     fn take_up(&self, inner: &mut Inner) {
-        inner.typed = std::mem::take(&mut inner.set_aside);
-        self.swap_line(inner.typed.clone());
+        inner.typed = Draft::new(std::mem::take(&mut inner.set_aside));
+        self.swap_line(inner.typed.text.clone());
     }
 
     fn swap_line(&self, line: String) -> String {
@@ -159,13 +165,14 @@ impl Screen {
     /// More was typed while the agent works.
     pub fn typing(&self) {
         let mut inner = self.lock();
-        let text = self.typing.lock().unwrap_or_else(PoisonError::into_inner).line();
-        if inner.asked.is_some() && inner.question().is_none() && !text.is_empty() && Word::read(&text).is_none() {
+        let draft = self.typing.lock().unwrap_or_else(PoisonError::into_inner).draft();
+        let text = &draft.text;
+        if inner.asked.is_some() && inner.question().is_none() && !text.is_empty() && Word::read(text).is_none() {
             // The time for an answer is over, and this is none.
             inner.asked = None;
         }
-        if inner.typed != text {
-            inner.typed = text;
+        if inner.typed != draft {
+            inner.typed = draft;
             self.put(&mut inner, "");
         }
     }
@@ -173,7 +180,7 @@ impl Screen {
     /// A line that was typed while the agent works: an answer where somebody waits for one, else something to steer it with.
     pub fn typed(&self, line: &str) {
         let mut inner = self.lock();
-        inner.typed.clear();
+        inner.typed = Draft::default();
         match inner.asked.take() {
             Some(asked) if line.is_empty() && asked.insists => {
                 inner.asked = Some(asked);
@@ -204,7 +211,7 @@ impl Screen {
     /// Words to steer the agent with, also where somebody is asked something.
     pub fn steer(&self, words: &str) {
         let mut inner = self.lock();
-        inner.typed.clear();
+        inner.typed = Draft::default();
         inner.queue.say(words);
         self.put(&mut inner, "");
     }
@@ -212,7 +219,7 @@ impl Screen {
     /// A command that was typed while the agent works; it is carried out behind the turn.
     pub fn later(&self, line: &str) {
         let mut inner = self.lock();
-        inner.typed.clear();
+        inner.typed = Draft::default();
         inner.queue.command(line);
         if inner.question().is_some() {
             let (en, zh) = (format!("{line} waits until the turn ends"), format!("{line} 将在本轮结束后执行"));
@@ -241,7 +248,7 @@ impl Screen {
         if inner.asked.take().is_some() {
             self.take_up(&mut inner);
         }
-        let begun = std::mem::take(&mut inner.set_aside) + &std::mem::take(&mut inner.typed);
+        let begun = std::mem::take(&mut inner.set_aside) + &std::mem::take(&mut inner.typed).text;
         self.swap_line(String::new());
         inner.gone = false;
         inner.calls.close();
@@ -327,7 +334,7 @@ impl Screen {
             working: inner.doings.working(),
             waiting: inner.queue.texts(),
             asked: question.map(|asked| asked.about.as_str()),
-            typed: Some(inner.typed.as_str()).filter(|typed| question.is_some() || !typed.is_empty()),
+            typed: Some(&inner.typed).filter(|typed| question.is_some() || !typed.text.is_empty()),
         };
         let column = inner.markdown.as_ref().map_or(0, Markdown::column);
         let footer = footer.draw(column, size);

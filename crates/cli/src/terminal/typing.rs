@@ -1,30 +1,35 @@
-//! From keys to lines, as far as it takes to say something in passing: text, backspace, Ctrl-U, Ctrl-W, pasting, Enter, Alt-Enter.
+//! From the bytes of a keyboard to lines, while the agent works. Keys are told apart here and not by crossterm, whose reader
+//! cannot be stopped when the turn ends and waits for the rest of half a key; what a key does is decided by `editing`.
 
 use std::time::{Duration, Instant};
+
+use reedline::{KeyCode, KeyModifiers};
+
+use super::editing::{Draft, LineEditor};
 
 /// What was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Typed {
     /// The line as far as it has come.
-    Begun(String),
+    Begun(Draft),
     /// A line.
     Line(String),
     /// The keyboard is gone.
     End,
 }
 
-/// A lone Esc is no part of the key that comes later than this.
+/// A lone Esc is not part of a key that comes later than this.
 const ESCAPE: Duration = Duration::from_millis(50);
 
 /// The line that is being typed.
 #[derive(Debug, Default)]
 pub struct Typing {
-    text: Vec<u8>,
+    editor: LineEditor,
     code: Code,
     /// When the last keys came.
     last: Option<Instant>,
-    /// Line breaks are part of what is pasted.
-    pastes: bool,
+    /// What is pasted, as far as it has come: line breaks are part of it.
+    pasted: Option<Vec<u8>>,
 }
 
 /// How much of a key's code has come.
@@ -33,83 +38,141 @@ enum Code {
     #[default]
     None,
     Escape,
-    /// What stands behind `ESC [`.
+    /// What stands behind `ESC [` or `ESC O`.
     Sequence(Vec<u8>),
+    /// The first bytes of a character.
+    Character(Vec<u8>),
 }
 
 impl Typing {
-    /// What more keys come to.
-    pub fn take(&mut self, keys: &[u8]) -> Vec<Typed> {
+    /// What more bytes come to.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Typed> {
         let before = self.last.replace(Instant::now());
         if matches!(self.code, Code::Escape) && before.is_some_and(|before| before.elapsed() > ESCAPE) {
             self.code = Code::None;
         }
-        let mut typed = Vec::new();
-        for &key in keys {
-            match std::mem::take(&mut self.code) {
-                Code::Escape => match key {
-                    b'[' | b'O' => self.code = Code::Sequence(Vec::new()),
-                    // Alt-Enter. Ctrl-J cannot be told from Enter here: the terminal makes them one.
-                    b'\r' | b'\n' => self.text.push(b'\n'),
-                    // Any other key with Alt says nothing here.
-                    _ => {}
-                },
-                Code::Sequence(mut code) => {
-                    code.push(key);
-                    match code.as_slice() {
-                        b"200~" => self.pastes = true,
-                        b"201~" => self.pastes = false,
-                        // It ends with a letter or a tilde: an arrow, for example.
-                        [.., b'@'..=b'~'] => {}
-                        _ => self.code = Code::Sequence(code),
-                    }
-                }
-                Code::None => typed.extend(self.press(key)),
-            }
-        }
-        typed.push(Typed::Begun(self.line()));
+        let mut typed: Vec<Typed> = bytes.iter().filter_map(|byte| self.byte(*byte)).map(Typed::Line).collect();
+        typed.push(Typed::Begun(self.draft()));
         typed
     }
 
     /// Goes on with another line; gives the one that was begun.
     pub fn swap(&mut self, line: String) -> String {
-        let begun = self.line();
-        self.text = line.into_bytes();
+        let begun = self.editor.draft().text;
+        self.editor.replace(line);
         begun
     }
 
-    fn press(&mut self, key: u8) -> Option<Typed> {
-        match key {
-            b'\r' | b'\n' if self.pastes => self.text.push(b'\n'),
-            b'\r' | b'\n' => {
-                let line = self.line().trim().to_owned();
-                self.text.clear();
-                return Some(Typed::Line(line));
+    /// Lines that the arrow keys recall, the oldest first.
+    pub fn remember(&mut self, lines: Vec<String>) {
+        self.editor.remember(lines);
+    }
+
+    /// The line as far as it has come.
+    pub fn draft(&self) -> Draft {
+        self.editor.draft()
+    }
+
+    fn byte(&mut self, byte: u8) -> Option<String> {
+        match std::mem::take(&mut self.code) {
+            Code::None if byte == 0x1b => self.code = Code::Escape,
+            Code::None => return self.plain(byte),
+            Code::Escape if matches!(byte, b'[' | b'O') => self.code = Code::Sequence(Vec::new()),
+            Code::Escape => {
+                let (modifiers, key) = key(byte)?;
+                return self.editor.press(modifiers | KeyModifiers::ALT, key);
             }
-            0x1b => self.code = Code::Escape,
-            0x7f | 0x08 => {
-                let mut line = self.line();
-                line.pop();
-                self.text = line.into_bytes();
+            Code::Sequence(mut code) => {
+                code.push(byte);
+                // It ends with a letter or a tilde.
+                match byte {
+                    b'@'..=b'~' => return self.sequence(&code),
+                    _ => self.code = Code::Sequence(code),
+                }
             }
-            0x15 => self.text.clear(),
-            0x17 => {
-                let mut line = self.line();
-                let blank = line.trim_end().char_indices().rev().find(|(_, c)| c.is_whitespace());
-                line.truncate(blank.map_or(0, |(at, blank)| at + blank.len_utf8()));
-                self.text = line.into_bytes();
+            Code::Character(mut bytes) => {
+                bytes.push(byte);
+                return self.character(bytes);
             }
-            b'\t' => self.text.push(b' '),
-            0..0x20 => {}
-            _ => self.text.push(key),
         }
         None
     }
 
-    /// The line as far as it has come.
-    pub fn line(&self) -> String {
-        String::from_utf8_lossy(&self.text).into_owned()
+    fn plain(&mut self, byte: u8) -> Option<String> {
+        if let Some(pasted) = &mut self.pasted {
+            match byte {
+                b'\r' | b'\n' => pasted.push(b'\n'),
+                b'\t' => pasted.push(b' '),
+                0x00..0x20 | 0x7f => {}
+                _ => pasted.push(byte),
+            }
+            return None;
+        }
+        match key(byte) {
+            Some((modifiers, key)) => self.editor.press(modifiers, key),
+            None => self.character(vec![byte]),
+        }
     }
+
+    /// A character of several bytes, once they are all there.
+    fn character(&mut self, bytes: Vec<u8>) -> Option<String> {
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => self.editor.insert(text.to_owned()),
+            Err(error) if error.error_len().is_none() => self.code = Code::Character(bytes),
+            Err(_) => self.editor.insert(char::REPLACEMENT_CHARACTER.to_string()),
+        }
+        None
+    }
+
+    fn sequence(&mut self, code: &[u8]) -> Option<String> {
+        match code {
+            b"200~" => self.pasted = Some(Vec::new()),
+            b"201~" => {
+                let pasted = self.pasted.take().unwrap_or_default();
+                self.editor.insert(String::from_utf8_lossy(&pasted).into_owned());
+            }
+            _ => {
+                let (modifiers, key) = special(code)?;
+                return self.editor.press(modifiers, key);
+            }
+        }
+        None
+    }
+}
+
+/// The key of a single byte; none for a part of a longer character.
+fn key(byte: u8) -> Option<(KeyModifiers, KeyCode)> {
+    match byte {
+        // Ctrl-J cannot be told from Enter here: the terminal makes them one.
+        b'\r' | b'\n' => Some((KeyModifiers::NONE, KeyCode::Enter)),
+        b'\t' => Some((KeyModifiers::NONE, KeyCode::Tab)),
+        0x7f | 0x08 => Some((KeyModifiers::NONE, KeyCode::Backspace)),
+        0x01..0x1b => Some((KeyModifiers::CONTROL, KeyCode::Char(char::from(byte - 1 + b'a')))),
+        0x20..0x7f => Some((KeyModifiers::NONE, KeyCode::Char(char::from(byte)))),
+        0x00 | 0x1b..0x20 => Some((KeyModifiers::NONE, KeyCode::Null)),
+        0x80.. => None,
+    }
+}
+
+/// The key of a sequence: `D`, `1;5D`, `3~`, `3;3~`.
+fn special(code: &[u8]) -> Option<(KeyModifiers, KeyCode)> {
+    let (last, numbers) = code.split_last()?;
+    let numbers = std::str::from_utf8(numbers).ok()?;
+    let (number, modifiers) = numbers.split_once(';').unwrap_or((numbers, "1"));
+    let key = match (last, number) {
+        (b'A', _) => KeyCode::Up,
+        (b'B', _) => KeyCode::Down,
+        (b'C', _) => KeyCode::Right,
+        (b'D', _) => KeyCode::Left,
+        (b'H', _) | (b'~', "1" | "7") => KeyCode::Home,
+        (b'F', _) | (b'~', "4" | "8") => KeyCode::End,
+        (b'~', "3") => KeyCode::Delete,
+        _ => return None,
+    };
+    let bits = modifiers.parse::<u8>().ok()?.checked_sub(1)?;
+    let modifier_bits = [(1, KeyModifiers::SHIFT), (2, KeyModifiers::ALT), (4, KeyModifiers::CONTROL)];
+    let held = modifier_bits.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, modifier)| modifier);
+    Some((held.collect(), key))
 }
 
 #[cfg(test)]
@@ -121,7 +184,7 @@ mod tests {
     }
 
     fn begun(text: &str) -> Typed {
-        Typed::Begun(text.to_owned())
+        Typed::Begun(Draft::new(text))
     }
 
     fn line(text: &str) -> Typed {
@@ -144,8 +207,30 @@ mod tests {
     }
 
     #[test]
+    fn the_cursor_moves_as_at_the_prompt() {
+        assert_eq!(typed("one three\x1b[1;5Dtwo \x05!\r"), [line("one two three!"), begun("")]);
+        assert_eq!(typed("ac\x1b[Db\x1b[H>\x1b[F<\r"), [line(">abc<"), begun("")]);
+        assert_eq!(typed("axb\x1b[D\x7f\r"), [line("ab"), begun("")]);
+        assert_eq!(typed("axb\x1bOD\x1bOD\x1b[3~\r"), [line("ab"), begun("")]);
+        assert_eq!(typed("one two\x1bb\x0b\r"), [line("one"), begun("")], "Alt-B, Ctrl-K");
+        assert_eq!(typed("one two\x1b\x7f\r"), [line("one"), begun("")], "Alt-Backspace");
+        let Some(Typed::Begun(draft)) = typed("水位\x1b[D").pop() else { panic!() };
+        assert_eq!(draft.parts(), ("水", "位"));
+    }
+
+    #[test]
+    fn lines_from_before_are_recalled() {
+        let mut typing = Typing::default();
+        typing.remember(vec!["first".to_owned(), "second".to_owned()]);
+        assert_eq!(typing.take(b"dra\x1b[A"), [begun("second")]);
+        assert_eq!(typing.take(b"\x1b[A\x1b[A"), [begun("first")]);
+        assert_eq!(typing.take(b"\x1b[B\x1b[B"), [begun("dra")]);
+        assert_eq!(typing.take(b"ft\r\x1b[A"), [line("draft"), begun("draft")]);
+    }
+
+    #[test]
     fn keys_that_mean_nothing_here_are_passed_over() {
-        assert_eq!(typed("a\x1b[A\x1b[1;5C\x1bOPb\x1bxc\x01"), [begun("abc")]);
+        assert_eq!(typed("a\x1b[A\x1b[1;5C\x1bOPb\x1bxc\x12\t"), [begun("abc")]);
     }
 
     #[test]
