@@ -231,6 +231,58 @@ fn commands_are_asked_about_by_what_they_do() {
     }
 }
 
+/// What cannot be read to its end is not taken to be harmless.
+#[test]
+fn a_command_that_cannot_be_read_is_asked_about() {
+    for command in ["echo 'a", "echo \"a", "echo $(a", "(ls", "cat <<EOF\nls", "echo `ls"] {
+        let decision = bash(&confined(), command);
+        let Decision::Ask { reason, .. } = &decision else { panic!("{command}: {decision:?}") };
+        assert!(reason.contains("cannot be read"), "{command}: {reason}");
+    }
+}
+
+/// A model writes what is looked at here: none of it may hold up the program.
+#[test]
+fn hostile_commands_are_decided_in_time() {
+    let approval = confined();
+    let begun = std::time::Instant::now();
+    for part in [
+        "(",
+        ")",
+        "$(",
+        "$((",
+        "`",
+        "\"",
+        "'",
+        "\\",
+        "<<E ",
+        "<<E\n",
+        "<<<",
+        "< ",
+        ">&",
+        "a|",
+        "a;",
+        "&&",
+        "{ ",
+        "if ",
+        "case x in ",
+        "sudo ",
+        "sh -c 'a b' ",
+        "\"a b\" ",
+        "eval ",
+        "rm ",
+        "curl ",
+        "a\n",
+        "#\n",
+        "$'",
+        "X=1 ",
+        "-exec ",
+    ] {
+        bash(&approval, &part.repeat(100_000 / part.len()));
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
 /// However a path is written, it is the file that it names.
 #[test]
 fn files_that_programs_obey_are_asked_about() {

@@ -193,7 +193,7 @@ impl Approval {
         let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(&texts));
         let worst = matching.max_by_key(|pattern| pattern.risk).map(|pattern| (pattern.risk, pattern.about.clone()));
         let built_in = match asked.nature {
-            _ if texts.is_unread() => (Risk::Medium, "it holds more scripts than can be looked at"),
+            _ if texts.is_unread() => (Risk::Medium, "it cannot be read to its end as a shell script"),
             Nature::Reads | Nature::Writes => (Risk::Low, "it stays in the workspace"),
             Nature::Runs if self.confined => (Risk::Low, "the kernel confines it"),
             Nature::Runs => (Risk::High, "the kernel does not confine commands here"),

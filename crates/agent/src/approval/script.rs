@@ -1,16 +1,21 @@
-//! A text as a shell would take it apart, roughly: where in it commands begin, and their words without quotes. So a word in a quoted
-//! text or in a file's name is not taken for a command, and a command is seen however it is spelled. This helps patterns of risk to
-//! see what a person would; it is no wall, because what a shell makes of variables is not known before it does.
+//! Where commands begin in a shell text, and their words without quotes. A word in a quoted text or in a file's name is then not
+//! mistaken for a command, and a command is seen however it is spelled, which is what patterns of risk need.
+//!
+//! What it promises: it reads any text in linear time, and says so when it could not read all of it. It expands no variables and
+//! it is not the wall: the kernel's sandbox is (decision 0022 says why this is not a full parser).
 
 use std::str::Chars;
 
 /// Stands before each word that is run.
 pub(super) const MARK: char = '\u{1}';
 
-/// So many texts are looked into: a script may hold others.
+/// So many texts are read: a script may hold others.
 const SCRIPTS: usize = 50;
 
-/// What stands for scripts that were not looked at.
+/// So many bytes are read in all of them.
+const BYTES: usize = 500_000;
+
+/// What stands for a text that was not read, or whose quotes, brackets or here-documents have no end.
 pub(super) const UNREAD: &str = "\u{1}[unread]";
 
 /// Words that are run and have the next word run too, with the letters of their flags that take a value.
@@ -53,28 +58,33 @@ const RUNNERS: &[(&str, &str)] = &[
 ];
 
 /// Arguments behind which a command begins.
-const OPENERS: [&str; 5] = ["{", "-exec", "-execdir", "-ok", "-okdir"];
+const OPENERS: &[&str] = &["{", "-exec", "-execdir", "-ok", "-okdir"];
 
 /// Commands that run a file, which may have been written by the same text.
-const FILE_RUNNERS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "eval", "source", ".", "chmod"];
+const FILE_RUNNERS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "eval", "source", ".", "chmod"];
 
 /// The commands of a text: those that are piped into each other on a line, one space between words, [`MARK`] before each word that
-/// is run, which stands without its folder. What is run first stands first.
+/// is run, which stands without its directory. What is run first stands first.
 ///
-/// A text with more scripts in it than are looked at ends with [`UNREAD`].
+/// What could not be read to its end has [`UNREAD`] behind it.
 pub(super) fn commands(text: &str) -> String {
-    let (mut lines, mut scripts) = (Vec::new(), vec![text.to_owned()]);
+    let mut lines = Vec::new();
+    let mut scripts = vec![text.to_owned()];
+    let mut is_unread = false;
+    let mut room = BYTES;
     for _ in 0..SCRIPTS {
-        let Some(script) = scripts.pop() else { break };
+        let Some(script) = scripts.pop_if(|script| script.len() <= room) else { break };
+        room -= script.len();
         let read = Reader::read(&script);
         lines.extend(read.lines);
         scripts.extend(read.scripts);
+        is_unread |= read.has_no_end;
         if read.unclosed {
-            // It was no quote, but an apostrophe perhaps: it hides nothing.
+            // Perhaps it was an apostrophe and not a quote: it hides nothing.
             scripts.push(script.replace(['"', '\''], ""));
         }
     }
-    if !scripts.is_empty() {
+    if is_unread || !scripts.is_empty() {
         lines.push(UNREAD.to_owned());
     }
     lines.join("\n")
@@ -88,6 +98,8 @@ struct Level {
     word: Option<String>,
     /// Inside of double quotes.
     quoted: bool,
+    /// Inside of `((`, where `<<` shifts a number.
+    calculates: bool,
     /// The next word is run.
     begins: bool,
     /// The next word is only the value of the one before it.
@@ -98,7 +110,16 @@ struct Level {
 
 impl Level {
     const fn new(closes: Option<char>) -> Self {
-        Self { closes, line: String::new(), word: None, quoted: false, begins: true, skips: false, takes: None }
+        Self {
+            closes,
+            line: String::new(),
+            word: None,
+            quoted: false,
+            calculates: false,
+            begins: true,
+            skips: false,
+            takes: None,
+        }
     }
 
     /// The word that is being read.
@@ -167,9 +188,12 @@ struct Reader<'a> {
     awaited: Vec<Here>,
     /// Texts that become files or input.
     bodies: Vec<String>,
-    /// One of them had no end, so that it was none.
+    /// One of them had no end: the others are read as commands.
     endless: bool,
+    /// A quote was not closed.
     unclosed: bool,
+    /// A quote, a bracket or a here-document was not closed.
+    has_no_end: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -184,16 +208,19 @@ impl<'a> Reader<'a> {
             bodies: Vec::new(),
             endless: false,
             unclosed: false,
+            has_no_end: false,
         };
         while let Some(c) = reader.rest.next() {
             reader.take(c);
         }
+        reader.has_no_end = reader.endless || !reader.awaited.is_empty() || !reader.outer.is_empty();
         loop {
             reader.unclosed |= reader.level.quoted;
             reader.end_line();
             let Some(outer) = reader.outer.pop() else { break };
             reader.level = outer;
         }
+        reader.has_no_end |= reader.unclosed;
         if reader.lines.iter().any(|line| runs_files(line)) {
             reader.scripts.append(&mut reader.bodies);
         }
@@ -254,7 +281,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let is_script = word.contains(char::is_whitespace);
-        let name = if is_script { shown.as_str() } else { without_folder(&word) };
+        let name = if is_script { shown.as_str() } else { without_directory(&word) };
         let runner = RUNNERS.iter().find(|(runner, _)| *runner == name);
         self.level.takes = runner.map(|(_, takes)| *takes);
         self.level.begins = runner.is_some();
@@ -267,7 +294,8 @@ impl<'a> Reader<'a> {
     /// A command is over, with all that it was piped into.
     fn end_line(&mut self) {
         self.end_word();
-        let next = Level { quoted: self.level.quoted, ..Level::new(self.level.closes) };
+        let Level { closes, quoted, calculates, .. } = self.level;
+        let next = Level { quoted, calculates, ..Level::new(closes) };
         let line = std::mem::replace(&mut self.level, next).line;
         if !line.is_empty() {
             self.lines.push(line);
@@ -285,13 +313,17 @@ impl<'a> Reader<'a> {
         }
         self.end_word();
         self.level.write("|");
-        (self.level.begins, self.level.skips, self.level.takes) = (true, false, None);
+        self.level.begins = true;
+        self.level.skips = false;
+        self.level.takes = None;
     }
 
     /// Commands inside of a word, or in brackets. They are run before what they stand in.
     fn open(&mut self, closes: char) {
         self.level.word().push_str("$()");
-        self.outer.push(std::mem::replace(&mut self.level, Level::new(Some(closes))));
+        let calculates = closes == ')' && (self.level.calculates || self.rest.as_str().starts_with('('));
+        let inner = Level { calculates, ..Level::new(Some(closes)) };
+        self.outer.push(std::mem::replace(&mut self.level, inner));
     }
 
     fn close(&mut self, closes: char) {
@@ -322,7 +354,9 @@ impl<'a> Reader<'a> {
 
     fn redirect(&mut self, c: char) {
         let text = self.rest.as_str();
-        if c == '<'
+        if self.level.calculates {
+            self.level.push(c);
+        } else if c == '<'
             && let Some(rest) = text.strip_prefix("<<")
         {
             // A word that is read like a file: it stands where a script would.
@@ -378,7 +412,8 @@ impl<'a> Reader<'a> {
 
 /// A text up to the line that ends it, and what follows; none where no line does.
 fn body<'a>(text: &'a str, end: &str) -> Option<(String, &'a str)> {
-    let (mut body, mut rest) = (String::new(), Some(text));
+    let mut body = String::new();
+    let mut rest = Some(text);
     while let Some(text) = rest {
         let (line, after) = text.split_once('\n').map_or((text, None), |(line, after)| (line, Some(after)));
         if line.trim_start_matches('\t') == end {
@@ -400,8 +435,8 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// A program without the folder it is in.
-fn without_folder(word: &str) -> &str {
+/// A program without the directory it is in.
+fn without_directory(word: &str) -> &str {
     word.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(word)
 }
 
@@ -443,7 +478,7 @@ mod tests {
             ("echo `a`; (b)", "»a\n»echo $()\n»b\n»$()"),
             ("bash -lc 'a; b'", "»bash -lc »a; b\n»a\n»b"),
             ("bash <<< 'a; b'", "»bash »a; b\n»a\n»b"),
-            ("echo don't; a", "»echo dont; a\n»echo dont\n»a"),
+            ("echo don't; a", "»echo dont; a\n»echo dont\n»a\n»[unread]"),
         ];
         for (text, expected) in texts {
             assert_eq!(commands(text).replace(MARK, "»"), expected, "{text}");
@@ -456,7 +491,8 @@ mod tests {
             ("cat <<'E' > x\na don't\nE\nb", "»cat > x\n»b"),
             ("sh <<-E\n\ta\n\tE\nb", "»sh\n»b\n»a"),
             ("cat <<E\n$(a)\nE", "»cat\n»a\n»$()"),
-            ("echo $((1<<2))\na", "»1\n»$()\n»echo $()\n»a"),
+            ("echo $((1<<2))\na", "1<<2\n»$()\n»echo $()\n»a"),
+            ("cat <<E\na", "»cat\n»a\n»[unread]"),
         ];
         for (text, expected) in texts {
             assert_eq!(commands(text).replace(MARK, "»"), expected, "{text}");
@@ -472,5 +508,17 @@ mod tests {
         }
         let deep = "(".repeat(100_000);
         assert!(commands(&deep).len() < 1_000_000);
+    }
+
+    #[test]
+    fn what_has_no_end_is_said_to_be_unread() {
+        for text in ["echo 'a", "echo \"a", "echo $(a", "(a", "echo `a", "cat <<E", "cat <<E\na"] {
+            assert!(commands(text).ends_with(UNREAD), "{text}");
+        }
+        for text in ["echo 'a'", "(a)", "cat <<E\na\nE", "case $1 in\na) b;;\nesac", "echo $((1 << 2))", "f() { a; }"] {
+            assert!(!commands(text).contains(UNREAD), "{text}");
+        }
+        assert!(commands(&"sh -c 'a b'; ".repeat(100)).ends_with(UNREAD), "more scripts than are read");
+        assert!(commands(&format!("bash -c '{}'", "a ".repeat(BYTES))).ends_with(UNREAD), "a longer one");
     }
 }
