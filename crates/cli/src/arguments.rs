@@ -22,7 +22,7 @@ pub struct ModelArguments {
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
     /// The wire it speaks: openai-chat, openai-responses, anthropic, gemini (default: told from the model's name)
-    #[arg(long)]
+    #[arg(long, value_parser = waterline_provider::wire::named)]
     pub wire: Option<Wire>,
     /// A file that holds its key
     #[arg(long, value_name = "FILE")]

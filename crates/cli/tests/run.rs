@@ -36,10 +36,10 @@ impl World {
 fn says(text: &'static str) -> impl Fn(&Received) -> Reply + Send + Sync {
     move |received| {
         let wire = match received.path.as_str() {
-            "/v1/messages" => Wire::Anthropic,
-            "/v1/responses" => Wire::OpenaiResponses,
-            path if path.contains("generateContent") || path.contains("GenerateContent") => Wire::Gemini,
-            _ => Wire::OpenaiChat,
+            "/v1/messages" => Wire::ANTHROPIC,
+            "/v1/responses" => Wire::OPENAI_RESPONSES,
+            path if path.contains("generateContent") || path.contains("GenerateContent") => Wire::GEMINI,
+            _ => Wire::OPENAI_CHAT,
         };
         Reply::Stream { events: Spoken::text(text, 20).events(wire), piece: 0 }
     }
@@ -63,7 +63,7 @@ fn an_answer_is_printed_and_the_session_goes_on_in_the_next_process() {
 #[test]
 fn every_wire_can_be_named() {
     let world = World::new(says("hello"));
-    for wire in Wire::ALL {
+    for wire in waterline_testkit::WIRES {
         let ended = world.run(&["hi", "--model", "m", "--wire", wire.name(), "--base-url", &world.server.url], &[]);
         assert_eq!((ended.code, ended.out.as_str()), (0, "hello\n"), "{wire}: {}", ended.err);
     }

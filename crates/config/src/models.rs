@@ -5,7 +5,7 @@ use waterline::message::Wire;
 use waterline::model::Models as Catalogue;
 use waterline_agent::{OFFLINE, Offline};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
-use waterline_provider::local;
+use waterline_provider::{local, wire};
 use waterline_session::Candidate;
 
 use crate::config::Config;
@@ -17,9 +17,9 @@ use crate::settings::ModelSettings;
 
 /// The variables of the providers' keys, and the model that answers there if none is named.
 const PROVIDERS: [(&str, Wire, &str); 3] = [
-    (ANTHROPIC_KEY, Wire::Anthropic, "claude-sonnet-5"),
-    (OPENAI_KEY, Wire::OpenaiChat, "gpt-5.6"),
-    (GEMINI_KEY, Wire::Gemini, "gemini-2.5-pro"),
+    (ANTHROPIC_KEY, Wire::ANTHROPIC, "claude-sonnet-5"),
+    (OPENAI_KEY, Wire::OPENAI_CHAT, "gpt-5.6"),
+    (GEMINI_KEY, Wire::GEMINI, "gemini-2.5-pro"),
 ];
 
 /// The models that settings describe.
@@ -136,7 +136,7 @@ impl Models<'_> {
         if name == OFFLINE {
             return Ok(offline());
         }
-        let wire = own.wire.unwrap_or_else(|| wire_of(name));
+        let wire = own.wire.unwrap_or_else(|| wire::of_model(name));
         let key = key(name, wire, own, &self.config.environment)?;
         let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
         let about = Catalogue::builtin().with([own.entry(name)]).resolve(name);
@@ -149,16 +149,6 @@ fn offline() -> Candidate {
     Offline::candidate(
         "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or configure a model and its address.",
     )
-}
-
-/// The wire that models of such a name speak.
-fn wire_of(name: &str) -> Wire {
-    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
-    match () {
-        () if name.starts_with("claude") => Wire::Anthropic,
-        () if name.starts_with("gemini") => Wire::Gemini,
-        () => Wire::OpenaiChat,
-    }
 }
 
 /// The key of a model. A provider's key is not sent to another address unless the user says so.
@@ -178,9 +168,7 @@ fn key(name: &str, wire: Wire, own: &ModelSettings, environment: &Environment) -
     if own.base_url.is_some() {
         return Ok(environment.variable(OWN_KEY).map(Key::new));
     }
-    let provider = PROVIDERS
-        .iter()
-        .find(|(_, known, _)| *known == wire || *known == Wire::OpenaiChat && wire == Wire::OpenaiResponses);
+    let provider = PROVIDERS.iter().find(|(_, known, _)| wire::provider(*known) == wire::provider(wire));
     let Some((variable, ..)) = provider else { return Ok(None) };
     match environment.variable(variable) {
         Some(key) => Ok(Some(Key::new(key))),

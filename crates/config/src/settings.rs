@@ -159,7 +159,7 @@ impl ModelSettings {
 
 fn wire<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire>, D::Error> {
     let name = String::deserialize(deserializer)?;
-    name.parse().map(Some).map_err(serde::de::Error::custom)
+    waterline_provider::wire::named(&name).map(Some).map_err(serde::de::Error::custom)
 }
 
 impl Settings {
@@ -299,7 +299,7 @@ mod tests {
         let both = user.merge(project);
         assert_eq!((both.model.as_deref(), both.policy.as_deref()), (Some("b"), Some("chat")));
         assert_eq!((both.models["a"].window, both.models["a"].price), (Some(1_000), Some(3.0)));
-        assert_eq!((both.models["a"].window, both.models["b"].wire), (Some(1_000), Some(Wire::Anthropic)));
+        assert_eq!((both.models["a"].window, both.models["b"].wire), (Some(1_000), Some(Wire::ANTHROPIC)));
     }
 
     /// A directory from someone else must not get at keys.

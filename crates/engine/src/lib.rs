@@ -37,6 +37,7 @@ pub mod tokens;
 pub mod truncate;
 pub mod validity;
 pub mod warning;
+mod wire;
 
 pub use context::{Context, ContextBuilder, Next};
 pub use message::{Message, Part, Role, ToolCall, ToolResult, Truncated};

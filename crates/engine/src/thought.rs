@@ -1,13 +1,13 @@
 //! Taking thinking out of messages. It goes whole or not at all: a provider refuses thinking that was changed.
 
 use crate::json::{self, Fields};
-use crate::message::{Body, Form, Message, Part, Role, Wire};
+use crate::message::{Body, Form, Message, Part, Role};
 
 /// Whether a message holds thinking, or may be bound by id to some that stood before it.
 #[must_use]
 pub(crate) fn is_bound(message: &Message) -> bool {
     let thinks = message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)));
-    let by_id = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
+    let by_id = message.raw.as_ref().is_some_and(|raw| raw.wire().binds_items());
     message.role == Role::Assistant && (thinks || by_id)
 }
 

@@ -7,34 +7,42 @@ use waterline::message::{Role, Wire};
 pub enum Encoding {
     /// A message without bytes of its own: the engine's own JSON.
     Neutral,
-    /// As it came on a wire.
+    /// As it came on a wire that has a number.
     Wire(Wire),
     /// Bytes that nobody could read; they are kept all the same.
     Bytes,
 }
 
+/// The wires whose messages are stored as they came, by the number of each: databases and ids hold these numbers. A message of any
+/// other wire is stored as the engine's own JSON, with its bytes and the name of its wire in it.
+const NUMBERED: [(u8, Wire); 4] =
+    [(1, Wire::OPENAI_CHAT), (2, Wire::OPENAI_RESPONSES), (3, Wire::ANTHROPIC), (4, Wire::GEMINI)];
+
+const NEUTRAL: u8 = 0;
+const BYTES: u8 = 5;
+
 impl Encoding {
+    /// The encoding of messages as a wire has them, if it has a number.
+    pub(crate) fn of(wire: Wire) -> Option<Self> {
+        NUMBERED.iter().any(|(_, known)| *known == wire).then_some(Self::Wire(wire))
+    }
+
     /// The number that databases and ids know it by; never given to another encoding.
-    pub(crate) const fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
-            Self::Neutral => 0,
-            Self::Wire(Wire::OpenaiChat) => 1,
-            Self::Wire(Wire::OpenaiResponses) => 2,
-            Self::Wire(Wire::Anthropic) => 3,
-            Self::Wire(Wire::Gemini) => 4,
-            Self::Bytes => 5,
+            Self::Neutral => NEUTRAL,
+            // Without a number the bytes are kept, and read as text.
+            Self::Wire(wire) => NUMBERED.iter().find(|(_, known)| *known == wire).map_or(BYTES, |(number, _)| *number),
+            Self::Bytes => BYTES,
         }
     }
 
-    pub(crate) const fn of_code(code: i64) -> Self {
-        match code {
-            0 => Self::Neutral,
-            1 => Self::Wire(Wire::OpenaiChat),
-            2 => Self::Wire(Wire::OpenaiResponses),
-            3 => Self::Wire(Wire::Anthropic),
-            4 => Self::Wire(Wire::Gemini),
-            _ => Self::Bytes,
+    pub(crate) fn of_code(code: i64) -> Self {
+        if code == i64::from(NEUTRAL) {
+            return Self::Neutral;
         }
+        let numbered = NUMBERED.iter().find(|(number, _)| i64::from(*number) == code);
+        numbered.map_or(Self::Bytes, |(_, wire)| Self::Wire(*wire))
     }
 
     /// The word for it.

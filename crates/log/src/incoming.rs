@@ -1,9 +1,8 @@
 //! A message on its way into the log.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use waterline::message::{Form, Message, Raw, Role};
+use waterline::message::{Form, Message, Role};
 use waterline::tokens::Counter;
 
 use crate::encoding::Encoding;
@@ -62,15 +61,18 @@ impl Incoming {
 
 /// The bytes under which a message is stored, and how they are read.
 pub(crate) fn form_of(message: &Message) -> (Encoding, Cow<'_, [u8]>) {
-    match &message.raw {
-        Some(raw) if !raw.as_str().is_empty() => (Encoding::Wire(raw.wire()), raw.as_str().as_bytes().into()),
-        raw => (Encoding::Neutral, neutral(message, raw.as_ref()).into()),
+    let raw = message.raw.as_ref().filter(|raw| !raw.as_str().is_empty());
+    match raw.and_then(|raw| Some((Encoding::of(raw.wire())?, raw))) {
+        Some((encoding, raw)) => (encoding, raw.as_str().as_bytes().into()),
+        None => (Encoding::Neutral, neutral(message).into()),
     }
 }
 
-/// The engine's own JSON, with the name of the wire it came from.
-fn neutral(message: &Message, raw: Option<&Raw>) -> Vec<u8> {
-    let raw = raw.and_then(|raw| Raw::new(raw.wire(), Arc::default(), 0..0));
-    let plain = Message { raw, form: Form::Changed, ..message.clone() };
+/// The engine's own JSON. The bytes that a message came in are part of it, where there are any.
+fn neutral(message: &Message) -> Vec<u8> {
+    if message.raw.as_ref().is_some_and(|raw| !raw.as_str().is_empty()) {
+        return serde_json::to_vec(message).unwrap_or_default();
+    }
+    let plain = Message { form: Form::Changed, ..message.clone() };
     serde_json::to_vec(&plain).unwrap_or_default()
 }

@@ -39,7 +39,7 @@ pub trait Model: Any + Send + Sync {
 
     /// The wire that contexts are rendered for, and that raw events are written in.
     fn wire(&self) -> Wire {
-        Wire::OpenaiChat
+        Wire::OPENAI_CHAT
     }
 
     /// Its address, for people, traces and the experience kept with it. It holds no secret; empty for a model in this process.

@@ -42,7 +42,7 @@ async fn call_for(shape: Option<Shape>, url: &str, wire: Wire) -> (Vec<Delta>, R
 
 /// Runs the same call on every wire, against a server that does the same on each.
 async fn each(script: impl Fn(Wire) -> Reply, check: impl Fn(Wire, &Server, Vec<Delta>, Result<Answer, CallError>)) {
-    for wire in Wire::ALL {
+    for wire in waterline_testkit::WIRES {
         let reply = script(wire);
         let server = Server::start(move |_| reply.clone()).await.unwrap();
         let (deltas, outcome) = call(&server.url, wire).await;
@@ -92,29 +92,27 @@ async fn a_request_is_what_the_provider_expects() {
             outcome.unwrap();
             let received = server.received().remove(0);
             let body: serde_json::Value = serde_json::from_str(&received.body).unwrap();
-            let (path, key) = match wire {
-                Wire::OpenaiChat => ("/v1/chat/completions", ("authorization", format!("Bearer {SECRET}"))),
-                Wire::OpenaiResponses => ("/v1/responses", ("authorization", format!("Bearer {SECRET}"))),
-                Wire::Anthropic => ("/v1/messages", ("x-api-key", SECRET.to_owned())),
-                Wire::Gemini => {
-                    ("/v1beta/models/some-model:streamGenerateContent?alt=sse", ("x-goog-api-key", SECRET.to_owned()))
-                }
+            let (path, key) = match wire.name() {
+                "openai-chat" => ("/v1/chat/completions", ("authorization", format!("Bearer {SECRET}"))),
+                "openai-responses" => ("/v1/responses", ("authorization", format!("Bearer {SECRET}"))),
+                "anthropic" => ("/v1/messages", ("x-api-key", SECRET.to_owned())),
+                _ => ("/v1beta/models/some-model:streamGenerateContent?alt=sse", ("x-goog-api-key", SECRET.to_owned())),
             };
             assert_eq!((received.path.as_str(), received.header(key.0)), (path, Some(key.1.as_str())), "{wire}");
             assert!(!received.body.contains(SECRET));
             assert!(received.body.contains("数据") && received.body.contains("be brief"), "{wire}");
-            match wire {
-                Wire::OpenaiChat => {
+            match wire.name() {
+                "openai-chat" => {
                     assert_eq!(
                         (&body["max_tokens"], &body["stream_options"]["include_usage"]),
                         (&500.into(), &true.into())
                     );
                     assert_eq!(body["prompt_cache_key"], "s1");
                 }
-                Wire::OpenaiResponses => {
+                "openai-responses" => {
                     assert_eq!((&body["max_output_tokens"], &body["store"]), (&500.into(), &false.into()))
                 }
-                Wire::Anthropic => {
+                "anthropic" => {
                     assert_eq!(
                         (&body["max_tokens"], received.header("anthropic-version")),
                         (&500.into(), Some("2023-06-01"))
@@ -125,7 +123,7 @@ async fn a_request_is_what_the_provider_expects() {
                         "behind system prompt and newest message"
                     );
                 }
-                Wire::Gemini => assert_eq!(body["generationConfig"]["maxOutputTokens"], 500),
+                _ => assert_eq!(body["generationConfig"]["maxOutputTokens"], 500),
             }
         },
     )
@@ -142,26 +140,26 @@ async fn a_shape_is_written_as_the_provider_reads_it() {
     let beside = json!({"type": "json_schema", "name": "answer", "schema": schema});
     let json = "application/json";
     for (wire, shape, place, expected) in [
-        (Wire::OpenaiChat, &loose, "/response_format", json!({"type": "json_schema", "json_schema": named})),
-        (Wire::OpenaiChat, &strict, "/response_format/json_schema/strict", json!(true)),
-        (Wire::OpenaiChat, &Shape::Object, "/response_format", json!({"type": "json_object"})),
-        (Wire::OpenaiResponses, &loose, "/text/format", beside),
-        (Wire::OpenaiResponses, &strict, "/text/format/strict", json!(true)),
-        (Wire::OpenaiResponses, &Shape::Object, "/text/format", json!({"type": "json_object"})),
-        (Wire::Gemini, &loose, "/generationConfig/responseMimeType", json!(json)),
-        (Wire::Gemini, &loose, "/generationConfig/responseJsonSchema", schema.clone()),
-        (Wire::Gemini, &Shape::Object, "/generationConfig/responseMimeType", json!(json)),
-        (Wire::Gemini, &Shape::Object, "/generationConfig/responseJsonSchema", Value::Null),
+        (Wire::OPENAI_CHAT, &loose, "/response_format", json!({"type": "json_schema", "json_schema": named})),
+        (Wire::OPENAI_CHAT, &strict, "/response_format/json_schema/strict", json!(true)),
+        (Wire::OPENAI_CHAT, &Shape::Object, "/response_format", json!({"type": "json_object"})),
+        (Wire::OPENAI_RESPONSES, &loose, "/text/format", beside),
+        (Wire::OPENAI_RESPONSES, &strict, "/text/format/strict", json!(true)),
+        (Wire::OPENAI_RESPONSES, &Shape::Object, "/text/format", json!({"type": "json_object"})),
+        (Wire::GEMINI, &loose, "/generationConfig/responseMimeType", json!(json)),
+        (Wire::GEMINI, &loose, "/generationConfig/responseJsonSchema", schema.clone()),
+        (Wire::GEMINI, &Shape::Object, "/generationConfig/responseMimeType", json!(json)),
+        (Wire::GEMINI, &Shape::Object, "/generationConfig/responseJsonSchema", Value::Null),
     ] {
         let server = Server::start(move |_| Reply::stream(events(wire))).await.unwrap();
         call_for(Some(shape.clone()), &server.url, wire).await.1.unwrap();
         let body: Value = serde_json::from_str(&server.received()[0].body).unwrap();
         assert_eq!(body.pointer(place).cloned().unwrap_or_default(), expected, "{wire} {place}");
-        assert_eq!(body["generationConfig"].is_null(), wire != Wire::Gemini, "{wire}");
+        assert_eq!(body["generationConfig"].is_null(), wire != Wire::GEMINI, "{wire}");
     }
-    let server = Server::start(|_| Reply::stream(events(Wire::Anthropic))).await.unwrap();
-    call_for(Some(loose), &server.url, Wire::Anthropic).await.1.unwrap();
-    call(&server.url, Wire::Anthropic).await.1.unwrap();
+    let server = Server::start(|_| Reply::stream(events(Wire::ANTHROPIC))).await.unwrap();
+    call_for(Some(loose), &server.url, Wire::ANTHROPIC).await.1.unwrap();
+    call(&server.url, Wire::ANTHROPIC).await.1.unwrap();
     let received = server.received();
     assert_eq!(received[0].body, received[1].body);
 }
@@ -170,19 +168,19 @@ async fn a_shape_is_written_as_the_provider_reads_it() {
 #[test]
 fn a_shape_goes_beside_tools_to_the_providers_own_address_only() {
     let takes = |wire, base, wants_tools| Endpoint::new(wire, base, None, TIMEOUTS).unwrap().takes_shape(wants_tools);
-    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
+    for wire in [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::GEMINI] {
         assert!(takes(wire, None, true) && takes(wire, None, false), "{wire}");
         assert!(takes(wire, Some("http://127.0.0.1:9/v1"), false), "{wire}");
         assert!(!takes(wire, Some("http://127.0.0.1:9/v1"), true), "{wire}");
     }
-    assert!(takes(Wire::OpenaiChat, Some("https://api.openai.com/"), true));
-    assert!(!takes(Wire::Anthropic, None, false));
+    assert!(takes(Wire::OPENAI_CHAT, Some("https://api.openai.com/"), true));
+    assert!(!takes(Wire::ANTHROPIC, None, false));
 }
 
 async fn refuses(status: u16, message: &str) -> bool {
     let body = json!({"error": {"message": message}}).to_string();
     let server = Server::start(move |_| Reply::status(status, body.clone())).await.unwrap();
-    call(&server.url, Wire::OpenaiChat).await.1.unwrap_err().refuses_shape()
+    call(&server.url, Wire::OPENAI_CHAT).await.1.unwrap_err().refuses_shape()
 }
 
 /// Bodies as servers send them for a shape that they do not take, and others.
@@ -203,8 +201,8 @@ async fn a_shape_that_is_refused_is_told_from_other_errors() {
 #[tokio::test]
 async fn an_address_may_have_the_version_in_it_or_not() {
     for ending in ["", "/", "/v1", "/v1/"] {
-        let server = Server::start(|_| Reply::stream(events(Wire::OpenaiChat))).await.unwrap();
-        call(&format!("{}{ending}", server.url), Wire::OpenaiChat).await.1.unwrap();
+        let server = Server::start(|_| Reply::stream(events(Wire::OPENAI_CHAT))).await.unwrap();
+        call(&format!("{}{ending}", server.url), Wire::OPENAI_CHAT).await.1.unwrap();
         assert_eq!(server.received()[0].path, "/v1/chat/completions", "{ending:?}");
     }
 }
@@ -310,7 +308,7 @@ async fn a_stream_that_is_cut_anywhere_keeps_what_came() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_told() {
-    let error = call("http://127.0.0.1:1", Wire::OpenaiChat).await.1.unwrap_err();
+    let error = call("http://127.0.0.1:1", Wire::OPENAI_CHAT).await.1.unwrap_err();
     assert!(
         matches!(error, CallError::Connect { .. }) && error.to_string().contains("is the server running"),
         "{error}"
@@ -320,8 +318,8 @@ async fn a_server_that_is_not_there_is_told() {
 /// Whoever drops the call has ended it: the server sees the connection close.
 #[tokio::test]
 async fn a_call_can_be_given_up_at_any_moment() {
-    let server = Server::start(|_| Reply::Stall { events: owned(events(Wire::Anthropic)), after: 5 }).await.unwrap();
-    let given_up = tokio::time::timeout(Duration::from_millis(100), call(&server.url, Wire::Anthropic)).await;
+    let server = Server::start(|_| Reply::Stall { events: owned(events(Wire::ANTHROPIC)), after: 5 }).await.unwrap();
+    let given_up = tokio::time::timeout(Duration::from_millis(100), call(&server.url, Wire::ANTHROPIC)).await;
     assert!(given_up.is_err());
     assert_eq!(server.received().len(), 1);
 }
@@ -359,7 +357,7 @@ async fn nobody_is_followed_to_another_address() {
 #[test]
 fn an_address_with_a_secret_in_it_is_refused() {
     for address in ["https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"] {
-        let error = Endpoint::new(Wire::OpenaiChat, Some(address), None, TIMEOUTS).unwrap_err();
+        let error = Endpoint::new(Wire::OPENAI_CHAT, Some(address), None, TIMEOUTS).unwrap_err();
         assert!(matches!(error, CallError::Address) && !error.to_string().contains("secret"), "{error}");
     }
 }

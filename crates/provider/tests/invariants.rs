@@ -53,7 +53,7 @@ fn hold(preset: &str) {
 
 /// Plays a conversation call by call and checks every context on the way.
 fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
-    let (from, to) = (Wire::ALL[case.from], Wire::ALL[case.to]);
+    let (from, to) = (waterline_testkit::WIRES[case.from], waterline_testkit::WIRES[case.to]);
     let text = Arc::new(write::body(from, &case.events));
     let parsed = wire::parse(&text, Some(from)).map_err(|error| TestCaseError::fail(error.to_string()))?;
     let model = &*models()[case.model];
@@ -211,10 +211,10 @@ fn check_wire(to: Wire, rendered: &Rendered, context: &[&Message]) -> Result<(),
 
 /// The context in the order the provider reads it: on wires that join neighbours, block by block.
 fn flatten(wire: Wire, rendered: &Rendered) -> Vec<String> {
-    let list = match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses => return rendered.texts().into_iter().map(str::to_owned).collect(),
-        Wire::Anthropic => "content",
-        Wire::Gemini => "parts",
+    let list = match wire.name() {
+        "openai-chat" | "openai-responses" => return rendered.texts().into_iter().map(str::to_owned).collect(),
+        "anthropic" => "content",
+        _ => "parts",
     };
     let blocks = rendered.messages.iter().flat_map(|message| {
         let fields = Fields::parse(message.as_str()).unwrap();

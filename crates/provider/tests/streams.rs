@@ -21,7 +21,7 @@ fn joined(deltas: &[Delta], of: impl Fn(&Delta) -> Option<&str>) -> String {
 
 #[test]
 fn every_wire_gives_the_same_deltas_and_the_same_answer() {
-    for wire in Wire::ALL {
+    for wire in waterline_testkit::WIRES {
         let (deltas, outcome, answer) = decode(wire, events(wire));
         assert_eq!(outcome, Ok(()), "{wire}");
         let text = joined(&deltas, |delta| if let Delta::Text(text) = delta { Some(text) } else { None });
@@ -66,9 +66,9 @@ fn thought(answer: &Answer) -> String {
 /// What came of an answer goes back to its own wire as the bytes that were put together.
 #[test]
 fn an_answer_goes_back_as_it_was_put_together() {
-    let (_, _, answer) = decode(Wire::Anthropic, events(Wire::Anthropic));
+    let (_, _, answer) = decode(Wire::ANTHROPIC, events(Wire::ANTHROPIC));
     let context: Vec<&Message> = answer.messages.iter().collect();
-    let rendered = wire::render(Wire::Anthropic, &context);
+    let rendered = wire::render(Wire::ANTHROPIC, &context);
     assert_eq!(
         rendered.texts().last().copied(),
         Some(
@@ -80,7 +80,7 @@ fn an_answer_goes_back_as_it_was_put_together() {
 /// A stream that dies after any event leaves what came: whole words, and only calls whose arguments are complete.
 #[test]
 fn a_stream_that_breaks_off_keeps_what_came() {
-    for wire in Wire::ALL {
+    for wire in waterline_testkit::WIRES {
         let all = events(wire);
         for count in 0..all.len() {
             let (deltas, _, answer) = decode(wire, &all[..count]);
@@ -107,17 +107,17 @@ fn a_stream_that_breaks_off_keeps_what_came() {
 fn errors_in_the_middle_of_a_stream_are_told() {
     let cases = [
         (
-            Wire::Anthropic,
+            Wire::ANTHROPIC,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
             "Overloaded",
         ),
-        (Wire::OpenaiChat, r#"{"error":{"message":"server had an error"}}"#, "server had an error"),
+        (Wire::OPENAI_CHAT, r#"{"error":{"message":"server had an error"}}"#, "server had an error"),
         (
-            Wire::OpenaiResponses,
+            Wire::OPENAI_RESPONSES,
             r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window"}}}"#,
             "Your input exceeds the context window",
         ),
-        (Wire::Gemini, r#"{"error":{"code":503,"message":"The model is overloaded"}}"#, "The model is overloaded"),
+        (Wire::GEMINI, r#"{"error":{"code":503,"message":"The model is overloaded"}}"#, "The model is overloaded"),
     ];
     for (wire, event, words) in cases {
         let mut all = events(wire)[..3].to_vec();
@@ -126,7 +126,7 @@ fn errors_in_the_middle_of_a_stream_are_told() {
         assert_eq!(outcome.as_ref().unwrap_err().to_string(), words, "{wire}");
         assert_eq!(answer.stop, Stop::Interrupted);
         let found = overflow::overflow(None, &outcome.unwrap_err().0);
-        assert_eq!(found.is_some(), wire == Wire::OpenaiResponses, "{wire}");
+        assert_eq!(found.is_some(), wire == Wire::OPENAI_RESPONSES, "{wire}");
     }
 }
 
@@ -134,7 +134,7 @@ fn errors_in_the_middle_of_a_stream_are_told() {
 fn reasons_to_stop_have_one_name_each() {
     let of = |wire, event: &str| decode(wire, &[event]).2.stop;
     let anthropic = |reason: &str| {
-        of(Wire::Anthropic, &format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#))
+        of(Wire::ANTHROPIC, &format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#))
     };
     assert_eq!(anthropic("end_turn"), Stop::End);
     assert_eq!(anthropic("max_tokens"), Stop::Length);
@@ -142,16 +142,17 @@ fn reasons_to_stop_have_one_name_each() {
     assert_eq!(anthropic("refusal"), Stop::Refused);
     assert_eq!(anthropic("pause_turn"), Stop::Paused);
     assert_eq!(anthropic("news"), Stop::Other("news".into()));
-    let chat =
-        |reason: &str| of(Wire::OpenaiChat, &format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#));
+    let chat = |reason: &str| {
+        of(Wire::OPENAI_CHAT, &format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#))
+    };
     assert_eq!([chat("stop"), chat("length"), chat("content_filter")], [Stop::End, Stop::Length, Stop::Refused]);
     let refusal = r#"{"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}"#;
-    assert_eq!(of(Wire::OpenaiChat, refusal), Stop::Refused, "in a field of its own, where a shape is asked for");
+    assert_eq!(of(Wire::OPENAI_CHAT, refusal), Stop::Refused, "in a field of its own, where a shape is asked for");
     let refusal = [r#"{"type":"response.refusal.done","refusal":"I will not."}"#, r#"{"type":"response.completed"}"#];
-    assert_eq!(decode(Wire::OpenaiResponses, &refusal).2.stop, Stop::Refused);
+    assert_eq!(decode(Wire::OPENAI_RESPONSES, &refusal).2.stop, Stop::Refused);
     let cut = r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#;
-    assert_eq!(of(Wire::OpenaiResponses, cut), Stop::Length);
-    let gemini = |reason: &str| of(Wire::Gemini, &format!(r#"{{"candidates":[{{"finishReason":"{reason}"}}]}}"#));
+    assert_eq!(of(Wire::OPENAI_RESPONSES, cut), Stop::Length);
+    let gemini = |reason: &str| of(Wire::GEMINI, &format!(r#"{{"candidates":[{{"finishReason":"{reason}"}}]}}"#));
     assert_eq!([gemini("STOP"), gemini("MAX_TOKENS"), gemini("SAFETY")], [Stop::End, Stop::Length, Stop::Refused]);
 }
 
@@ -163,7 +164,7 @@ fn calls_without_numbers_are_kept_apart() {
         r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"read","arguments":"{\"n\":2}"}}]}}]}"#,
         r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
     ];
-    let (_, _, answer) = decode(Wire::OpenaiChat, &events);
+    let (_, _, answer) = decode(Wire::OPENAI_CHAT, &events);
     let calls: Vec<(&str, &str)> = answer
         .messages
         .iter()
@@ -176,7 +177,7 @@ fn calls_without_numbers_are_kept_apart() {
 /// Nothing that comes over a network stops a decoder.
 #[test]
 fn nonsense_is_passed_over() {
-    for wire in Wire::ALL {
+    for wire in waterline_testkit::WIRES {
         let nonsense = ["", "null", "[]", "{", "{}", "\u{0}", r#"{"type":7,"choices":{},"candidates":"x"}"#, "[DONE]"];
         let (deltas, outcome, answer) = decode(wire, &nonsense);
         assert!(deltas.is_empty() && outcome.is_ok() && answer.messages.is_empty(), "{wire}");

@@ -65,10 +65,10 @@ const GEMINI: &str = r#"{"systemInstruction":{"parts":[{"text":"Be brief."}]},"c
   {"role":"model","parts":[{"text":"A cat."}]}]}"#;
 
 const BODIES: [(Wire, &str); 4] = [
-    (Wire::OpenaiChat, CHAT),
-    (Wire::Anthropic, ANTHROPIC),
-    (Wire::OpenaiResponses, RESPONSES),
-    (Wire::Gemini, GEMINI),
+    (Wire::OPENAI_CHAT, CHAT),
+    (Wire::ANTHROPIC, ANTHROPIC),
+    (Wire::OPENAI_RESPONSES, RESPONSES),
+    (Wire::GEMINI, GEMINI),
 ];
 
 /// Unknown fields, number formats and key order survive: the whole body comes back byte for byte, but for white space
@@ -93,7 +93,7 @@ fn a_body_comes_back_as_it_went_in() {
 
 #[test]
 fn chat_to_anthropic() {
-    insta::assert_snapshot!(send(CHAT, Wire::Anthropic), @r#"
+    insta::assert_snapshot!(send(CHAT, Wire::ANTHROPIC), @r#"
     system [{"type":"text","text":"Be brief."}]
     {"role":"user","content":[{"type":"text","text":"What is in this?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}
     {"role":"assistant","content":[{"type":"tool_use","id":"call_1","name":"look","input":{"at": 1.0, "big": 1152921504606846976}}]}
@@ -104,7 +104,7 @@ fn chat_to_anthropic() {
 
 #[test]
 fn anthropic_to_chat() {
-    insta::assert_snapshot!(send(ANTHROPIC, Wire::OpenaiChat), @r#"
+    insta::assert_snapshot!(send(ANTHROPIC, Wire::OPENAI_CHAT), @r#"
     {"role":"system","content":"Be brief."}
     {"role":"user","content":"What is in this?"}
     {"role":"assistant","content":"Let me look.","tool_calls":[{"id":"toolu_1","type":"function","function":{"name":"look","arguments":"{\"at\":1.0,\"big\":1152921504606846976}"}},{"id":"toolu_2","type":"function","function":{"name":"look","arguments":"{}"}}]}
@@ -118,7 +118,7 @@ fn anthropic_to_chat() {
 /// Parallel calls that Responses writes as items of their own become one message; reasoning stays behind.
 #[test]
 fn responses_to_chat_and_gemini() {
-    insta::assert_snapshot!(send(RESPONSES, Wire::OpenaiChat), @r#"
+    insta::assert_snapshot!(send(RESPONSES, Wire::OPENAI_CHAT), @r#"
     {"role":"system","content":"Be brief."}
     {"role":"user","content":"What is in this?"}
     {"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"look","arguments":"{\"at\":1.0}"}},{"id":"call_2","type":"function","function":{"name":"look","arguments":"{}"}}]}
@@ -126,7 +126,7 @@ fn responses_to_chat_and_gemini() {
     {"role":"tool","tool_call_id":"call_2","content":"nothing"}
     {"role":"assistant","content":"A cat."}
     "#);
-    insta::assert_snapshot!(send(RESPONSES, Wire::Gemini), @r#"
+    insta::assert_snapshot!(send(RESPONSES, Wire::GEMINI), @r#"
     system {"parts":[{"text":"Be brief."}]}
     {"role":"user","parts":[{"text":"What is in this?"}]}
     {"role":"model","parts":[{"functionCall":{"name":"look","args":{"at":1.0}}},{"functionCall":{"name":"look","args":{}}}]}
@@ -137,14 +137,14 @@ fn responses_to_chat_and_gemini() {
 
 #[test]
 fn gemini_to_anthropic_and_responses() {
-    insta::assert_snapshot!(send(GEMINI, Wire::Anthropic), @r#"
+    insta::assert_snapshot!(send(GEMINI, Wire::ANTHROPIC), @r#"
     system [{"type":"text","text":"Be brief."}]
     {"role":"user","content":[{"type":"text","text":"What is in this?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}
     {"role":"assistant","content":[{"type":"tool_use","id":"call_2_1","name":"look","input":{"at":1.0}},{"type":"tool_use","id":"call_2_2","name":"find","input":{}}]}
     {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_2_1","content":"a cat"},{"type":"tool_result","tool_use_id":"call_2_2","content":"nothing","is_error":true}]}
     {"role":"assistant","content":[{"type":"text","text":"A cat."}]}
     "#);
-    insta::assert_snapshot!(send(GEMINI, Wire::OpenaiResponses), @r#"
+    insta::assert_snapshot!(send(GEMINI, Wire::OPENAI_RESPONSES), @r#"
     system "Be brief."
     {"type":"message","role":"user","content":[{"type":"input_text","text":"What is in this?"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}
     {"type":"function_call","call_id":"call_2_1","name":"look","arguments":"{\"at\":1.0}"}
@@ -159,7 +159,7 @@ fn gemini_to_anthropic_and_responses() {
 #[test]
 fn v4_a_user_comes_first_where_the_wire_wants_it() {
     let text = r#"[{"role":"assistant","content":"Hello!"},{"role":"user","content":"Hi."},{"role":"user","content":"You there?"}]"#;
-    insta::assert_snapshot!(send(text, Wire::Anthropic), @r#"
+    insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"
     {"role":"user","content":[{"type":"text","text":"(the conversation begins with the assistant)"}]}
     {"role":"assistant","content":[{"type":"text","text":"Hello!"}]}
     {"role":"user","content":[{"type":"text","text":"Hi."},{"type":"text","text":"You there?"}]}
@@ -170,18 +170,18 @@ fn v4_a_user_comes_first_where_the_wire_wants_it() {
 #[test]
 fn c3_7_a_system_message_in_the_middle_becomes_a_marked_text() {
     let text = r#"[{"role":"system","content":"A"},{"role":"user","content":"Hi."},{"role":"developer","content":"B"},{"role":"user","content":"Go."}]"#;
-    insta::assert_snapshot!(send(text, Wire::Anthropic), @r#"
+    insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"
     system [{"type":"text","text":"A"}]
     {"role":"user","content":[{"type":"text","text":"Hi."},{"type":"text","text":"<system-message>\nB\n</system-message>"},{"type":"text","text":"Go."}]}
     "#);
-    assert_eq!(send(text, Wire::OpenaiChat).lines().count(), 4);
+    assert_eq!(send(text, Wire::OPENAI_CHAT).lines().count(), 4);
 }
 
 /// Tool results with pictures: chat takes text only there, so the picture follows.
 #[test]
 fn a_picture_in_a_result_follows_it_on_chat() {
     let text = r#"{"system":"s","messages":[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]}"#;
-    insta::assert_snapshot!(send(text, Wire::OpenaiChat), @r#"
+    insta::assert_snapshot!(send(text, Wire::OPENAI_CHAT), @r#"
     {"role":"system","content":"s"}
     {"role":"user","content":"look"}
     {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"shot","arguments":"{}"}}]}
@@ -194,7 +194,7 @@ fn a_picture_in_a_result_follows_it_on_chat() {
 #[test]
 fn ids_are_made_safe_for_anthropic() {
     let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"fn:1|a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"fn:1|a","content":"ok"}]"#;
-    let sent = send(text, Wire::Anthropic);
+    let sent = send(text, Wire::ANTHROPIC);
     assert!(!sent.contains("fn:1"), "{sent}");
 }
 
@@ -202,7 +202,7 @@ fn ids_are_made_safe_for_anthropic() {
 #[test]
 fn unknown_fields_survive_a_repair() {
     let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null,"audio":{"n":1.0}}]"#;
-    let sent = send(text, Wire::OpenaiChat);
+    let sent = send(text, Wire::OPENAI_CHAT);
     assert!(sent.contains(r#""refusal":null,"audio":{"n":1.0}"#), "{sent}");
 }
 
@@ -215,25 +215,25 @@ fn lone_surrogates_and_null_contents_are_noted() {
     assert_eq!(oddities, [Oddity::LoneSurrogate, Oddity::NullContent]);
     let Body::Text(text) = &conversation.messages[0].parts[0].body else { panic!() };
     assert_eq!(text, "half \u{FFFD} pair");
-    let sent = send(r#"[{"role":"user","content":"half \ud83d pair"}]"#, Wire::OpenaiChat);
+    let sent = send(r#"[{"role":"user","content":"half \ud83d pair"}]"#, Wire::OPENAI_CHAT);
     assert_eq!(sent, "{\"role\":\"user\",\"content\":\"half \u{FFFD} pair\"}", "the bytes are not sent on");
 }
 
 #[test]
 fn wires_are_told_apart() {
     let wire = |text: &str| parse(text).wire;
-    assert_eq!(wire(r#"[{"role":"user","content":"hi"}]"#), Wire::OpenaiChat);
+    assert_eq!(wire(r#"[{"role":"user","content":"hi"}]"#), Wire::OPENAI_CHAT);
     assert_eq!(
         wire(r#"{"model":"claude-opus-4-6","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}"#),
-        Wire::Anthropic
+        Wire::ANTHROPIC
     );
-    assert_eq!(wire(r#"{"model":"claude-opus-4-6","messages":[{"role":"user","content":"hi"}]}"#), Wire::OpenaiChat);
-    assert_eq!(wire(r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#), Wire::Anthropic);
-    assert_eq!(wire(r#"{"input":"hi"}"#), Wire::OpenaiResponses);
-    assert_eq!(wire(r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#), Wire::OpenaiResponses);
-    assert_eq!(wire(r#"[{"role":"user","parts":[{"text":"hi"}]}]"#), Wire::Gemini);
+    assert_eq!(wire(r#"{"model":"claude-opus-4-6","messages":[{"role":"user","content":"hi"}]}"#), Wire::OPENAI_CHAT);
+    assert_eq!(wire(r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#), Wire::ANTHROPIC);
+    assert_eq!(wire(r#"{"input":"hi"}"#), Wire::OPENAI_RESPONSES);
+    assert_eq!(wire(r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#), Wire::OPENAI_RESPONSES);
+    assert_eq!(wire(r#"[{"role":"user","parts":[{"text":"hi"}]}]"#), Wire::GEMINI);
     let stored = r#"{"messages":[{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}]}"#;
-    assert_eq!(wire(stored), Wire::Anthropic);
+    assert_eq!(wire(stored), Wire::ANTHROPIC);
 }
 
 #[test]
@@ -267,16 +267,16 @@ fn what_is_no_conversation_is_refused_with_its_place() {
 #[test]
 fn a_message_that_cannot_be_carried_leaves_no_gap() {
     let text = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"document","source":{}}]},{"role":"user","content":"still there?"}]"#;
-    insta::assert_snapshot!(send(text, Wire::Gemini), @r#"{"role":"user","parts":[{"text":"hi"},{"text":"still there?"}]}"#);
+    insta::assert_snapshot!(send(text, Wire::GEMINI), @r#"{"role":"user","parts":[{"text":"hi"},{"text":"still there?"}]}"#);
     let text = r#"[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"executableCode":{}}]},{"role":"user","parts":[{"text":"still there?"}]}]"#;
-    insta::assert_snapshot!(send(text, Wire::Anthropic), @r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"still there?"}]}"#);
+    insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"still there?"}]}"#);
 }
 
 /// Found by fuzzing: a turn without a role is sent with the one its parts tell.
 #[test]
 fn a_gemini_turn_without_a_role_gets_one() {
     let text = r#"{"contents":[{"parts":[{"text":"hi"}]},{"parts":[{"functionCall":{"name":"f","args":{}}}]}]}"#;
-    let sent = send(text, Wire::Gemini);
+    let sent = send(text, Wire::GEMINI);
     assert!(
         sent.contains(r#"{"role":"user","parts":[{"text":"hi"}]}"#) && sent.contains(r#"{"role":"model","#),
         "{sent}"
@@ -287,16 +287,16 @@ fn a_gemini_turn_without_a_role_gets_one() {
 #[test]
 fn a_gemini_response_is_sent_under_the_name_of_its_call() {
     let nameless = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"args":{}}}]},{"role":"user","parts":[{"functionResponse":{"response":{"output":"ok"}}}]}]}"#;
-    assert_eq!(send(nameless, Wire::Gemini).matches(r#""name":"unknown""#).count(), 2);
+    assert_eq!(send(nameless, Wire::GEMINI).matches(r#""name":"unknown""#).count(), 2);
     let other = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"g","response":{"output":"ok"}}}]}]}"#;
-    assert!(send(other, Wire::Gemini).contains(r#"{"functionResponse":{"name":"f","#));
+    assert!(send(other, Wire::GEMINI).contains(r#"{"functionResponse":{"name":"f","#));
 }
 
 /// Ids that are no texts are read as texts, and stand in what is sent once.
 #[test]
 fn an_id_that_is_a_number_is_sent_once() {
     let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":5,"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":5,"content":"k"}]"#;
-    insta::assert_snapshot!(send(text, Wire::OpenaiChat), @r#"
+    insta::assert_snapshot!(send(text, Wire::OPENAI_CHAT), @r#"
     {"role":"user","content":"x"}
     {"role":"assistant","content":null,"tool_calls":[{"id":"5","type":"function","function":{"name":"f","arguments":"{}"}}]}
     {"role":"tool","tool_call_id":"5","content":"k"}
@@ -308,21 +308,21 @@ fn an_id_that_is_a_number_is_sent_once() {
 fn a_leading_system_message_of_anthropics_list_is_the_system_prompt() {
     let text =
         r#"[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"document","source":{}}]}]"#;
-    assert!(send(text, Wire::Anthropic).starts_with(r#"system [{"type":"text","text":"Be brief."}]"#));
+    assert!(send(text, Wire::ANTHROPIC).starts_with(r#"system [{"type":"text","text":"Be brief."}]"#));
 }
 
 /// A compaction that the provider made stays first.
 #[test]
 fn a_compaction_block_stays_first() {
     let text = r#"[{"role":"assistant","content":[{"type":"compaction","content":"s"}]},{"role":"user","content":[{"type":"text","text":"go on"},{"type":"document","source":{}}]}]"#;
-    assert!(send(text, Wire::Anthropic).starts_with(r#"{"role":"assistant","content":[{"type":"compaction""#));
+    assert!(send(text, Wire::ANTHROPIC).starts_with(r#"{"role":"assistant","content":[{"type":"compaction""#));
 }
 
 /// Half of a UTF-16 pair is replaced also where it stands inside JSON: in arguments, in a wire's own blocks.
 #[test]
 fn lone_surrogates_inside_json_are_replaced() {
     let text = r#"[{"role":"user","content":[{"type":"document","title":"\ud83d"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"p":"\udc00x"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#;
-    let sent = send(text, Wire::Anthropic);
+    let sent = send(text, Wire::ANTHROPIC);
     assert!(!sent.contains("ud83d") && !sent.contains("udc00") && sent.matches("ufffd").count() == 2, "{sent}");
 }
 
@@ -332,8 +332,8 @@ fn every_kind_of_responses_call_is_paired() {
     let text = r#"{"input":[{"role":"user","content":"click"},{"type":"computer_call","call_id":"c1","id":"cu_1","action":{"type":"click","x":1.0},"status":"completed"},{"type":"computer_call_output","call_id":"c1","output":{"type":"computer_screenshot","image_url":"data:x"}}]}"#;
     let history = history(parse(text));
     assert_eq!(history.atoms().len(), 2);
-    assert!(send(text, Wire::OpenaiResponses).contains(r#""action":{"type":"click","x":1.0}"#));
-    assert!(send(text, Wire::OpenaiChat).contains("computer_call"));
+    assert!(send(text, Wire::OPENAI_RESPONSES).contains(r#""action":{"type":"click","x":1.0}"#));
+    assert!(send(text, Wire::OPENAI_CHAT).contains("computer_call"));
 }
 
 /// Pictures given as data addresses are pictures on every wire; one in a result reaches Gemini too.
@@ -341,41 +341,41 @@ fn every_kind_of_responses_call_is_paired() {
 fn pictures_cross_the_wires() {
     let text =
         r#"{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]}"#;
-    assert!(send(text, Wire::Anthropic).contains(r#""media_type":"image/png","data":"AAAA""#));
+    assert!(send(text, Wire::ANTHROPIC).contains(r#""media_type":"image/png","data":"AAAA""#));
     let shot = r#"[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]"#;
-    assert!(send(shot, Wire::Gemini).contains(r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#));
+    assert!(send(shot, Wire::GEMINI).contains(r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#));
 }
 
 /// What older or other clients of the chat wire write instead of content.
 #[test]
 fn legacy_calls_and_refusals_are_no_empty_messages() {
     let legacy = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"42"}]"#;
-    let sent = send(legacy, Wire::OpenaiChat);
+    let sent = send(legacy, Wire::OPENAI_CHAT);
     assert!(
         sent.contains(r#""tool_calls":[{"id":"call_1_0""#)
             && sent.contains(r#""tool_call_id":"call_1_0","content":"42""#),
         "{sent}"
     );
     let refusal = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"refusal":"I will not."},{"role":"user","content":"ok"}]"#;
-    assert_eq!(send(refusal, Wire::OpenaiChat).lines().count(), 3);
+    assert_eq!(send(refusal, Wire::OPENAI_CHAT).lines().count(), 3);
     let object = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":{"ok":true}}]"#;
-    assert!(send(object, Wire::OpenaiChat).contains(r#""content":"{\"ok\":true}""#));
+    assert!(send(object, Wire::OPENAI_CHAT).contains(r#""content":"{\"ok\":true}""#));
 }
 
 /// A message that is written anew keeps what its wire knew of its parts.
 #[test]
 fn fields_of_parts_survive_a_repair() {
     let chat = r#"[{"role":"developer","content":"d","n":1.0},{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "}]},{"role":"assistant","content":" ","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},{"role":"tool","tool_call_id":"a","content":"k"}]"#;
-    let sent = send(chat, Wire::OpenaiChat);
+    let sent = send(chat, Wire::OPENAI_CHAT);
     assert!(
         sent.contains("cache_control") && sent.contains("thought_signature") && sent.contains("developer"),
         "{sent}"
     );
     let anthropic = r#"[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "},{"type":"document","source":{}}]}]"#;
-    assert!(send(anthropic, Wire::Anthropic).contains("cache_control"));
+    assert!(send(anthropic, Wire::ANTHROPIC).contains("cache_control"));
     let responses = r#"{"input":[{"role":"user","content":"x"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"},{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":""},{"type":"function_call_output","call_id":"a","output":"k"}]}"#;
     assert!(
-        send(responses, Wire::OpenaiResponses).contains(r#""id":"fc_1""#),
+        send(responses, Wire::OPENAI_RESPONSES).contains(r#""id":"fc_1""#),
         "the reasoning before it asks for this id"
     );
 }
@@ -384,7 +384,7 @@ fn fields_of_parts_survive_a_repair() {
 #[test]
 fn what_anthropic_refuses_of_its_own_is_repaired() {
     let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"t","data":"d"},{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":""}]}]"#;
-    let sent = send(text, Wire::Anthropic);
+    let sent = send(text, Wire::ANTHROPIC);
     assert!(!sent.contains("thinking") && sent.contains("failed without a word"), "{sent}");
 }
 
@@ -392,10 +392,10 @@ fn what_anthropic_refuses_of_its_own_is_repaired() {
 #[test]
 fn gemini_names_and_order() {
     let snake = r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"function_call":{"name":"f","args":{}}}]},{"role":"user","parts":[{"function_response":{"name":"f","response":{"output":"ok","error":null}}}]}]}"#;
-    let sent = send(snake, Wire::OpenaiChat);
+    let sent = send(snake, Wire::OPENAI_CHAT);
     assert!(sent.contains(r#""tool_calls""#) && sent.contains(r#""role":"tool""#), "{sent}");
     let ids = r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}},{"functionCall":{"id":"2","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"2","name":"f","response":{"output":"TWO"}}}]}]}"#;
-    let sent = send(ids, Wire::Gemini);
+    let sent = send(ids, Wire::GEMINI);
     assert!(sent.find("interrupted").unwrap() < sent.find("TWO").unwrap(), "{sent}");
 }
 
@@ -404,18 +404,18 @@ fn gemini_names_and_order() {
 fn a_custom_call_is_answered_as_one() {
     let text =
         r#"{"input":[{"role":"user","content":"x"},{"type":"custom_tool_call","call_id":"c","name":"g","input":"y"}]}"#;
-    assert!(send(text, Wire::OpenaiResponses).contains(r#"{"type":"custom_tool_call_output","call_id":"c""#));
+    assert!(send(text, Wire::OPENAI_RESPONSES).contains(r#"{"type":"custom_tool_call_output","call_id":"c""#));
 }
 
 /// Found by fuzzing: calls that lack their id or their input, and references to items that the provider holds.
 #[test]
 fn calls_that_lack_something_are_still_calls() {
     let text = r#"{"input":[{"role":"user","content":"x"},{"type":"function_call","name":"f","arguments":"{}"},{"id":"ws_1"}]}"#;
-    let sent = send(text, Wire::OpenaiResponses);
+    let sent = send(text, Wire::OPENAI_RESPONSES);
     assert!(sent.contains(r#""call_id":"call_1_0""#) && sent.contains(r#"{"id":"ws_1"}"#), "{sent}");
     let text =
         r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f"}]}]"#;
-    assert!(send(text, Wire::Anthropic).contains(r#""input":{}"#));
+    assert!(send(text, Wire::ANTHROPIC).contains(r#""input":{}"#));
 }
 
 /// Tools and model are carried over to another wire.
@@ -423,8 +423,8 @@ fn calls_that_lack_something_are_still_calls() {
 fn a_body_for_another_wire() {
     let conversation = parse(CHAT);
     let messages: Vec<Message> = conversation.messages.clone();
-    let rendered = wire::render(Wire::Anthropic, &messages.iter().collect::<Vec<_>>());
-    let body = conversation.body_with(Wire::Anthropic, &rendered);
+    let rendered = wire::render(Wire::ANTHROPIC, &messages.iter().collect::<Vec<_>>());
+    let body = conversation.body_with(Wire::ANTHROPIC, &rendered);
     let value: serde_json::Value = serde_json::from_str(&body).unwrap();
     assert_eq!(value["tools"][0]["input_schema"]["type"], "object");
     assert_eq!(value["model"], "gpt-4o");
@@ -446,36 +446,39 @@ fn faults_are_found() {
     };
     let result = |id: &str| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"ok"}}"#);
     let user = r#"{"role":"user","content":"hi"}"#;
-    assert_eq!(rules(Wire::OpenaiChat, &format!("[{user},{},{user}]", call("a"))), ["V2"]);
-    assert_eq!(rules(Wire::OpenaiChat, &format!("[{user},{}]", result("a"))), ["V1"]);
+    assert_eq!(rules(Wire::OPENAI_CHAT, &format!("[{user},{},{user}]", call("a"))), ["V2"]);
+    assert_eq!(rules(Wire::OPENAI_CHAT, &format!("[{user},{}]", result("a"))), ["V1"]);
     assert_eq!(
-        rules(Wire::OpenaiChat, &format!("[{user},{},{},{},{}]", call("a"), result("a"), call("a"), result("a"))),
+        rules(Wire::OPENAI_CHAT, &format!("[{user},{},{},{},{}]", call("a"), result("a"), call("a"), result("a"))),
         ["V3"]
     );
-    assert_eq!(rules(Wire::OpenaiChat, r#"[{"role":"user","content":" "}]"#), ["V6"]);
+    assert_eq!(rules(Wire::OPENAI_CHAT, r#"[{"role":"user","content":" "}]"#), ["V6"]);
     assert_eq!(
-        rules(Wire::Anthropic, r#"[{"role":"assistant","content":"hi"},{"role":"assistant","content":"hi"}]"#),
+        rules(Wire::ANTHROPIC, r#"[{"role":"assistant","content":"hi"},{"role":"assistant","content":"hi"}]"#),
         ["V4", "V5"]
     );
     assert_eq!(
         rules(
-            Wire::Anthropic,
+            Wire::ANTHROPIC,
             r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"text","text":"first"},{"type":"tool_result","tool_use_id":"a"}]}]"#
         ),
         ["V5"]
     );
-    assert_eq!(rules(Wire::Anthropic, r#"[{"role":"user","content":[{"type":"text","text":" "}]}]"#), ["V6"]);
+    assert_eq!(rules(Wire::ANTHROPIC, r#"[{"role":"user","content":[{"type":"text","text":" "}]}]"#), ["V6"]);
     assert_eq!(
         rules(
-            Wire::OpenaiResponses,
+            Wire::OPENAI_RESPONSES,
             r#"[{"type":"function_call","call_id":"a","name":"f","arguments":"{}"},{"role":"user","content":"x"}]"#
         ),
         ["V2"]
     );
-    assert_eq!(rules(Wire::OpenaiResponses, r#"[{"type":"function_call_output","call_id":"a","output":"x"}]"#), ["V1"]);
+    assert_eq!(
+        rules(Wire::OPENAI_RESPONSES, r#"[{"type":"function_call_output","call_id":"a","output":"x"}]"#),
+        ["V1"]
+    );
     assert_eq!(
         rules(
-            Wire::Gemini,
+            Wire::GEMINI,
             r#"[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"text":"x"}]}]"#
         ),
         ["V4", "V2"]

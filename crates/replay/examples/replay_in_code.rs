@@ -49,7 +49,7 @@ fn transcripts() -> Result<Vec<Transcript>, Box<dyn std::error::Error>> {
 
 /// An order id in the first result, much output about nothing, and at the end a call that needs the id.
 fn an_order() -> Transcript {
-    let mut transcript = Transcript::new("an order".to_owned(), Wire::OpenaiChat);
+    let mut transcript = Transcript::new("an order".to_owned(), Wire::OPENAI_CHAT);
     transcript.push(Message::user("Please ship my order."));
     transcript.push(Message::assistant_with_calls("", [ToolCall::new("find", "find", r#"{"name": "anna"}"#)]));
     transcript.push(Message::tool_result("find", "the order is W-7044921"));

@@ -14,7 +14,7 @@ const FILLER: usize = 12;
 
 /// The task, an order id in the first result, much output about nothing, and at the end a call that needs the id.
 fn transcript(id: &str) -> Transcript {
-    let mut transcript = Transcript::new(id.into(), Wire::OpenaiChat);
+    let mut transcript = Transcript::new(id.into(), Wire::OPENAI_CHAT);
     transcript.push(Message::system("You look after orders."));
     transcript.push(Message::user("please sort out my order"));
     transcript.push(Message::assistant_with_calls("", [ToolCall::new("c0", "find", r#"{"name":"anna"}"#)]));

@@ -19,13 +19,13 @@ use waterline_testkit::spoken::Spoken;
 
 /// A model that answers at once.
 async fn server() -> Server {
-    Server::start(|_| Reply::Stream { events: Spoken::text("noted", 0).events(Wire::OpenaiChat), piece: 0 })
+    Server::start(|_| Reply::Stream { events: Spoken::text("noted", 0).events(Wire::OPENAI_CHAT), piece: 0 })
         .await
         .unwrap()
 }
 
 fn endpoint(server: &Server) -> Endpoint {
-    Endpoint::new(Wire::OpenaiChat, Some(&server.url), None, Timeouts::default()).unwrap()
+    Endpoint::new(Wire::OPENAI_CHAT, Some(&server.url), None, Timeouts::default()).unwrap()
 }
 
 fn said(n: usize) -> Message {
@@ -84,7 +84,7 @@ fn calls(criterion: &mut Criterion) {
         // The same bytes, sent by hand.
         let live = runtime.block_on(taken_up(&log, &server));
         let context: Vec<&Message> = live.generation().context(live.history()).collect();
-        let rendered = wire::render(Wire::OpenaiChat, &context);
+        let rendered = wire::render(Wire::OPENAI_CHAT, &context);
         let endpoint = endpoint(&server);
         group.bench_function(format!("bare/{messages}"), |bencher| {
             bencher.iter(|| {

@@ -70,7 +70,7 @@ mod tests {
     fn a_context_that_grows_is_written_as_if_at_once() {
         let messages = conversation();
         let all: Vec<&Message> = messages.iter().collect();
-        for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini] {
+        for wire in [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::ANTHROPIC, Wire::GEMINI] {
             let mut sheet = Sheet::default();
             for length in 2..=all.len() {
                 let context = &all[..length];

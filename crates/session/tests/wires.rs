@@ -55,7 +55,7 @@ async fn converse(live: &mut Live) {
 
 #[tokio::test]
 async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_every_wire() {
-    for wire in Wire::ALL {
+    for wire in waterline_testkit::WIRES {
         let server = server(Model { wire, window: 3_000, refuses: true }).await;
         let place = Place::new();
         let mut live = live(&place, &server, wire).await;
@@ -70,7 +70,7 @@ async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_e
 
 #[tokio::test]
 async fn a_prompt_that_is_cut_without_a_word_is_noticed_on_every_wire() {
-    for wire in Wire::ALL {
+    for wire in waterline_testkit::WIRES {
         let server = server(Model { wire, window: 3_000, refuses: false }).await;
         let place = Place::new();
         let mut live = live(&place, &server, wire).await;
@@ -85,7 +85,7 @@ async fn a_prompt_that_is_cut_without_a_word_is_noticed_on_every_wire() {
 /// Each call is refused once and made again by another process, with outputs larger than the window among parallel results.
 #[tokio::test]
 async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
-    for wire in Wire::ALL {
+    for wire in waterline_testkit::WIRES {
         let count = AtomicUsize::new(0);
         let model = Model { wire, window: 100_000, refuses: true };
         let script = move |received: &Received| {

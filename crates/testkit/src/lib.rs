@@ -12,6 +12,11 @@ pub mod server;
 pub mod spoken;
 pub mod write;
 
+use waterline::message::Wire;
+
 pub use effort::effort;
 pub use generate::{Event, conversation};
 pub use notation::{messages, show};
+
+/// The wires that the testkit can speak, which the shared suites run over.
+pub const WIRES: [Wire; 4] = [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::ANTHROPIC, Wire::GEMINI];

@@ -38,19 +38,19 @@ impl Model {
 
     fn refusal(&self, prompt: usize) -> String {
         let window = self.window;
-        let body = match self.wire {
-            Wire::Anthropic => {
+        let body = match self.wire.name() {
+            "anthropic" => {
                 let message = format!("prompt is too long: {prompt} tokens > {window} maximum");
                 json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}})
             }
-            Wire::OpenaiChat | Wire::OpenaiResponses => {
+            "openai-chat" | "openai-responses" => {
                 let message = format!(
                     "This model's maximum context length is {window} tokens. However, your messages resulted in {prompt} tokens. \
                      Please reduce the length of the messages."
                 );
                 json!({"error": {"message": message, "code": "context_length_exceeded"}})
             }
-            Wire::Gemini => {
+            _ => {
                 let message = format!(
                     "The input token count ({prompt}) exceeds the maximum number of tokens allowed ({window})."
                 );

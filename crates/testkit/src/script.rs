@@ -69,7 +69,7 @@ pub fn reply(received: &Received, line: &Line, turn: usize) -> Reply {
             Spoken { calls: calls.collect(), prompt, ..Spoken::default() }
         }
     };
-    let mut events = spoken.events(Wire::OpenaiChat);
+    let mut events = spoken.events(Wire::OPENAI_CHAT);
     if matches!(line, Line::Cut(_)) {
         events = events.iter().map(|event| event.replace("\"stop\"", "\"length\"")).collect();
     }

@@ -25,11 +25,11 @@ impl Spoken {
     /// The events of the stream.
     #[must_use]
     pub fn events(&self, wire: Wire) -> Vec<String> {
-        let events = match wire {
-            Wire::OpenaiChat => self.chat(),
-            Wire::OpenaiResponses => self.responses(),
-            Wire::Anthropic => self.anthropic(),
-            Wire::Gemini => self.gemini(),
+        let events = match wire.name() {
+            "openai-chat" => self.chat(),
+            "openai-responses" => self.responses(),
+            "anthropic" => self.anthropic(),
+            _ => self.gemini(),
         };
         events.iter().map(Value::to_string).collect()
     }

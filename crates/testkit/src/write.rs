@@ -8,14 +8,14 @@ use crate::generate::{CallEvent, Event, Words};
 /// The conversation as a request body of a wire.
 #[must_use]
 pub fn body(wire: Wire, events: &[Event]) -> String {
-    let list: Vec<String> = match wire {
-        Wire::Anthropic => anthropic(events),
+    let list: Vec<String> = match wire.name() {
+        "anthropic" => anthropic(events),
         _ => events.iter().flat_map(|event| messages(wire, event)).collect(),
     };
-    let name = match wire {
-        Wire::OpenaiChat | Wire::Anthropic => "messages",
-        Wire::OpenaiResponses => "input",
-        Wire::Gemini => "contents",
+    let name = match wire.name() {
+        "openai-chat" | "anthropic" => "messages",
+        "openai-responses" => "input",
+        _ => "contents",
     };
     format!("{{\"id\":\"generated\",\"{name}\":[{}]}}", list.join(","))
 }
@@ -68,11 +68,11 @@ fn words_json(words: &Words) -> String {
 }
 
 fn messages(wire: Wire, event: &Event) -> Vec<String> {
-    match wire {
-        Wire::OpenaiChat => vec![chat(event)],
-        Wire::OpenaiResponses => items(event),
-        Wire::Anthropic => vec![blocks(event)],
-        Wire::Gemini => vec![contents(event)],
+    match wire.name() {
+        "openai-chat" => vec![chat(event)],
+        "openai-responses" => items(event),
+        "anthropic" => vec![blocks(event)],
+        _ => vec![contents(event)],
     }
 }
 

@@ -103,7 +103,7 @@ impl Place {
     }
 
     pub fn candidate(server: &Server) -> Candidate {
-        let endpoint = Endpoint::new(Wire::OpenaiChat, Some(&server.url), None, Timeouts::default()).unwrap();
+        let endpoint = Endpoint::new(Wire::OPENAI_CHAT, Some(&server.url), None, Timeouts::default()).unwrap();
         Candidate { window: Some(100_000), ..Candidate::new("m", endpoint) }
     }
 

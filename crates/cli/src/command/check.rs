@@ -18,7 +18,7 @@ pub struct Arguments {
     /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for standard input
     file: String,
     /// The wire whose rules apply: openai-chat, openai-responses, anthropic, gemini (default: the one it is written in)
-    #[arg(long)]
+    #[arg(long, value_parser = wire::named)]
     wire: Option<Wire>,
     /// One JSON object a conversation
     #[arg(long)]

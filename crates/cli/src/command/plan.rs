@@ -39,10 +39,10 @@ pub struct Arguments {
     #[arg(long, value_parser = settings::size, value_name = "N")]
     window: Option<usize>,
     /// The wire of the file: openai-chat, openai-responses, anthropic, gemini (default: told from its content)
-    #[arg(long, value_name = "WIRE")]
+    #[arg(long, value_name = "WIRE", value_parser = wire::named)]
     from: Option<Wire>,
     /// The wire to write (default: that of the file)
-    #[arg(long, value_name = "WIRE")]
+    #[arg(long, value_name = "WIRE", value_parser = wire::named)]
     to: Option<Wire>,
     /// Plan the call after the first N messages (default: all)
     #[arg(long, value_name = "N")]

@@ -28,7 +28,7 @@ pub struct Arguments {
     #[arg(long, value_name = "METHOD")]
     with: Option<Method>,
     /// The wire of the file (default: told from its content)
-    #[arg(long)]
+    #[arg(long, value_parser = waterline_provider::wire::named)]
     from: Option<Wire>,
     /// One JSON object a conversation
     #[arg(long)]

@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::atom::{Atom, AtomKind, OpenCall};
 use super::{Entry, History, tidy};
-use crate::message::{Body, Form, Message, Role, ToolResult, Wire};
+use crate::message::{Body, Form, Message, Role, ToolResult};
 use crate::warning::{Oddity, Warning};
 
 /// Whether a text is a note that a program put into the user's mouth; such a note opens no turn.
@@ -163,8 +163,7 @@ impl History {
     fn warn_renamed(&mut self, index: usize, given: &str, id: &str, view: &Message) {
         if !given.is_empty() {
             self.warn(index, Oddity::RepeatedId, format!("the call id {given:?} is used twice; sent as {id:?}"));
-        } else if view.raw.as_ref().is_none_or(|raw| raw.wire() != Wire::Gemini) {
-            // Gemini pairs calls and results by order and name; there an id is not missed.
+        } else if !view.raw.as_ref().is_some_and(|raw| raw.wire().pairs_by_order()) {
             self.warn(index, Oddity::MissingId, format!("a call without an id; sent as {id:?}"));
         }
     }

@@ -14,6 +14,7 @@ cases![
     ids_name_a_message_with_everything_before_it,
     spelling_does_not_change_an_id,
     raw_bytes_come_back_as_they_came,
+    a_wire_without_a_number_is_stored_by_its_name,
     nul_bytes_and_invalid_utf8_are_kept,
     the_same_message_is_stored_once,
     a_resent_history_adds_only_what_is_new,
@@ -64,7 +65,7 @@ fn ids_name_a_message_with_everything_before_it(place: &dyn Place) {
 fn wire(text: &str) -> Incoming {
     let source = Arc::new(text.to_owned());
     let message = Message {
-        raw: Raw::new(Wire::OpenaiChat, Arc::clone(&source), 0..source.len()),
+        raw: Raw::new(Wire::OPENAI_CHAT, Arc::clone(&source), 0..source.len()),
         form: Form::AsReceived,
         ..Message::user("hi")
     };
@@ -87,7 +88,22 @@ fn raw_bytes_come_back_as_they_came(place: &dyn Place) {
     let odd = "{ \"role\":\"user\",  \"n\": 1.50, \"content\":\"a\\u0000\\ud800b 数据\" }";
     log.append("s", made.tip, vec![wire(odd)]).unwrap();
     let entry = log.entries("s").unwrap().remove(0);
-    assert_eq!((entry.encoding, entry.bytes.as_slice()), (Encoding::Wire(Wire::OpenaiChat), odd.as_bytes()));
+    assert_eq!((entry.encoding, entry.bytes.as_slice()), (Encoding::Wire(Wire::OPENAI_CHAT), odd.as_bytes()));
+}
+
+fn a_wire_without_a_number_is_stored_by_its_name(place: &dyn Place) {
+    let log = place.open();
+    let made = log.create(Session::new("s")).unwrap();
+    let telegraph = Wire::named("telegraph").unwrap();
+    let text = Arc::new("{ \"say\":  \"hello\" }".to_owned());
+    let raw = Raw::new(telegraph, Arc::clone(&text), 0..text.len());
+    let message = Message { raw, form: Form::AsReceived, ..Message::text_of(Role::User, "hello") };
+    log.append("s", made.tip, vec![Incoming::of(&message, &counter())]).unwrap();
+    let entry = place.open().entries("s").unwrap().remove(0);
+    let read = entry.message(parse);
+    assert_eq!((entry.wire(), read.text().as_str(), read.form), (Some(telegraph), "hello", Form::AsReceived));
+    assert_eq!(read.raw.unwrap().as_str(), text.as_str(), "the bytes it came in are kept");
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
 }
 
 fn nul_bytes_and_invalid_utf8_are_kept(place: &dyn Place) {

@@ -7,11 +7,13 @@ use waterline::json::{self, Fields};
 use waterline::message::{Form, Message, Raw, Role, Wire};
 use waterline::warning::{Oddity, Warning};
 
+use super::detect;
 use super::error::ParseError;
+use super::format::Format;
+use super::list::format;
 use super::read::Reader;
 use super::rendered::Rendered;
 use super::tool::Tool;
-use super::{Format, detect, format};
 
 /// A conversation as it was read.
 #[derive(Clone, Debug)]
@@ -79,7 +81,7 @@ pub fn message(json: &str, wire: Wire) -> Result<Message, String> {
     let mut message = format(wire).message(json, &mut Reader::default()).map_err(|refusal| refusal.0)?;
     message.form = Form::Changed;
     // The bytes are not kept; that it came from this wire is: only then does its thinking go back there.
-    message.raw = Raw::new(wire, Arc::default(), 0..0);
+    message.raw = Raw::new(format(wire).wire(), Arc::default(), 0..0);
     Ok(message)
 }
 
@@ -146,8 +148,7 @@ impl Source<'_> {
             tools.into_iter().filter_map(Fields::parse).flat_map(|entry| format.tools(&entry)).collect();
         let elements = match json::elements(list) {
             Some(elements) => elements,
-            // The Responses wire takes a plain text for a list of one message.
-            None if wire == Wire::OpenaiResponses && json::string(list).is_some() => vec![list],
+            None if format.takes_text_for_list() && json::string(list).is_some() => vec![list],
             None => return Err(self.error(list, format!("not a conversation: {name:?} is no list of messages"))),
         };
         self.read_list(&mut conversation, &elements)?;
@@ -221,7 +222,7 @@ impl Conversation {
         self.messages.iter().skip(self.outside).filter_map(|message| message.raw.as_ref()).map(Raw::as_str)
     }
 
-    /// The answer's limit as the body gives it, under whatever name; Anthropic's wire demands one.
+    /// The answer's limit as the body gives it, under whatever name, for a wire that demands one.
     fn output_limit(&self) -> String {
         let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
         let given = self.fields.iter().find(|(name, _)| names.contains(&name.as_str()));
@@ -236,7 +237,7 @@ impl Conversation {
         let list = json::array(context.texts());
         if wire != self.wire || self.fields.is_empty() {
             let model = self.model.as_ref().map(|model| ("model", json::quote(model)));
-            let limit = (wire == Wire::Anthropic).then(|| ("max_tokens", self.output_limit()));
+            let limit = target.required_limit().map(|name| (name, self.output_limit()));
             return body(wire, model.into_iter().chain(limit), &self.tools, context);
         }
         let is_system = |name: &str| target.system_fields().contains(&name);

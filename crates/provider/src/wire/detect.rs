@@ -1,53 +1,60 @@
-//! Which wire a conversation is written in, told from its content.
+//! Which wire a conversation is written in, told from its content by the marks of each format.
 
 use waterline::json::{self, Fields};
 use waterline::message::Wire;
 
+use super::format::Format;
+use super::list::formats;
 use super::read::kind;
 
 /// The wire of a request body.
 pub(super) fn body(fields: &Fields<'_>) -> Option<Wire> {
-    if fields.get("contents").is_some() {
-        return Some(Wire::Gemini);
+    let formats = formats();
+    // The rarer names first: a list called "messages" is what most have.
+    let list_field = formats.iter().rev().map(|format| format.list_field()).find(|name| fields.get(name).is_some())?;
+    let candidates: Vec<&dyn Format> =
+        formats.iter().copied().filter(|format| format.list_field() == list_field).collect();
+    let has_mark = |format: &&&dyn Format| format.marks().body.iter().any(|name| fields.get(name).is_some());
+    if let Some(format) = candidates.iter().find(has_mark) {
+        return Some(format.wire());
     }
-    if fields.get("input").is_some() && fields.get("messages").is_none() {
-        return Some(Wire::OpenaiResponses);
+    let messages = fields.get(list_field)?;
+    let told = json::elements(messages).and_then(|list| list.iter().find_map(|json| message(&formats, json)));
+    if let Some(format) = candidates.iter().find(|format| told == Some(format.wire())) {
+        return Some(format.wire());
     }
-    let messages = fields.get("messages")?;
-    if fields.get("system").is_some() || fields.get("anthropic_version").is_some() {
-        return Some(Wire::Anthropic);
-    }
-    // Under this name only two wires keep their list.
-    let found = json::elements(messages).map_or(Wire::OpenaiChat, |list| self::list(&list));
-    let found = if found == Wire::Anthropic { found } else { Wire::OpenaiChat };
+    // A body of plain texts fits several; the model that it is addressed to decides.
     let model = fields.get("model").and_then(json::string).map(|loose| loose.text).unwrap_or_default();
-    // A body of plain texts fits both; what it is addressed to decides.
-    let addressed = model.starts_with("claude") && fields.get("max_tokens").is_some();
-    let neutral = found == Wire::OpenaiChat && !messages.contains("\"tool_calls\"") && !messages.contains("\"system\"");
-    Some(if addressed && neutral { Wire::Anthropic } else { found })
+    let is_addressed = |format: &&&dyn Format| {
+        format.required_limit().is_some_and(|limit| fields.get(limit).is_some())
+            && format.model_prefixes().iter().any(|prefix| model.starts_with(prefix))
+    };
+    let is_neutral = told.is_none() && !messages.contains("\"tool_calls\"") && !messages.contains("\"system\"");
+    let addressed = candidates.iter().filter(|_| is_neutral).find(is_addressed);
+    addressed.or(candidates.first()).map(|format| format.wire())
 }
 
 /// The wire of a bare list of messages.
 pub(super) fn list(messages: &[&str]) -> Wire {
-    messages.iter().find_map(|json| message(json)).unwrap_or(Wire::OpenaiChat)
+    let formats = formats();
+    messages.iter().find_map(|json| message(&formats, json)).unwrap_or(Wire::OPENAI_CHAT)
 }
 
 /// The wire of one message, if it has something that only one wire has.
-fn message(json: &str) -> Option<Wire> {
+fn message(formats: &[&'static dyn Format], json: &str) -> Option<Wire> {
     let fields = Fields::parse(json)?;
-    if fields.get("parts").is_some() {
-        return Some(Wire::Gemini);
-    }
-    if fields.get("tool_calls").is_some_and(|calls| !json::is_null(calls)) || fields.get("tool_call_id").is_some() {
-        return Some(Wire::OpenaiChat);
+    let find =
+        |has: &dyn Fn(&&dyn Format) -> bool| formats.iter().find(|format| has(format)).map(|format| format.wire());
+    let is_there = |name: &&str| fields.get(name).is_some_and(|value| !json::is_null(value));
+    if let Some(wire) = find(&|format| format.marks().message.iter().any(&is_there)) {
+        return Some(wire);
     }
     // An Anthropic reply that was stored whole has a type too: its blocks tell more.
     let blocks = fields.get("content").and_then(json::elements).unwrap_or_default();
-    let told = blocks.into_iter().find_map(|part| match kind(&Fields::parse(part)?).as_str() {
-        "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document" => Some(Wire::Anthropic),
-        "input_text" | "output_text" | "input_image" => Some(Wire::OpenaiResponses),
-        "image_url" | "input_audio" => Some(Wire::OpenaiChat),
-        _ => None,
+    let told = blocks.into_iter().find_map(|part| {
+        let kind = kind(&Fields::parse(part)?);
+        find(&|format| format.marks().blocks.contains(&kind.as_str()))
     });
-    told.or_else(|| (!matches!(kind(&fields).as_str(), "" | "message")).then_some(Wire::OpenaiResponses))
+    let is_typed = !matches!(kind(&fields).as_str(), "" | "message");
+    told.or_else(|| find(&|format| is_typed && format.marks().typed_messages))
 }

@@ -4,13 +4,18 @@ use std::borrow::Cow;
 
 use waterline::message::{Body, Form, Message, Part, Role, Wire};
 
+use super::list::format;
+
 /// Whether there is something in a message that this wire cannot read.
 pub(super) fn needs_translation(wire: Wire, message: &Message) -> bool {
     has_made_picture(wire, message) || message.parts.iter().any(|part| is_foreign(wire, part))
 }
 
 fn has_made_picture(wire: Wire, message: &Message) -> bool {
-    message.role == Role::Assistant && wire != Wire::Gemini && message.has_image() && !is_native(wire, message)
+    message.role == Role::Assistant
+        && message.has_image()
+        && !format(wire).takes_assistant_images()
+        && !is_native(wire, message)
 }
 
 /// The message with nothing in it that this wire cannot read.
@@ -35,7 +40,7 @@ fn is_native(wire: Wire, message: &Message) -> bool {
     message.raw.as_ref().is_some_and(|raw| raw.wire() == wire)
 }
 
-/// Only Gemini's models answer in pictures; no other wire takes one from the assistant.
+/// Most wires take no image from the assistant.
 fn without_pictures(message: &Message) -> Message {
     let mut translated = message.clone();
     translated.form = Form::Changed;

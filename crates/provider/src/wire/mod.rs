@@ -1,5 +1,5 @@
-//! Wire formats: vendor JSON in, neutral messages out, and back. One folder a protocol, the same files in each:
-//! `parse`, `render`, `check`, `stream`.
+//! Wire formats: vendor JSON in, neutral messages out, and back. One directory a protocol, the same files in each:
+//! `parse`, `render`, `check`, `stream`. [`Format`] is what they have in common, `list.rs` lists them.
 //!
 //! Same wire in and out: an untouched message goes out as the bytes it came in.
 
@@ -9,7 +9,9 @@ mod detect;
 mod error;
 mod findings;
 mod foreign;
+mod format;
 mod gemini;
+mod list;
 mod openai_chat;
 mod openai_responses;
 mod options;
@@ -19,82 +21,20 @@ mod tool;
 
 pub use conversation::{Conversation, body, message, parse, parse_stored, tools};
 pub use error::ParseError;
+pub use format::{Format, Marks};
+pub use list::{UnknownWire, all, named, of_model, register};
 pub use options::{Options, Shape};
+pub use read::{Reader, Refusal};
 pub use rendered::{Json, Rendered};
 pub use tool::Tool;
 
 use std::sync::Arc;
 
-use waterline::json::Fields;
 use waterline::message::{Message, Role, Wire};
 use waterline::validity::Violation;
 
 use crate::answer::Decoder;
-use read::{Reader, Refusal};
-
-/// One protocol.
-trait Format: Sync {
-    /// The name of the list of messages in a request body.
-    fn list_field(&self) -> &'static str;
-
-    /// The names under which a request body may hold the system prompt beside the list.
-    fn system_fields(&self) -> &'static [&'static str];
-
-    /// Reads one message of the list.
-    fn message(&self, json: &str, reader: &mut Reader) -> Result<Message, Refusal>;
-
-    /// Reads the system prompt that stands beside the list.
-    fn system(&self, json: &str, reader: &mut Reader) -> Option<Message>;
-
-    /// Reads the tool definitions of one entry of `tools`.
-    fn tools(&self, entry: &Fields<'_>) -> Vec<Tool>;
-
-    /// Writes tool definitions that came from another wire.
-    fn write_tools(&self, tools: &[Tool]) -> String;
-
-    /// The address that is called if no other is given.
-    fn default_base(&self) -> &'static str;
-
-    /// The name of its provider, as OpenTelemetry's conventions for generative AI write it.
-    fn provider(&self) -> &'static str;
-
-    /// Whether a request can say what shape the answer must have.
-    fn has_shape(&self) -> bool {
-        true
-    }
-
-    /// Where below the base address a model is called.
-    fn path(&self, model: &str) -> String;
-
-    /// The headers of a call, with the key.
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
-
-    /// The fields of a request beside context and tools, with model and options.
-    fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)>;
-
-    /// The context as a request holds it: with marks for the cache, where a wire has them.
-    fn marked(&self, context: &Rendered) -> Rendered {
-        context.clone()
-    }
-
-    /// Reads the events of a stream.
-    fn decoder(&self) -> Box<dyn Decoder>;
-
-    /// Writes a context.
-    fn render(&self, messages: &[&Message]) -> Rendered;
-
-    /// Checks a list of messages against the provider's rules.
-    fn check(&self, messages: &[&str]) -> Vec<Violation>;
-}
-
-fn format(wire: Wire) -> &'static dyn Format {
-    match wire {
-        Wire::OpenaiChat => &openai_chat::OpenaiChat,
-        Wire::OpenaiResponses => &openai_responses::OpenaiResponses,
-        Wire::Anthropic => &anthropic::Anthropic,
-        Wire::Gemini => &gemini::Gemini,
-    }
-}
+use list::format;
 
 /// The provider's own address.
 pub(crate) fn default_base(wire: Wire) -> &'static str {
@@ -127,7 +67,8 @@ pub(crate) fn request(wire: Wire, model: &str, options: &Options, tools: &[Tool]
 }
 
 /// The name of the provider that made a wire, as OpenTelemetry's conventions for generative AI write it.
-pub(crate) fn provider(wire: Wire) -> &'static str {
+#[must_use]
+pub fn provider(wire: Wire) -> &'static str {
     format(wire).provider()
 }
 

@@ -7,28 +7,30 @@ use waterline::warning::Oddity;
 
 /// Why a value is no message.
 #[derive(Debug)]
-pub(super) struct Refusal(pub(super) String);
+pub struct Refusal(pub(super) String);
 
 impl Refusal {
-    pub(super) fn new(text: impl Into<String>) -> Self {
+    /// What is wrong with it.
+    pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 }
 
 /// Notes what was odd while one message is read.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub struct Reader {
     /// What was odd; the parts no longer say what the bytes say.
     pub(super) oddities: Vec<(Oddity, String)>,
 }
 
 impl Reader {
-    pub(super) fn note(&mut self, oddity: Oddity, text: impl Into<String>) {
+    /// Notes something odd: the message is then written anew, not sent as the bytes it came in.
+    pub fn note(&mut self, oddity: Oddity, text: impl Into<String>) {
         self.oddities.push((oddity, text.into()));
     }
 
     /// A string that was read, whatever was wrong with it.
-    pub(super) fn text(&mut self, loose: Loose) -> String {
+    pub fn text(&mut self, loose: Loose) -> String {
         if loose.mended {
             self.note(Oddity::LoneSurrogate, "half of a UTF-16 pair was replaced");
         }
@@ -36,7 +38,7 @@ impl Reader {
     }
 
     /// Takes a string field. A number or the like is taken as its text, and noted; null is nothing.
-    pub(super) fn take(&mut self, fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    pub fn take(&mut self, fields: &mut Fields<'_>, name: &str) -> Option<String> {
         let value = fields.take(name)?;
         if let Some(loose) = json::string(value) {
             return Some(self.text(loose));
@@ -49,7 +51,7 @@ impl Reader {
     }
 
     /// Content that is a text or a list of parts; anything else is noted.
-    pub(super) fn content(&mut self, content: Option<&str>, part: fn(&str, &mut Self) -> Option<Part>) -> Vec<Part> {
+    pub fn content(&mut self, content: Option<&str>, part: fn(&str, &mut Self) -> Option<Part>) -> Vec<Part> {
         let content = content.unwrap_or("null");
         if let Some(loose) = json::string(content) {
             let text = self.text(loose);
@@ -67,7 +69,8 @@ impl Reader {
     }
 
     /// A message with these parts; what was odd decides whether its bytes can be sent as they are.
-    pub(super) fn message(&self, role: Role, mut parts: Vec<Part>, extra: Fields<'_>) -> Message {
+    #[must_use]
+    pub fn message(&self, role: Role, mut parts: Vec<Part>, extra: Fields<'_>) -> Message {
         // A conversation holds many of these for long: what a growing list reserved is given back.
         parts.shrink_to_fit();
         let form = if self.oddities.is_empty() { Form::AsReceived } else { Form::Changed };

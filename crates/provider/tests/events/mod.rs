@@ -4,8 +4,8 @@ use waterline::message::Wire;
 
 /// The events of one answer, as each provider sends them.
 pub(crate) fn events(wire: Wire) -> &'static [&'static str] {
-    match wire {
-        Wire::Anthropic => &[
+    match wire.name() {
+        "anthropic" => &[
             r#"{"type":"message_start","message":{"id":"m1","model":"claude-x","usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":1}}}"#,
             r#"{"type":"ping"}"#,
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
@@ -27,7 +27,7 @@ pub(crate) fn events(wire: Wire) -> &'static [&'static str] {
             r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":42}}"#,
             r#"{"type":"message_stop"}"#,
         ],
-        Wire::OpenaiChat => &[
+        "openai-chat" => &[
             r#"{"id":"x","model":"gpt-x","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#,
             r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Let me "}}]}"#,
             r#"{"choices":[{"index":0,"delta":{"reasoning_content":"see."}}]}"#,
@@ -41,7 +41,7 @@ pub(crate) fn events(wire: Wire) -> &'static [&'static str] {
             r#"{"choices":[],"usage":{"prompt_tokens":105,"completion_tokens":42,"prompt_tokens_details":{"cached_tokens":90}}}"#,
             "[DONE]",
         ],
-        Wire::OpenaiResponses => &[
+        "openai-responses" => &[
             r#"{"type":"response.created","response":{"id":"r"}}"#,
             r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs","summary":[]}}"#,
             r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"delta":"Let me "}"#,
@@ -60,7 +60,7 @@ pub(crate) fn events(wire: Wire) -> &'static [&'static str] {
             r#"{"type":"response.output_item.done","output_index":3,"item":{"type":"function_call","call_id":"c2","name":"now","arguments":"{}"}}"#,
             r#"{"type":"response.completed","response":{"model":"gpt-x","status":"completed","usage":{"input_tokens":105,"input_tokens_details":{"cached_tokens":90},"output_tokens":42}}}"#,
         ],
-        Wire::Gemini => &[
+        _ => &[
             r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Let me ","thought":true}]}}],"modelVersion":"gemini-x"}"#,
             r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"see.","thought":true}]}}]}"#,
             r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"I will "}]}}]}"#,

@@ -44,7 +44,7 @@ pub fn fair(text: &str, received: &Received) -> Reply {
 }
 
 pub fn candidate(name: &str, server: &Server) -> Candidate {
-    let endpoint = Endpoint::new(Wire::OpenaiChat, Some(&server.url), None, Timeouts::default()).unwrap();
+    let endpoint = Endpoint::new(Wire::OPENAI_CHAT, Some(&server.url), None, Timeouts::default()).unwrap();
     Candidate::new(name, endpoint)
 }
 

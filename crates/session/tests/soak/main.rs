@@ -44,7 +44,7 @@ fn main() {
         .and_then(|turns| turns.parse().ok())
         .unwrap_or_else(|| waterline_testkit::effort(8, 40));
     let mut trials = Vec::new();
-    for (seed, wire) in (1_u64..).zip(Wire::ALL) {
+    for (seed, wire) in (1_u64..).zip(waterline_testkit::WIRES) {
         trials.push(Trial::test(format!("sqlite::{wire}"), move || {
             let folder = tempfile::tempdir()?;
             let url = folder.path().join("log.db").display().to_string();

@@ -167,10 +167,10 @@ impl Seen {
 }
 
 fn list_field(wire: Wire) -> &'static str {
-    match wire {
-        Wire::OpenaiChat | Wire::Anthropic => "messages",
-        Wire::OpenaiResponses => "input",
-        Wire::Gemini => "contents",
+    match wire.name() {
+        "openai-chat" | "anthropic" => "messages",
+        "openai-responses" => "input",
+        _ => "contents",
     }
 }
 

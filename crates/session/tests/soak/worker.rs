@@ -23,7 +23,7 @@ pub(crate) fn orders(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, 
 
 pub(crate) fn run(orders: &str) {
     let words: Vec<&str> = orders.lines().collect();
-    let wire = Wire::ALL.into_iter().find(|wire| wire.name() == words[2]).unwrap();
+    let wire = waterline_testkit::WIRES.into_iter().find(|wire| wire.name() == words[2]).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(work(words[0], words[1], wire, words[3].parse().unwrap(), words[4].parse().unwrap(), words[5]));
 }
@@ -87,7 +87,7 @@ fn setup(model: &str, wire: Wire) -> Setup {
     let soon = vec![Duration::from_millis(1); 3];
     let retry = Retry { rate_limit: soon.clone(), transient: soon, longest: Duration::from_secs(1) };
     // On one wire a model writes the summaries, on the others there are none but the digest.
-    let mode = if wire == Wire::Anthropic { "blocking" } else { "digest" };
+    let mode = if wire == Wire::ANTHROPIC { "blocking" } else { "digest" };
     let policy = Policy::preset_with("auto", &[("summarise.mode".to_owned(), mode.to_owned())]).unwrap();
     let tool = Tool::new("look", "looks at a file", r#"{"type":"object"}"#);
     Setup { retry, tools: vec![tool], ..Setup::new(candidate, policy) }

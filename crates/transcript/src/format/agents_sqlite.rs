@@ -50,12 +50,12 @@ pub(crate) fn read(
 fn take(found: &mut Vec<Transcript>, row: &Row<'_>) -> Result<Result<(), String>, rusqlite::Error> {
     let (id, session, json): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let time: Option<i64> = row.get(3)?;
-    let message = match wire::message(&json, Wire::OpenaiResponses) {
+    let message = match wire::message(&json, Wire::OPENAI_RESPONSES) {
         Ok(message) => message,
         Err(error) => return Ok(Err(format!("row {id} of agent_messages: {error}"))),
     };
     if found.last().is_none_or(|last| last.id != session) {
-        found.push(Transcript::new(session, Wire::OpenaiResponses));
+        found.push(Transcript::new(session, Wire::OPENAI_RESPONSES));
     }
     if let Some(transcript) = found.last_mut() {
         add(transcript, message, &json, time);

@@ -53,7 +53,7 @@ impl Lines for Documents {
 
 fn read(document: &Value, parent: Option<&str>, found: &mut Vec<Transcript>) {
     let id = word(&document["trajectory_id"]).or_else(|| word(&document["session_id"]));
-    let mut transcript = Transcript::new(id.unwrap_or_else(|| "trajectory".to_owned()), Wire::OpenaiChat);
+    let mut transcript = Transcript::new(id.unwrap_or_else(|| "trajectory".to_owned()), Wire::OPENAI_CHAT);
     transcript.model = word(&document["agent"]["model_name"]);
     let definitions = document["agent"]["tool_definitions"].as_array().map_or(&[][..], Vec::as_slice);
     transcript.tools = definitions.iter().map(tool).collect();

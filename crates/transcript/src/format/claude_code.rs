@@ -178,7 +178,7 @@ impl Session {
 
     /// The messages of these lines: those of one answer become one, and its results follow it.
     fn transcript(&self, id: String, way: &[usize]) -> Transcript {
-        let mut found = Transcript::new(id, Wire::Anthropic);
+        let mut found = Transcript::new(id, Wire::ANTHROPIC);
         found.model.clone_from(&self.model);
         let mut answers: FxHashMap<&str, usize> = FxHashMap::default();
         let mut callers: FxHashMap<String, usize> = FxHashMap::default();
@@ -231,7 +231,7 @@ fn message_of(line: &str) -> Result<Option<Message>, String> {
     let Some(json) = Fields::parse(line).and_then(|fields| fields.get("message").map(str::to_owned)) else {
         return Ok(None);
     };
-    let mut message = wire::message(&json, Wire::Anthropic)?;
+    let mut message = wire::message(&json, Wire::ANTHROPIC)?;
     message.extra.clear();
     // Who calls a tool is noted beside the call; no provider takes it back.
     for part in &mut message.parts {

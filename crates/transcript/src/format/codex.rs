@@ -26,7 +26,7 @@ pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let has = |name: &str| fields.get(name).is_some();
     let is_event = has("timestamp") && has("type") && fields.get("payload").is_some_and(|json| json.starts_with('{'));
     is_event.then(|| {
-        let found = Transcript::new(String::new(), Wire::OpenaiResponses);
+        let found = Transcript::new(String::new(), Wire::OPENAI_RESPONSES);
         Box::new(Rollout { found, open: false, last_count: Value::Null }) as Box<dyn Lines>
     })
 }
@@ -76,7 +76,7 @@ impl Rollout {
     }
 
     fn item(&mut self, json: &str, time: Option<i64>) -> Result<(), String> {
-        let mut message = wire::message(json, Wire::OpenaiResponses)?;
+        let mut message = wire::message(json, Wire::OPENAI_RESPONSES)?;
         message.extra.clear();
         // Notes of the program beside what was said; no provider takes them back.
         for part in &mut message.parts {

@@ -86,7 +86,7 @@ impl Lines for Log {
 impl Log {
     fn thread(&mut self, agent: &str) -> &mut Transcript {
         let at = self.threads.iter().position(|(name, _)| name == agent).unwrap_or_else(|| {
-            self.threads.push((agent.to_owned(), Transcript::new(String::new(), Wire::OpenaiChat)));
+            self.threads.push((agent.to_owned(), Transcript::new(String::new(), Wire::OPENAI_CHAT)));
             self.threads.len() - 1
         });
         &mut self.threads[at].1

@@ -103,7 +103,7 @@ impl Session {
     }
 
     fn transcript(self) -> Transcript {
-        let mut found = Transcript::new(word(&self.head["sessionId"]).unwrap_or_default(), Wire::Gemini);
+        let mut found = Transcript::new(word(&self.head["sessionId"]).unwrap_or_default(), Wire::GEMINI);
         if self.head["kind"] == "subagent" {
             found.role = Standing::SubAgent;
         }

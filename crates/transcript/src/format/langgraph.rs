@@ -28,7 +28,7 @@ pub(super) fn document(_: &Fields<'_>, text: &Arc<String>) -> Option<Result<Vec<
 /// The transcript of one state or of all states of a thread.
 fn states(value: &Value) -> Option<Transcript> {
     if let Some(list) = messages_in(value) {
-        let mut found = Transcript::new(thread(value), Wire::OpenaiChat);
+        let mut found = Transcript::new(thread(value), Wire::OPENAI_CHAT);
         list.iter().filter_map(message).for_each(|entry| push(&mut found, entry));
         return Some(found);
     }
@@ -36,7 +36,7 @@ fn states(value: &Value) -> Option<Transcript> {
     let mut states: Vec<(&Value, &[Value])> = list.iter().filter_map(|one| Some((one, messages_in(one)?))).collect();
     states.sort_by_key(|(state, _)| state["metadata"]["step"].as_i64());
     let (first, _) = states.first()?;
-    let mut found = Transcript::new(thread(first), Wire::OpenaiChat);
+    let mut found = Transcript::new(thread(first), Wire::OPENAI_CHAT);
     let mut known: FxHashMap<String, usize> = FxHashMap::default();
     let mut shown = 0;
     for (state, list) in &states {

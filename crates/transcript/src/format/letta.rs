@@ -25,7 +25,7 @@ pub(super) fn document(fields: &Fields<'_>, text: &Arc<String>) -> Option<Result
 
 fn transcript(agent: &Value) -> Transcript {
     let id = word(&agent["id"]).or_else(|| word(&agent["name"])).unwrap_or_else(|| "agent".to_owned());
-    let mut found = Transcript::new(id, Wire::OpenaiChat);
+    let mut found = Transcript::new(id, Wire::OPENAI_CHAT);
     found.model = word(&agent["llm_config"]["model"]);
     let mut messages: Vec<&Value> = agent["messages"].as_array().map_or(&[][..], Vec::as_slice).iter().collect();
     // Files of some versions list what is in context first; the times tell the order. The sort keeps what is equal.

@@ -23,7 +23,7 @@ pub(super) fn document(fields: &Fields<'_>, text: &Arc<String>) -> Option<Result
 
 fn transcript(export: &Value) -> Transcript {
     let info = &export["info"];
-    let mut found = Transcript::new(word(&info["id"]).unwrap_or_default(), Wire::OpenaiChat);
+    let mut found = Transcript::new(word(&info["id"]).unwrap_or_default(), Wire::OPENAI_CHAT);
     found.parent = word(&info["parentID"]);
     if found.parent.is_some() {
         found.role = Standing::SubAgent;

@@ -113,7 +113,7 @@ impl Session {
     }
 
     fn transcript(&self, id: String, way: &[usize]) -> Option<Transcript> {
-        let mut found = Transcript::new(id, Wire::OpenaiChat);
+        let mut found = Transcript::new(id, Wire::OPENAI_CHAT);
         found.model.clone_from(&self.model);
         found.parent.clone_from(&self.parent);
         for node in way.iter().filter_map(|&at| self.nodes.get(at)) {

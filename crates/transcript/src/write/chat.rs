@@ -27,14 +27,14 @@ pub(super) fn write(transcript: &Transcript) -> String {
         })
         .collect();
     let cuts = (!cuts.is_empty()).then(|| ("compactions", Value::Array(cuts).to_string()));
-    let tools = wire::tools(Wire::OpenaiChat, &transcript.tools).map(|tools| ("tools", tools));
+    let tools = wire::tools(Wire::OPENAI_CHAT, &transcript.tools).map(|tools| ("tools", tools));
     let list = [("messages", json::array(messages))];
     json::one_line(&json::object(head(transcript).chain(cuts).chain(list).chain(tools))).into_owned()
 }
 
 /// One entry may be several messages on this wire: a result each.
 fn texts(entry: &Entry) -> Vec<String> {
-    let rendered = wire::render(Wire::OpenaiChat, &[&entry.message]);
+    let rendered = wire::render(Wire::OPENAI_CHAT, &[&entry.message]);
     let mut texts: Vec<String> = rendered.texts().into_iter().map(str::to_owned).collect();
     if let Some(beside) = beside(entry)
         && let Some(last) = texts.last_mut()

@@ -7,19 +7,39 @@ mod render;
 mod stream;
 
 use waterline::json::{self, Fields};
-use waterline::message::Message;
+use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
-use super::Format;
-use super::Tool;
+use super::format::{Format, Marks};
 use super::options::Options;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
+use super::tool::Tool;
 use crate::answer::Decoder;
 
 pub(super) struct Anthropic;
 
 impl Format for Anthropic {
+    fn wire(&self) -> Wire {
+        Wire::ANTHROPIC
+    }
+
+    fn marks(&self) -> Marks {
+        Marks {
+            body: &["system", "anthropic_version"],
+            blocks: &["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"],
+            ..Marks::default()
+        }
+    }
+
+    fn required_limit(&self) -> Option<&'static str> {
+        Some("max_tokens")
+    }
+
+    fn model_prefixes(&self) -> &'static [&'static str] {
+        &["claude"]
+    }
+
     fn list_field(&self) -> &'static str {
         "messages"
     }

@@ -67,7 +67,7 @@ impl Group<'_> {
 }
 
 fn as_received(message: &Message) -> Option<Json> {
-    let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::Anthropic)?;
+    let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::ANTHROPIC)?;
     let ids = message.calls().map(|call| &call.id).chain(message.results().map(|result| &result.call_id));
     let safe = ids.into_iter().all(|id| safe_id(id) == *id)
         && !message.results().any(is_silent_failure)
@@ -77,7 +77,7 @@ fn as_received(message: &Message) -> Option<Json> {
 }
 
 fn is_ours(message: &Message) -> bool {
-    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::Anthropic)
+    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::ANTHROPIC)
 }
 
 fn opening() -> Json {
@@ -88,7 +88,7 @@ fn opening() -> Json {
 fn system(systems: &[&Message]) -> Option<Json> {
     if let [only] = systems
         && only.form == Form::AsReceived
-        && let Some(raw) = only.raw.as_ref().filter(|raw| raw.wire() == Wire::Anthropic)
+        && let Some(raw) = only.raw.as_ref().filter(|raw| raw.wire() == Wire::ANTHROPIC)
         // One that stood in the list is a message, not a system prompt.
         && !raw.as_str().starts_with('{')
     {
@@ -164,7 +164,7 @@ fn block(part: &Part, ours: bool) -> Option<Block> {
         Body::Image(image) => vec![kind("image"), ("source", source(image))],
         Body::Call(call) => self::call(call),
         Body::Result(result) => self::result(result, ours),
-        Body::Opaque(opaque) if opaque.wire == Wire::Anthropic => return Some(Block::Whole(opaque.json.clone())),
+        Body::Opaque(opaque) if opaque.wire == Wire::ANTHROPIC => return Some(Block::Whole(opaque.json.clone())),
         Body::Opaque(_) => return None,
     };
     Some(Block::Fields(fields))

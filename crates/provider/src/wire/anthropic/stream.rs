@@ -46,7 +46,7 @@ impl Decoder for Stream {
     fn finish(self: Box<Self>) -> Answer {
         let content = json::array(self.blocks.iter().filter_map(Block::json));
         let json = json::object([("role", json::quote("assistant")), ("content", content)]);
-        Answer { messages: answered(Wire::Anthropic, json), ..self.answer }
+        Answer { messages: answered(Wire::ANTHROPIC, json), ..self.answer }
     }
 }
 

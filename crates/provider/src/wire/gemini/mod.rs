@@ -6,19 +6,35 @@ mod render;
 mod stream;
 
 use waterline::json::{self, Fields};
-use waterline::message::Message;
+use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
-use super::Format;
-use super::Tool;
+use super::format::{Format, Marks};
 use super::options::{Options, Shape};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
+use super::tool::Tool;
 use crate::answer::Decoder;
 
 pub(super) struct Gemini;
 
 impl Format for Gemini {
+    fn wire(&self) -> Wire {
+        Wire::GEMINI
+    }
+
+    fn marks(&self) -> Marks {
+        Marks { body: &["contents"], message: &["parts"], ..Marks::default() }
+    }
+
+    fn takes_assistant_images(&self) -> bool {
+        true
+    }
+
+    fn model_prefixes(&self) -> &'static [&'static str] {
+        &["gemini"]
+    }
+
     fn list_field(&self) -> &'static str {
         "contents"
     }

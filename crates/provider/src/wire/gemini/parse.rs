@@ -48,7 +48,7 @@ fn parts(parts: Option<&str>, reader: &mut Reader) -> Vec<Part> {
 }
 
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
-    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::Gemini, json: json.to_owned() }).into());
+    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::GEMINI, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else { return opaque() };
     // A signature may come with an empty text at the end of a stream; it goes back as it is.
     if fields.get("text") == Some("\"\"") && fields.get("thoughtSignature").is_some() {

@@ -122,7 +122,7 @@ const fn is_picture(part: &Part) -> bool {
 
 /// Ids may have been given to calls that came without; this wire needs none, so the bytes still serve.
 fn as_received(message: &Message) -> Option<Json> {
-    let raw = message.raw.as_ref().filter(|raw| message.form != Form::Changed && raw.wire() == Wire::Gemini)?;
+    let raw = message.raw.as_ref().filter(|raw| message.form != Form::Changed && raw.wire() == Wire::GEMINI)?;
     (message.role != Role::System).then(|| Json::Raw(raw.clone()))
 }
 
@@ -141,7 +141,7 @@ fn raw_parts(json: &str) -> Vec<String> {
 }
 
 fn is_ours(message: &Message) -> bool {
-    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::Gemini)
+    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::GEMINI)
 }
 
 fn content(role: &str, parts: Vec<String>) -> String {
@@ -155,7 +155,7 @@ fn text(text: &str) -> String {
 fn system(systems: &[&Message]) -> Option<Json> {
     if let [only] = systems
         && only.form == Form::AsReceived
-        && let Some(raw) = only.raw.as_ref().filter(|raw| raw.wire() == Wire::Gemini)
+        && let Some(raw) = only.raw.as_ref().filter(|raw| raw.wire() == Wire::GEMINI)
     {
         return Some(Json::Raw(raw.clone()));
     }
@@ -185,7 +185,7 @@ fn part(part: &Part, ours: bool) -> Option<String> {
             vec![("functionCall", json::object([("name", json::quote(&call.name)), ("args", args)]))]
         }
         Body::Thinking(thinking) if ours => vec![("text", json::quote(&thinking.text))],
-        Body::Opaque(opaque) if opaque.wire == Wire::Gemini => return Some(opaque.json.clone()),
+        Body::Opaque(opaque) if opaque.wire == Wire::GEMINI => return Some(opaque.json.clone()),
         Body::Thinking(_) | Body::Opaque(_) | Body::Result(_) => return None,
     };
     let extra = part.extra.iter().filter(|_| ours).cloned();

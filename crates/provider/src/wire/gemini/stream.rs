@@ -50,7 +50,7 @@ impl Decoder for Stream {
     fn finish(self: Box<Self>) -> Answer {
         let parts = json::array(self.parts.iter().map(Part::json));
         let json = json::object([("role", json::quote("model")), ("parts", parts)]);
-        Answer { messages: answered(Wire::Gemini, json), ..self.answer }
+        Answer { messages: answered(Wire::GEMINI, json), ..self.answer }
     }
 }
 

@@ -6,34 +6,34 @@ mod render;
 mod stream;
 
 use waterline::json::{self, Fields};
-use waterline::message::{Message, Role};
+use waterline::message::{Message, Role, Wire};
 use waterline::model::Models;
 use waterline::validity::Violation;
 
-use super::Format;
-use super::Tool;
+use super::format::{Format, Marks};
 use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
+use super::tool::Tool;
 use crate::answer::Decoder;
 
 pub(super) struct OpenaiChat;
 
 impl Format for OpenaiChat {
+    fn wire(&self) -> Wire {
+        Wire::OPENAI_CHAT
+    }
+
+    fn marks(&self) -> Marks {
+        Marks { message: &["tool_calls", "tool_call_id"], blocks: &["image_url", "input_audio"], ..Marks::default() }
+    }
+
     fn list_field(&self) -> &'static str {
         "messages"
     }
 
-    fn system_fields(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     fn message(&self, json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
         parse::message(json, reader)
-    }
-
-    fn system(&self, _json: &str, _reader: &mut Reader) -> Option<Message> {
-        None
     }
 
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {

@@ -100,17 +100,17 @@ impl Writer {
 
 /// The bytes it came in, if they are of this wire and still say the same.
 fn as_received(message: &Message) -> Option<Json> {
-    let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OpenaiChat)?;
+    let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OPENAI_CHAT)?;
     Some(Json::Raw(raw.clone()))
 }
 
 fn is_ours(message: &Message) -> bool {
-    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiChat)
+    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_CHAT)
 }
 
 /// Newer models call it developer; a rewritten message keeps the name it came with.
 fn system_role(message: &Message) -> &'static str {
-    let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OpenaiChat);
+    let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OPENAI_CHAT);
     let role =
         raw.and_then(|raw| json::Fields::parse(raw.as_str())).and_then(|fields| fields.get("role").map(str::to_owned));
     if role.as_deref() == Some("\"developer\"") { "developer" } else { "system" }
@@ -146,7 +146,7 @@ fn assistant(message: &Message) -> Option<String> {
 
 /// Some providers want the field in every message that once had it, even when the thinking is gone.
 fn reasoning(message: &Message) -> Option<(&'static str, String)> {
-    let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OpenaiChat)?;
+    let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OPENAI_CHAT)?;
     let thought = message.parts.iter().find_map(|part| match &part.body {
         Body::Thinking(thinking) => Some(thinking.text.as_str()),
         _ => None,
@@ -214,7 +214,7 @@ fn part(part: &Part, ours: bool) -> Option<String> {
             let url = json::object([("url", json::quote(&url))]);
             Some(json::object([("type", json::quote("image_url")), ("image_url", url)]))
         }
-        Body::Opaque(opaque) if opaque.wire == Wire::OpenaiChat => Some(opaque.json.clone()),
+        Body::Opaque(opaque) if opaque.wire == Wire::OPENAI_CHAT => Some(opaque.json.clone()),
         _ => None,
     }
 }

@@ -52,7 +52,7 @@ impl Decoder for Stream {
         if !self.refusal.is_empty() && self.answer.stop == Stop::End {
             self.answer.stop = Stop::Refused;
         }
-        Answer { messages: answered(Wire::OpenaiChat, self.json()), ..self.answer }
+        Answer { messages: answered(Wire::OPENAI_CHAT, self.json()), ..self.answer }
     }
 }
 

@@ -6,19 +6,31 @@ mod render;
 mod stream;
 
 use waterline::json::{self, Fields};
-use waterline::message::Message;
+use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
-use super::Format;
-use super::Tool;
+use super::format::{Format, Marks};
 use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
+use super::tool::Tool;
 use crate::answer::Decoder;
 
 pub(super) struct OpenaiResponses;
 
 impl Format for OpenaiResponses {
+    fn wire(&self) -> Wire {
+        Wire::OPENAI_RESPONSES
+    }
+
+    fn marks(&self) -> Marks {
+        Marks { blocks: &["input_text", "output_text", "input_image"], typed_messages: true, ..Marks::default() }
+    }
+
+    fn takes_text_for_list(&self) -> bool {
+        true
+    }
+
     fn list_field(&self) -> &'static str {
         "input"
     }

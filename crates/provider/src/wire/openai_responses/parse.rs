@@ -31,7 +31,7 @@ pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> 
 
 /// An item that is complete in itself, or a reference to one the provider holds.
 fn opaque(json: &str, reader: &Reader) -> Message {
-    let opaque = Opaque { wire: Wire::OpenaiResponses, json: json.to_owned() };
+    let opaque = Opaque { wire: Wire::OPENAI_RESPONSES, json: json.to_owned() };
     reader.message(Role::Assistant, vec![Body::Opaque(opaque).into()], Fields::default())
 }
 
@@ -55,7 +55,7 @@ fn message(mut fields: Fields<'_>, reader: &mut Reader) -> Result<Message, Refus
 }
 
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
-    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::OpenaiResponses, json: json.to_owned() }).into());
+    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::OPENAI_RESPONSES, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else { return opaque() };
     match kind(&fields).as_str() {
         "input_text" | "output_text" | "text" => {

@@ -35,19 +35,19 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
 
 /// Whether a system message stood in the list itself.
 fn is_item(message: &Message) -> bool {
-    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses && raw.as_str().starts_with('{'))
+    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES && raw.as_str().starts_with('{'))
 }
 
 fn as_received(message: &Message) -> Option<Json> {
     let raw =
-        message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OpenaiResponses)?;
+        message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OPENAI_RESPONSES)?;
     // A plain text for the whole list cannot stand inside one.
     (message.role == Role::System || raw.as_str().starts_with('{')).then(|| Json::Raw(raw.clone()))
 }
 
 /// The ids of a message's custom calls: their answers have a type of their own.
 fn custom_calls(message: &Message) -> impl Iterator<Item = &str> {
-    let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
+    let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES);
     message.parts.iter().filter_map(move |part| match &part.body {
         Body::Call(call) if kind(part, ours).as_deref() == Some("custom_tool_call") => Some(call.id.as_str()),
         _ => None,
@@ -55,7 +55,7 @@ fn custom_calls(message: &Message) -> impl Iterator<Item = &str> {
 }
 
 fn items(message: &Message, custom: &HashSet<&str>) -> Vec<String> {
-    let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OpenaiResponses);
+    let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES);
     let mut items = Vec::new();
     let mut words: Vec<String> = Vec::new();
     // An item of the provider's own fills its message; a part of that kind stands among words.

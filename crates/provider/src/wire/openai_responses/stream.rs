@@ -129,7 +129,7 @@ impl Item {
             ];
             (self.kind == "message" && !self.text.is_empty()).then(|| json::object(fields))
         })?;
-        crate::wire::parse_stored(Arc::new(json), Wire::OpenaiResponses, Role::Assistant)
+        crate::wire::parse_stored(Arc::new(json), Wire::OPENAI_RESPONSES, Role::Assistant)
     }
 }
 
