@@ -19,7 +19,8 @@ const WINDOWS: [usize; 4] = [60, 600, 6_000, 60_000];
 fuzz_target!(|data: &[u8]| {
     let [wires, preset, window, rhythm, text @ ..] = data else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
-    let (from, to) = (Wire::ALL[usize::from(wires % 4)], Wire::ALL[usize::from(wires / 4 % 4)]);
+    let all = wire::all();
+    let (from, to) = (all[usize::from(wires % 4)], all[usize::from(wires / 4 % 4)]);
     let Ok(conversation) = wire::parse(&Arc::new(text.to_owned()), Some(from)) else { return };
     let policy = Policy::preset(PRESETS[usize::from(*preset) % PRESETS.len()].name).unwrap();
     let budget = Budget::of(WINDOWS[usize::from(window % 4)]);

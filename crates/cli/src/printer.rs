@@ -243,6 +243,6 @@ fn json(event: &Event) -> Option<Value> {
             json!({"event": "hook_failed", "middleware": middleware, "hook": hook, "why": why})
         }
         Event::Below { context_id, event } => json!({"event": "below", "context_id": context_id, "of": json(event)?}),
-        Event::Begins | Event::Ends | Event::Failed(_) => return None,
+        Event::Call(CallEvent::Raw(_)) | Event::Begins | Event::Ends | Event::Failed(_) => return None,
     })
 }

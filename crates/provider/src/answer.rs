@@ -86,6 +86,15 @@ pub struct Answer {
     pub model: Option<String>,
 }
 
+impl Answer {
+    /// The words of its messages, joined by line breaks.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts = self.messages.iter().map(Message::text).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// The provider reported an error in the middle of a stream; its own JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", crate::overflow::sentence(.0))]

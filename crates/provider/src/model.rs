@@ -16,7 +16,7 @@ use crate::wire::{self, Options, Rendered, Tool};
 /// A model that can be called. Only [`Model::call`] must be written.
 ///
 /// ```
-/// use waterline::message::{Message, Role};
+/// use waterline::message::Message;
 /// use waterline_provider::answer::{Answer, Stop};
 /// use waterline_provider::{Event, EventStream, Model, Request};
 ///

@@ -153,7 +153,7 @@ fn a_conversation_is_recognised_parsed_rendered_and_checked() {
     // To another wire, and back.
     let chat = wire::render(Wire::OPENAI_CHAT, &messages);
     assert_eq!(chat.texts()[0], r#"{"role":"system","content":"be brief"}"#);
-    let made = wire::render(wire, &[&Message::text_of(Role::User, "again")]);
+    let made = wire::render(wire, &[&Message::user("again")]);
     assert_eq!(made.texts(), [r#"{"from":"us","say":"again"}"#]);
     assert!(!wire::register(&Telegraph), "a name is taken once");
 }
@@ -164,7 +164,7 @@ async fn a_server_that_speaks_it_is_called() {
     let server = Server::start(|_| Reply::stream(&[r#""all""#, r#""well""#, r#""STOP""#])).await.unwrap();
     let endpoint = Endpoint::new(wire, Some(&server.url), None, Timeouts::default()).unwrap();
     assert_eq!((endpoint.provider(), endpoint.wire()), ("telegraph", wire));
-    let said = Message::text_of(Role::User, "how are you?");
+    let said = Message::user("how are you?");
     let (messages, context) = ([&said], wire::render(wire, &[&said]));
     let options = Options { extra: vec![("priority".to_owned(), "\"high\"".to_owned())], ..Options::default() };
     let request = Request::new("morse-1", &messages, &context).options(&options);
@@ -188,7 +188,7 @@ async fn a_server_that_speaks_it_is_called() {
 async fn raw_events_come_before_the_deltas_read_from_them() {
     let server = Server::start(|_| Reply::stream(&[r#""on""#, r#""STOP""#])).await.unwrap();
     let endpoint = Endpoint::new(telegraph(), Some(&server.url), None, Timeouts::default()).unwrap();
-    let said = Message::text_of(Role::User, "?");
+    let said = Message::user("?");
     let (messages, context) = ([&said], wire::render(telegraph(), &[&said]));
     let events = endpoint.call(Request::new("morse-1", &messages, &context));
     let shown = events.map(|event| match event.unwrap() {

@@ -1,29 +1,9 @@
 //! Whether the provider still has the prompt in its cache. When it has not, a fold costs less than at any other time.
 
-use waterline_log::Usage;
-
 use crate::live::Live;
 
 /// How long a cache is taken to live where nobody says, in seconds.
 const LIFE: u64 = 300;
-
-/// The call before this one.
-#[derive(Clone, Debug)]
-pub(crate) struct LastCall {
-    /// When, in milliseconds since 1970.
-    time: i64,
-    model: String,
-}
-
-impl LastCall {
-    pub(crate) fn of(usage: &Usage) -> Self {
-        Self { time: usage.time, model: usage.model.clone() }
-    }
-
-    pub(crate) const fn new(time: i64, model: String) -> Self {
-        Self { time, model }
-    }
-}
 
 impl Live {
     /// Whether nothing of the prompt is cached any more: it was never sent, another model answered last, or its time is over.

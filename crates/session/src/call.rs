@@ -10,7 +10,7 @@ use waterline_provider::answer::{Answer, Delta};
 use waterline_provider::wire::{self, Options, Rendered};
 use waterline_provider::{CallError, Event as ModelEvent, EventStream, Request};
 
-use crate::cache::LastCall;
+use crate::between_calls::LastCall;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::Live;
@@ -117,9 +117,12 @@ impl Live {
                     }
                     emit(Event::Delta(delta));
                 }
+                ModelEvent::Raw(event) if self.emits_raw => emit(Event::Raw(event)),
                 ModelEvent::Answer(answer) => return Ok(answer),
-                _ => {}
+                _ => continue,
             }
+            // The caller takes what was emitted before more is read.
+            tokio::task::yield_now().await;
         }
         Err(CallError::failed("the stream ended without an answer"))
     }

@@ -1,5 +1,6 @@
 //! Why a call did not come through.
 
+use waterline::policy::PolicyError;
 use waterline_log::LogError;
 use waterline_provider::CallError;
 
@@ -12,6 +13,9 @@ pub enum SessionError {
     /// The provider, after everything that could be tried.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// The policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// There is nothing to send.
     #[error("there is nothing to send: say something first")]
     Empty,

@@ -1,70 +1,15 @@
 //! What providers taught about their models, kept from session to session: the real window, and how far the counter is off.
 //! Each has a setting of its own in the log, so that two sessions do not overwrite what the other learned.
 
-use std::collections::BTreeMap;
-
-use waterline::tokens::Calibration;
-use waterline_log::Log;
-
 use crate::error::SessionError;
+use crate::experience::{EVERYBODY, Experience};
 use crate::live::Live;
-
-/// Whose settings these are in the log: everybody's.
-const EVERYBODY: &str = "";
 
 /// A factor that moved by less is not worth a write.
 const WORTH: f64 = 0.01;
 
-/// How long a window that was learned is taken for granted, in milliseconds: a server may be started with another one.
-const HOLDS: i64 = 24 * 60 * 60 * 1_000;
-
 /// How long a model that failed is left alone, in milliseconds.
 const REST: i64 = 5 * 60 * 1_000;
-
-/// What is known of a model by experience.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Experience {
-    /// The provider's window, for prompt and answer, and when it was learned, in milliseconds since 1970.
-    window: Option<(usize, i64)>,
-    /// Real tokens for each counted one.
-    factor: Option<f64>,
-    /// Until when it is left alone, because it failed, in milliseconds since 1970.
-    rests: Option<i64>,
-}
-
-impl Experience {
-    /// The window, if it is not too old.
-    pub(crate) fn window(&self, now: i64) -> Option<usize> {
-        self.window.filter(|(_, time)| now - time < HOLDS).map(|(window, _)| window)
-    }
-
-    /// Whether it failed a short while ago.
-    pub(crate) fn is_resting(&self, now: i64) -> bool {
-        self.rests.is_some_and(|until| now < until)
-    }
-
-    /// The calibration to begin with.
-    pub(crate) fn calibration(&self) -> Calibration {
-        self.factor.map_or_else(Calibration::default, Calibration::of)
-    }
-}
-
-/// The experiences among the settings of the log.
-pub(crate) fn read(log: &Log) -> waterline_log::Result<BTreeMap<String, Experience>> {
-    let mut experiences: BTreeMap<String, Experience> = BTreeMap::new();
-    for (name, value) in log.preferences(EVERYBODY)? {
-        if let Some(key) = name.strip_prefix("window/") {
-            let window =
-                value.split_once(' ').and_then(|(window, time)| Some((window.parse().ok()?, time.parse().ok()?)));
-            experiences.entry(key.to_owned()).or_default().window = window;
-        } else if let Some(key) = name.strip_prefix("factor/") {
-            experiences.entry(key.to_owned()).or_default().factor = value.parse().ok();
-        } else if let Some(key) = name.strip_prefix("rests/") {
-            experiences.entry(key.to_owned()).or_default().rests = value.parse().ok();
-        }
-    }
-    Ok(experiences)
-}
 
 impl Live {
     /// The name under which the experience with a model is kept: the same model may have another window elsewhere.

@@ -5,10 +5,13 @@
 //! nothing and reads no environment.
 
 mod artifacts;
+mod between_calls;
+mod builder;
 mod cache;
 mod call;
 mod error;
 mod event;
+mod experience;
 mod figures;
 mod folds;
 mod keep;
@@ -26,9 +29,11 @@ mod shape;
 mod sheet;
 mod staged;
 mod submit;
+mod stream;
 mod summarise;
 mod trace;
 
+pub use builder::Builder;
 pub use error::SessionError;
 pub use event::Event;
 pub use keep::Kept;
@@ -39,3 +44,5 @@ pub use registry::{Entered, Sessions};
 pub use setup::{Candidate, Setup};
 pub use staged::Note;
 pub use submit::{How, Submitted};
+pub use stream::Streamed;
+pub use waterline_log::Log;

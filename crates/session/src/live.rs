@@ -13,19 +13,15 @@ use waterline::validity::Violation;
 use waterline_log::{AsyncLog, Change, Incoming, Lease, Log, LogError, Resumed, Session, Step};
 use waterline_provider::wire::parse_stored;
 
-use crate::cache::LastCall;
+use crate::between_calls::{Focus, LastCall, Pending, Reported, Wanted};
 use crate::error::SessionError;
+use crate::experience::{self, Experience};
 use crate::folds::Folds;
 use crate::keep::Kept;
-use crate::learned::Experience;
 use crate::lease::Held;
 use crate::level::Level;
-use crate::on_demand::Focus;
-use crate::recover::Reported;
 use crate::setup::{Candidate, Setup};
-use crate::shape::Wanted;
 use crate::sheet::Sheet;
-use crate::summarise::Pending;
 
 /// A session in use.
 #[derive(Debug)]
@@ -57,6 +53,8 @@ pub struct Live {
     pub(crate) reported: Option<Reported>,
     /// What came of an answer that is not finished.
     pub(crate) heard: String,
+    /// Whether the provider's own events are emitted.
+    pub(crate) emits_raw: bool,
     /// Said for one call only, behind everything else.
     pub(crate) aside: Vec<Message>,
     /// What the next answer must be.
@@ -87,7 +85,7 @@ impl Live {
         let (counter, id) = (model.counter(), session.to_owned());
         let read = log.run(move |log| {
             let resumed = log.resume(&id, &counter, parse_stored)?;
-            Ok((resumed, log.last_usage(&id)?, crate::learned::read(log)?))
+            Ok((resumed, log.last_usage(&id)?, experience::read(log)?))
         });
         let (resumed, usage, experiences) = read.await?;
         let Resumed { session, generation, history, cleared } = resumed;
@@ -112,6 +110,7 @@ impl Live {
             last: usage.map(|usage| LastCall::of(&usage)),
             reported: None,
             heard: String::new(),
+            emits_raw: false,
             aside: Vec::new(),
             wanted: Wanted::default(),
             turn_begins: false,
@@ -265,6 +264,11 @@ impl Live {
     pub async fn say(&mut self, new: Vec<Message>) -> Result<(), SessionError> {
         self.stage(new).await?;
         self.commit().await
+    }
+
+    /// Emits the provider's own events too, as [`crate::Event::Raw`]: for a gateway whose client speaks the model's wire.
+    pub const fn emit_raw_events(&mut self, emits: bool) {
+        self.emits_raw = emits;
     }
 
     /// Forgets what was to be said for a call that was never made.

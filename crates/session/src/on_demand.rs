@@ -2,6 +2,7 @@
 
 use waterline::plan::{Action, Plan, Rung};
 
+use crate::between_calls::Focus;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::Live;
@@ -9,15 +10,6 @@ use crate::plan::Wish;
 
 /// How many messages a focus keeps word for word.
 const PINS: usize = 3;
-
-/// What a fold is to keep above all.
-#[derive(Clone, Debug)]
-pub(crate) struct Focus {
-    /// In somebody's words.
-    pub(crate) words: String,
-    /// The messages that fit them best, by their place in the session.
-    pub(crate) pins: Vec<u64>,
-}
 
 impl Live {
     /// What a fold would make of the context now. Nothing is changed, and no model is asked.

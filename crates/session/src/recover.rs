@@ -10,6 +10,7 @@ use waterline_provider::CallError;
 use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::overflow::Overflow;
 
+use crate::between_calls::Reported;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::Live;
@@ -41,16 +42,6 @@ pub(crate) struct Trouble {
     failures: usize,
     /// A prompt was taken to be cut by the provider.
     cut: bool,
-}
-
-/// What the provider said about the prompt of an earlier call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reported {
-    /// Which model, and in which generation.
-    at: (usize, u64),
-    /// How many messages there were.
-    messages: usize,
-    real: usize,
 }
 
 impl Live {

@@ -1,24 +1,12 @@
 //! The shape of an answer on its way to the model: it goes with a call where the server takes it and nothing is lost by it. It stands
 //! beside the context, so what was sent before stays as it is.
 
-use std::collections::BTreeSet;
-
 use waterline_provider::CallError;
 use waterline_provider::wire::Shape;
 
 use crate::event::Event;
 use crate::live::Live;
 use crate::trace;
-
-/// What the next answer must be.
-#[derive(Debug, Default)]
-pub(crate) struct Wanted {
-    shape: Option<Shape>,
-    /// Nothing but that answer is wanted any more.
-    insists: bool,
-    /// The models that refused a call for its shape, by the names under which experience with them is kept.
-    refused: BTreeSet<String>,
-}
 
 impl Live {
     /// What the answers to the next calls must be; the model is to be told of it in words too, for not every server takes it.

@@ -30,7 +30,7 @@ pub fn odd(outcome: &Outcome, session: &str) -> Option<String> {
 /// What is said of something that happens in a call, beside the answer.
 pub fn call_note(event: &CallEvent) -> Option<String> {
     match event {
-        CallEvent::Delta(_) => None,
+        CallEvent::Delta(_) | CallEvent::Raw(_) => None,
         CallEvent::Again { why, wait } => {
             let after = if wait.is_zero() { String::new() } else { format!(" in {:.0} s", wait.as_secs_f64()) };
             Some(format!("trying again{after}: {why}"))

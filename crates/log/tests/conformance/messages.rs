@@ -97,7 +97,7 @@ fn a_wire_without_a_number_is_stored_by_its_name(place: &dyn Place) {
     let telegraph = Wire::named("telegraph").unwrap();
     let text = Arc::new("{ \"say\":  \"hello\" }".to_owned());
     let raw = Raw::new(telegraph, Arc::clone(&text), 0..text.len());
-    let message = Message { raw, form: Form::AsReceived, ..Message::text_of(Role::User, "hello") };
+    let message = Message { raw, form: Form::AsReceived, ..Message::user("hello") };
     log.append("s", made.tip, vec![Incoming::of(&message, &counter())]).unwrap();
     let entry = place.open().entries("s").unwrap().remove(0);
     let read = entry.message(parse);

@@ -7,13 +7,13 @@ mod work;
 
 use std::sync::Arc;
 
-use tokio::task::JoinHandle;
 use waterline::message::Message;
 use waterline::plan::{Treatment, Wanted};
 use waterline::stage::Mode;
 use waterline::summary::{Summary, digest, schema::Form};
 use waterline_log::Summary as Stored;
 
+use crate::between_calls::Pending;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::Live;
@@ -24,32 +24,6 @@ use work::Work;
 
 /// Tokens of a rule-made memory, where no model made one.
 const DIGEST_TOKENS: usize = 4_000;
-
-/// A summary that is being made beside the calls.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    /// The generation it was made for; with it goes the summary.
-    generation: u64,
-    sources: Vec<usize>,
-    task: JoinHandle<Option<String>>,
-    /// What came of it, once somebody waited for it.
-    made: Option<Option<String>>,
-}
-
-impl Pending {
-    async fn wait(&mut self) {
-        if self.made.is_none() {
-            self.made = Some((&mut self.task).await.ok().flatten());
-        }
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        // Work that is done is not undone by this; work that nobody waits for any more is.
-        self.task.abort();
-    }
-}
 
 impl Live {
     /// Has the summary made that a fold wants before its call.

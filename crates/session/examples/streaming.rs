@@ -1,0 +1,28 @@
+//! Prints an answer as it comes. Nothing is read from the model while the program is busy printing.
+//!
+//! `cargo run -p waterline-session --example streaming`
+#![expect(clippy::print_stdout, reason = "an example prints what it shows")]
+
+use futures_util::StreamExt;
+use waterline::message::Message;
+use waterline_provider::answer::Delta;
+use waterline_session::{Event, Live, Log, Streamed};
+
+#[path = "echo/mod.rs"]
+mod echo;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let directory = tempfile::tempdir()?;
+    let log = Log::open(&directory.path().join("log.db").display().to_string())?;
+    let mut session = Live::builder("echo", echo::Echo).open(log, "streamed").await?;
+    let mut events = session.stream(vec![Message::user("one word after the other")]);
+    while let Some(event) = events.next().await {
+        match event? {
+            Streamed::Event(Event::Delta(Delta::Text(text))) => println!("delta: {text}"),
+            Streamed::Event(other) => println!("event: {other:?}"),
+            Streamed::Answer(answer) => println!("whole: {}", answer.text()),
+        }
+    }
+    Ok(())
+}

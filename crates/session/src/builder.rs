@@ -1,0 +1,103 @@
+//! The short way to a session: a model, a log, and defaults for everything else. [`Setup`] is the long one.
+
+use waterline::message::Message;
+use waterline::policy::Policy;
+use waterline_log::{AsyncLog, LogError, Session};
+use waterline_provider::Model;
+use waterline_provider::wire::{Options, Tool};
+
+use crate::error::SessionError;
+use crate::live::Live;
+use crate::setup::{Candidate, Setup};
+
+/// The policy of a session for which none is named.
+const POLICY: &str = "auto";
+
+/// Builds a session; [`Live::builder`] begins one.
+#[derive(Debug)]
+#[must_use]
+pub struct Builder {
+    model: Candidate,
+    fallback: Vec<Candidate>,
+    policy: String,
+    system: Option<String>,
+    tools: Vec<Tool>,
+    options: Options,
+}
+
+impl Live {
+    /// Begins a session with a model, under the name by which its provider knows it.
+    pub fn builder(name: impl Into<String>, model: impl Model) -> Builder {
+        Builder {
+            model: Candidate::new(name, model),
+            fallback: Vec::new(),
+            policy: POLICY.to_owned(),
+            system: None,
+            tools: Vec::new(),
+            options: Options::default(),
+        }
+    }
+}
+
+impl Builder {
+    /// Sets the policy that decides when to fold and how, by the name of a preset.
+    pub fn policy(mut self, preset: impl Into<String>) -> Self {
+        self.policy = preset.into();
+        self
+    }
+
+    /// Sets how many tokens a prompt may take.
+    pub const fn window(mut self, tokens: usize) -> Self {
+        self.model.window = Some(tokens);
+        self
+    }
+
+    /// Sets the system prompt that a new session begins with.
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.system = Some(text.into());
+        self
+    }
+
+    /// Sets the tools that the model may call.
+    pub fn tools(mut self, tools: Vec<Tool>) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Sets the options of every call.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Adds a model that is called when those before it fail.
+    pub fn fallback(mut self, model: Candidate) -> Self {
+        self.fallback.push(model);
+        self
+    }
+
+    /// Opens the session of an id in a log, and creates it if there is none.
+    ///
+    /// # Errors
+    /// When the log cannot be read or written, or no preset has the name of the policy.
+    pub async fn open(self, log: impl Into<AsyncLog>, session: &str) -> Result<Live, SessionError> {
+        let (log, id) = (log.into(), session.to_owned());
+        let policy = Policy::preset(&self.policy)?;
+        let setup = Setup {
+            fallback: self.fallback,
+            tools: self.tools,
+            options: self.options,
+            ..Setup::new(self.model, policy)
+        };
+        let created = log.run(move |log| match log.session(&id) {
+            Err(LogError::NoSession { .. }) => log.create(Session::new(&id)).map(drop),
+            found => found.map(drop),
+        });
+        created.await?;
+        let mut live = Live::open(log, session, setup).await?;
+        if let Some(system) = self.system.filter(|_| live.session().tip.position() == 0) {
+            live.say(vec![Message::system(system)]).await?;
+        }
+        Ok(live)
+    }
+}
