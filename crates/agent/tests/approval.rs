@@ -415,7 +415,7 @@ async fn a_tool_that_changed_is_asked_about_again() {
     let place = Place::new();
     let read = || calls("tide__read", json!({}));
     let turns = [read(), read(), read(), read()].into_iter().flat_map(|call| [call, says("noon")]);
-    let server = model(turns.collect()).await;
+    let server = model(turns.collect());
     place.watcher.words.lock().unwrap().extend([Word::Always, Word::Always, Word::No(None)]);
     let offered = [("Reads.", "port"), ("Reads.", "port"), ("Reads and sends.", "port"), ("Reads.", "address")];
     for ((about, field), asked) in offered.into_iter().zip([1, 1, 2, 3]) {
@@ -435,8 +435,7 @@ async fn a_call_of_no_tool_fails_before_anybody_is_asked() {
         calls("call_tool", json!({"name": "call_tool", "arguments": {"name": "now"}})),
         calls("call_tool", json!({"name": "nothing"})),
         says("then not"),
-    ])
-    .await;
+    ]);
     place.agent(&server).await.turn(Said::new("go")).await.unwrap();
     assert!(place.watcher.requests.lock().unwrap().is_empty());
     let story = place.story("s");

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use waterline_agent::skill::Skill;
 use waterline_agent::{Ending, Said, Word};
 use waterline_log::{Filter, Relation, Session};
-use waterline_testkit::server::{Received, Reply, Server};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::{Received, Reply};
 
 /// A model that plays one part above and another below: the task tells them apart.
-async fn two_models(above: Vec<Line>, below: Vec<Line>, task: &'static str) -> Server {
+fn two_models(above: Vec<Line>, below: Vec<Line>, task: &'static str) -> Scripted {
     let parts = Mutex::new([above, below].map(std::collections::VecDeque::from));
     let count = AtomicUsize::new(0);
     let script = move |received: &Received| {
@@ -24,7 +25,7 @@ async fn two_models(above: Vec<Line>, below: Vec<Line>, task: &'static str) -> S
         let line = parts.lock().unwrap()[at].pop_front().unwrap_or_else(|| says("done"));
         reply(received, &line, count.fetch_add(1, Ordering::SeqCst))
     };
-    Server::start(script).await.unwrap()
+    Scripted::new(script)
 }
 
 fn children(place: &Place, parent: &str) -> Vec<Session> {
@@ -57,7 +58,7 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
         says("转换完成，输出在 outputs/"),
     ];
     let above = vec![calls("call_subagent", json!({"task": "读取 PDF skill 并执行转换"})), says("完成！")];
-    let server = two_models(above, below, "读取 PDF skill").await;
+    let server = two_models(above, below, "读取 PDF skill");
     let mut equipment = place.equipment(&server);
     let description = "PDF 转图片".to_owned();
     equipment.skills = vec![Skill { id: "pdf".to_owned(), name: "pdf".to_owned(), description, folder: skill }];
@@ -91,8 +92,7 @@ async fn s0_49_a_sub_agent_begins_fresh_and_knows_its_parent() {
         vec![calls("call_subagent", json!({"task": "the task below"})), says("all")],
         deeper,
         "the task below",
-    )
-    .await;
+    );
     place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
     let child = children(&place, "s").pop().unwrap();
     let grandchild = children(&place, &child.id).pop().unwrap();
@@ -111,7 +111,7 @@ async fn s0_49_a_sub_agent_begins_fresh_and_knows_its_parent() {
 async fn c0_9_sub_agents_are_two_deep_at_most() {
     let place = Place::new();
     let down = || calls("call_subagent", json!({"task": "below"}));
-    let server = two_models(vec![down()], vec![down(), down(), says("enough"), says("enough")], "below").await;
+    let server = two_models(vec![down()], vec![down(), down(), says("enough"), says("enough")], "below");
     place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
     let child = children(&place, "s").pop().unwrap();
     let grandchild = children(&place, &child.id).pop().unwrap();
@@ -127,8 +127,7 @@ async fn c0_11_at_the_limit_of_loops_the_result_says_so() {
     let below: Vec<Line> = (0..4).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
     let below = [below, vec![says("I saw nothing.")]].concat();
     let server =
-        two_models(vec![calls("call_subagent", json!({"task": "look below", "max_loops": 4}))], below, "look below")
-            .await;
+        two_models(vec![calls("call_subagent", json!({"task": "look below", "max_loops": 4}))], below, "look below");
     place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
     let result = place.story("s")[2].clone();
     let result: Value = serde_json::from_str(result.strip_prefix("tool: ").unwrap()).unwrap();
@@ -144,8 +143,7 @@ async fn a_sub_agent_is_held_to_the_same_approval() {
         vec![calls("call_subagent", json!({"task": "clean below"}))],
         vec![bash("rm -r build"), says("no")],
         "clean below",
-    )
-    .await;
+    );
     place.watcher.words.lock().unwrap().push_back(Word::No(None));
     place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
     let child = children(&place, "s").pop().unwrap();
@@ -173,7 +171,7 @@ async fn sub_agents_work_beside_each_other() {
             other => other,
         }
     };
-    let server = Server::start(script).await.unwrap();
+    let server = Scripted::new(script);
     let outcome = place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
     let story = place.story("s");

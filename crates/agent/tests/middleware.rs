@@ -122,7 +122,7 @@ fn spy(
 #[tokio::test]
 async fn s4_11_hooks_are_asked_in_their_order() {
     let place = Place::new();
-    let server = model(vec![calls("now", json!({})), says("noon")]).await;
+    let server = model(vec![calls("now", json!({})), says("noon")]);
     let heard = Arc::default();
     let mut equipment = place.equipment(&server);
     equipment.middleware =
@@ -147,7 +147,7 @@ async fn s4_11_hooks_are_asked_in_their_order() {
 #[tokio::test]
 async fn a_failing_hook_is_shown_and_counted() {
     let place = Place::new();
-    let server = model(vec![says("noon")]).await;
+    let server = model(vec![says("noon")]);
     let heard = Arc::default();
     let mut equipment = place.equipment(&server);
     equipment.middleware = vec![spy("broken", 5, &heard, |hook| {
@@ -162,7 +162,7 @@ async fn a_failing_hook_is_shown_and_counted() {
 #[tokio::test]
 async fn verdicts_halt_go_elsewhere_and_store_the_state() {
     let place = Place::new();
-    let server = model(vec![calls("now", json!({}))]).await;
+    let server = model(vec![calls("now", json!({}))]);
     let heard = Arc::default();
     let mut equipment = place.equipment(&server);
     equipment.middleware = vec![spy("m", 5, &heard, |hook| match hook {
@@ -175,7 +175,7 @@ async fn verdicts_halt_go_elsewhere_and_store_the_state() {
     assert_eq!(place.log().session("s").unwrap().state["seen"], true, "an update is stored");
 
     let place = Place::new();
-    let server = model(vec![says("never said")]).await;
+    let server = model(vec![says("never said")]);
     let mut equipment = place.equipment(&server);
     equipment.middleware =
         vec![spy(
@@ -194,7 +194,7 @@ async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
     for hook in ["before_agent", "before_model", "after_model", "before_tools", "after_tools", "after_agent"] {
         for (word, ends) in [(Word::Yes, Ending::Done), (Word::No(None), Ending::Halted(String::new()))] {
             let place = Place::new();
-            let server = model(vec![calls("now", json!({})), says("noon")]).await;
+            let server = model(vec![calls("now", json!({})), says("noon")]);
             let behind = Arc::default();
             let mut equipment = place.equipment(&server);
             let asking: Arc<dyn Middleware> = Arc::new(Asks(hook));
@@ -239,7 +239,7 @@ impl Middleware for AsksAboutCalls {
 #[tokio::test]
 async fn what_is_a_risk_is_asked_about_whatever_a_middleware_was_told() {
     let place = Place::new();
-    let server = model(vec![bash("rm -rf /"), says("not done")]).await;
+    let server = model(vec![bash("rm -rf /"), says("not done")]);
     let mut equipment = place.equipment(&server);
     equipment.middleware = vec![Arc::new(AsksAboutCalls)];
     place.watcher.words.lock().unwrap().extend([Word::Always, Word::No(None)]);
@@ -253,7 +253,7 @@ async fn what_is_a_risk_is_asked_about_whatever_a_middleware_was_told() {
 #[tokio::test]
 async fn call_limit_halts_the_turn() {
     let place = Place::new();
-    let server = model((0..9).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect()).await;
+    let server = model((0..9).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect());
     let mut equipment = place.equipment(&server);
     equipment.middleware.push(build("call_limit", &json!({"turn": 2})).unwrap());
     let outcome = place.open(equipment).await.turn(Said::new("read")).await.unwrap();
@@ -263,7 +263,7 @@ async fn call_limit_halts_the_turn() {
 #[tokio::test]
 async fn pii_changes_what_is_said_and_what_tools_find_before_anything_is_stored() {
     let place = Place::new();
-    let server = model(vec![bash("echo ann@$(echo example).org"), says("done")]).await;
+    let server = model(vec![bash("echo ann@$(echo example).org"), says("done")]);
     let mut equipment = place.equipment(&server);
     equipment.middleware.push(build("pii", &json!({})).unwrap());
     place.open(equipment).await.turn(Said::new("mail bob@example.org")).await.unwrap();
@@ -274,7 +274,7 @@ async fn pii_changes_what_is_said_and_what_tools_find_before_anything_is_stored(
 #[tokio::test]
 async fn tools_are_emulated_retried_and_selected() {
     let place = Place::new();
-    let server = model(vec![bash("rm -rf /"), says("pretended")]).await;
+    let server = model(vec![bash("rm -rf /"), says("pretended")]);
     let mut equipment = place.equipment(&server);
     equipment.middleware.push(build("tool_emulator", &json!({"results": {"run_bash_command": "as if"}})).unwrap());
     equipment
@@ -298,7 +298,7 @@ async fn tools_are_emulated_retried_and_selected() {
 #[tokio::test]
 async fn s4_39_summarization_and_context_editing_set_the_policy() {
     let place = Place::new();
-    let server = model(vec![]).await;
+    let server = model(vec![]);
     for (name, settings, key, value) in [
         ("summarization", json!({"window_size": 12, "compress_threshold": 24}), "window.messages", 12),
         ("context_editing", json!({"keep": 5}), "clear.keep", 5),
@@ -350,7 +350,7 @@ impl Callback for Counting {
 #[tokio::test]
 async fn s4_10_callbacks_are_told() {
     let place = Place::new();
-    let server = model(vec![calls("now", json!({})), says("noon")]).await;
+    let server = model(vec![calls("now", json!({})), says("noon")]);
     let counting = Arc::new(Counting::default());
     let mut equipment = place.equipment(&server);
     equipment.callbacks.push(counting.clone());
@@ -369,8 +369,7 @@ async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
         let server = model(vec![
             Line::Calls(vec![("now", json!({})), ("run_bash_command", json!({"command": "git push"}))]),
             says("done"),
-        ])
-        .await;
+        ]);
         let mut equipment = place.equipment(&server);
         equipment.approval.mode = mode;
         if matches!(mode, Mode::Custom | Mode::None) {
@@ -391,7 +390,7 @@ async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
 #[tokio::test]
 async fn without_any_middleware_somebody_is_still_asked() {
     let place = Place::new();
-    let server = model(vec![bash("git push"), says("not pushed")]).await;
+    let server = model(vec![bash("git push"), says("not pushed")]);
     let mut equipment = place.equipment(&server);
     equipment.middleware = Vec::new();
     place.watcher.words.lock().unwrap().push_back(waterline_agent::Word::No(None));
@@ -404,7 +403,7 @@ async fn without_any_middleware_somebody_is_still_asked() {
 #[tokio::test]
 async fn s4_40_c4_4_an_older_buffer_counts_and_the_middleware_wins_over_it() {
     let place = Place::new();
-    let server = model(vec![]).await;
+    let server = model(vec![]);
     let mut session = place.log().session("s").unwrap();
     session.state.insert("buffer_config".to_owned(), json!({"window_size": 17}));
     place.log().save(&session).unwrap();

@@ -20,7 +20,7 @@ fn hand_off(to: &str) -> place::Line {
 #[tokio::test]
 async fn s1_39_work_goes_from_role_to_role_and_back() {
     let place = Place::new();
-    let server = model(vec![hand_off("execute"), hand_off("init")]).await;
+    let server = model(vec![hand_off("execute"), hand_off("init")]);
     let mut equipment = place.equipment(&server);
     equipment.roles = find(&[]).unwrap();
     let equip = |role: &Role| equipment.of_role(role).unwrap();
@@ -59,7 +59,7 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
 #[tokio::test]
 async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
     let place = Place::new();
-    let server = model(vec![hand_off("chef"), hand_off("execute"), says("then I finish it")]).await;
+    let server = model(vec![hand_off("chef"), hand_off("execute"), says("then I finish it")]);
     let mut equipment = place.equipment(&server);
     equipment.roles = find(&[]).unwrap();
     equipment.approval.mode = waterline_agent::approval::Mode::None;
@@ -160,7 +160,7 @@ fn hidden_files_and_folders_are_taken_only_by_name() {
 #[tokio::test]
 async fn s0_25_uploads_are_tracked_in_the_state() {
     let place = Place::new();
-    let server = model(vec![says("seen")]).await;
+    let server = model(vec![says("seen")]);
     let mut agent = place.agent(&server).await;
     let said = Said {
         files: vec![Upload { path: "uploads/a.md".to_owned(), ..Upload::default() }],

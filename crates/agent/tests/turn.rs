@@ -13,6 +13,7 @@ use waterline_agent::state::edit;
 use waterline_agent::{Agent, AgentError, Ending, Local, Said, State, Waiting, Word};
 use waterline_log::{Incoming, Session};
 use waterline_provider::wire::parse_stored;
+use waterline_testkit::scripted::Scripted;
 
 #[tokio::test]
 async fn a_turn_calls_tools_until_there_is_an_answer() {
@@ -21,8 +22,7 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
         calls("write_file", json!({"path": "outputs/a.txt", "content": "tide 4.2 m"})),
         Line::Calls(vec![("read_file", json!({"path": "outputs/a.txt"})), ("list_files", json!({"path": "outputs"}))]),
         says("The tide is 4.2 m."),
-    ])
-    .await;
+    ]);
     let mut agent = place.agent(&server).await;
     let outcome = agent.turn(Said::new("measure")).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str(), outcome.steps), (Ending::Done, "The tide is 4.2 m.", 3));
@@ -51,7 +51,7 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
 async fn s2_6_at_the_limit_of_steps_a_report_is_asked_for_and_the_request_does_not_stay() {
     let place = Place::new();
     let lines: Vec<Line> = (0..15).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
-    let server = model([lines, vec![says("I came half way.")]].concat()).await;
+    let server = model([lines, vec![says("I came half way.")]].concat());
     let mut equipment = place.equipment(&server);
     equipment.limits.steps = 4;
     let mut agent = place.open(equipment).await;
@@ -71,7 +71,7 @@ async fn s2_6_at_the_limit_of_steps_a_report_is_asked_for_and_the_request_does_n
 #[tokio::test]
 async fn an_answer_cut_at_its_limit_is_gone_on_with() {
     let place = Place::new();
-    let server = model(vec![Line::Cut("The tide ".to_owned()), says("is 4.2 m.")]).await;
+    let server = model(vec![Line::Cut("The tide ".to_owned()), says("is 4.2 m.")]);
     let mut agent = place.agent(&server).await;
     let outcome = agent.turn(Said::new("measure")).await.unwrap();
     assert_eq!(outcome.text, "The tide is 4.2 m.");
@@ -84,7 +84,7 @@ async fn an_answer_cut_at_its_limit_is_gone_on_with() {
 #[tokio::test]
 async fn going_in_circles_ends_the_turn() {
     let place = Place::new();
-    let server = model(vec![calls("now", json!({})); 9]).await;
+    let server = model(vec![calls("now", json!({})); 9]);
     let outcome = place.agent(&server).await.turn(Said::new("what time?")).await.unwrap();
     assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("5 times in a row")), "{outcome:?}");
     assert_eq!(server.received().len(), 6, "five calls and the report");
@@ -94,7 +94,7 @@ async fn going_in_circles_ends_the_turn() {
 #[tokio::test]
 async fn s4_9_an_answer_must_fit_its_schema_and_is_repaired_once() {
     let place = Place::new();
-    let server = model(vec![says("about four"), says("{\"metres\": 4.2}"), says("four"), says("still four")]).await;
+    let server = model(vec![says("about four"), says("{\"metres\": 4.2}"), says("four"), says("still four")]);
     let mut agent = place.agent(&server).await;
     let schema = metres();
     let outcome = agent.turn(with_schema("how high?", schema.clone())).await.unwrap();
@@ -122,7 +122,7 @@ fn with_schema(text: &str, schema: Value) -> Said {
 #[tokio::test]
 async fn an_answer_with_a_schema_is_bare_json_and_the_schema_ends_with_its_turn() {
     let place = Place::new();
-    let server = model(vec![says("```json\n{\"metres\": 4.2}\n```"), says("as you like")]).await;
+    let server = model(vec![says("```json\n{\"metres\": 4.2}\n```"), says("as you like")]);
     let mut agent = place.agent(&server).await;
     let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4.2}"));
@@ -134,7 +134,7 @@ async fn an_answer_with_a_schema_is_bare_json_and_the_schema_ends_with_its_turn(
 #[tokio::test]
 async fn a_schema_that_no_answer_can_fit_is_refused_before_anything_is_asked() {
     let place = Place::new();
-    let server = model(vec![]).await;
+    let server = model(vec![]);
     let mut agent = place.agent(&server).await;
     for schema in [json!({"type": 12}), json!("x")] {
         let error = agent.turn(with_schema("how high?", schema)).await.unwrap_err();
@@ -147,7 +147,7 @@ async fn a_schema_that_no_answer_can_fit_is_refused_before_anything_is_asked() {
 async fn a_schema_waits_with_a_question_and_goes_with_a_hand_off() {
     let place = Place::new();
     let asks = calls("ask_human", json!({"question": "Which harbour?"}));
-    let server = model(vec![asks, says("north"), says("{\"metres\": 4}")]).await;
+    let server = model(vec![asks, says("north"), says("{\"metres\": 4}")]);
     let mut agent = place.agent(&server).await;
     let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(_)), "{outcome:?}");
@@ -166,7 +166,7 @@ async fn a_schema_waits_with_a_question_and_goes_with_a_hand_off() {
 #[tokio::test]
 async fn an_answer_that_is_cut_again_and_again_ends_at_a_limit() {
     let place = Place::new();
-    let server = model(vec![Line::Cut("on ".to_owned()); 9]).await;
+    let server = model(vec![Line::Cut("on ".to_owned()); 9]);
     let outcome = place.agent(&server).await.turn(Said::new("count")).await.unwrap();
     assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("cut 4 times")), "{outcome:?}");
     assert_eq!((outcome.text.as_str(), server.received().len()), ("on on on on ", 4));
@@ -177,7 +177,7 @@ async fn an_answer_that_is_cut_again_and_again_ends_at_a_limit() {
 async fn an_empty_answer_is_asked_for_once_more_and_is_no_success() {
     let place = Place::new();
     let cut = || Line::Cut(String::new());
-    let server = model(vec![says(""), says("four"), cut(), says("five"), says(""), says(""), cut(), cut()]).await;
+    let server = model(vec![says(""), says("four"), cut(), says("five"), says(""), says(""), cut(), cut()]);
     let mut agent = place.agent(&server).await;
     for (at, expected) in [(1, "four"), (3, "five")] {
         let outcome = agent.turn(Said::new("how high?")).await.unwrap();
@@ -196,7 +196,7 @@ async fn an_empty_answer_is_asked_for_once_more_and_is_no_success() {
 #[tokio::test]
 async fn what_is_said_meanwhile_is_heard_before_the_next_step() {
     let place = Place::new();
-    let server = model(vec![calls("now", json!({})), says("as you wish")]).await;
+    let server = model(vec![calls("now", json!({})), says("as you wish")]);
     let mut agent = place.agent(&server).await;
     place.watcher.steers.lock().unwrap().push_back("in UTC please".to_owned());
     agent.turn(Said::new("what time?")).await.unwrap();
@@ -212,8 +212,7 @@ async fn s0_13_the_list_of_tools_stays_and_a_forbidden_tool_is_refused_at_the_ca
         says("it is off"),
         calls("call_tool", json!({"name": "run_bash_command", "arguments": {"command": "echo hi"}})),
         says("now it ran"),
-    ])
-    .await;
+    ]);
     let mut equipment = place.equipment(&server);
     equipment.toolbox.switch("run_bash_command", false).unwrap();
     let mut agent = place.open(equipment).await;
@@ -233,7 +232,7 @@ async fn s0_13_the_list_of_tools_stays_and_a_forbidden_tool_is_refused_at_the_ca
 async fn a_refusal_is_a_result_and_always_is_remembered() {
     let place = Place::new();
     let risky = || bash("rm -r build");
-    let server = model(vec![risky(), says("not done"), risky(), says("done"), risky(), says("done again")]).await;
+    let server = model(vec![risky(), says("not done"), risky(), says("done"), risky(), says("done again")]);
     let mut agent = place.agent(&server).await;
     place.watcher.words.lock().unwrap().extend([Word::No(Some("not today".to_owned())), Word::Always]);
     agent.turn(Said::new("clean up")).await.unwrap();
@@ -249,7 +248,7 @@ async fn a_refusal_is_a_result_and_always_is_remembered() {
 #[tokio::test]
 async fn nobody_answering_in_time_means_no() {
     let place = Place::new();
-    let server = model(vec![bash("git push"), says("not pushed")]).await;
+    let server = model(vec![bash("git push"), says("not pushed")]);
     let mut equipment = place.equipment(&server);
     equipment.approval.time = Duration::from_millis(50);
     place.open(equipment).await.turn(Said::new("publish")).await.unwrap();
@@ -259,7 +258,7 @@ async fn nobody_answering_in_time_means_no() {
 #[tokio::test]
 async fn what_is_critical_cannot_be_agreed_to_once_and_for_all() {
     let place = Place::new();
-    let server = model(vec![bash("rm -rf /"), says("not done")]).await;
+    let server = model(vec![bash("rm -rf /"), says("not done")]);
     place.watcher.words.lock().unwrap().push_back(Word::Always);
     place.agent(&server).await.turn(Said::new("clean up")).await.unwrap();
     assert!(place.story("s")[2].contains("failed: the user refused this call"), "{:?}", place.story("s"));
@@ -268,7 +267,7 @@ async fn what_is_critical_cannot_be_agreed_to_once_and_for_all() {
 #[tokio::test]
 async fn a_word_that_comes_later_is_waited_for() {
     let place = Place::new();
-    let server = model(vec![bash("rm -r build; echo gone > outputs/x"), says("done")]).await;
+    let server = model(vec![bash("rm -r build; echo gone > outputs/x"), says("done")]);
     place.watcher.words.lock().unwrap().push_back(Word::Later);
     let outcome = place.agent(&server).await.turn(Said::new("clean up")).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(Waiting::Approval(_))), "{outcome:?}");
@@ -283,7 +282,7 @@ async fn a_word_that_comes_later_is_waited_for() {
 async fn failures_of_one_answer_count_too() {
     let place = Place::new();
     let many = (0..30).map(|n| ("read_file", json!({"path": format!("f{n}")}))).collect();
-    let server = model(vec![Line::Calls(many), says("I give up.")]).await;
+    let server = model(vec![Line::Calls(many), says("I give up.")]);
     place.agent(&server).await.turn(Said::new("read them")).await.unwrap();
     let story = place.story("s");
     let run = story.iter().filter(|line| line.contains("does not exist")).count();
@@ -296,7 +295,7 @@ async fn failures_of_one_answer_count_too() {
 async fn one_process_at_a_time_works_in_a_session() {
     let place = Place::new();
     let wait = bash("while [ ! -e go ]; do sleep 0.02; done");
-    let server = model(vec![wait, says("first"), says("second")]).await;
+    let server = model(vec![wait, says("first"), says("second")]);
     let (mut one, mut other) = (place.agent(&server).await, place.agent(&server).await);
     let (first, ()) = tokio::join!(one.turn(Said::new("wait")), async {
         while !place.story("s").iter().any(|line| line.contains("calls run_bash_command")) {
@@ -317,7 +316,7 @@ async fn one_process_at_a_time_works_in_a_session() {
 async fn a_stale_state_wipes_nothing() {
     let place = Place::new();
     let todo = calls("todo_write", json!({"todos": [{"content": "measure", "status": "pending"}]}));
-    let server = model(vec![todo, says("noted")]).await;
+    let server = model(vec![todo, says("noted")]);
     let (mut one, mut stale) = (place.agent(&server).await, place.agent(&server).await);
     one.turn(Said::new("plan it")).await.unwrap();
     let change = |session: &mut Session| session.title = "other".to_owned();
@@ -335,8 +334,7 @@ async fn a_question_waits_over_the_end_of_the_program() {
     let server = model(vec![
         calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]})),
         says("North it is."),
-    ])
-    .await;
+    ]);
     let outcome = place.agent(&server).await.turn(Said::new("plan the trip")).await.unwrap();
     assert!(matches!(&outcome.ending, Ending::Waiting(Waiting::Question(q)) if q.question == "Which harbour?"));
     // Another day, another process: what is said is the answer.
@@ -351,7 +349,7 @@ async fn a_question_waits_over_the_end_of_the_program() {
 #[tokio::test]
 async fn a_large_output_is_an_artifact_before_it_is_sent() {
     let place = Place::new();
-    let server = model(vec![bash("seq 1 60000"), calls("read_artifact", json!({"artifact": "?"})), says("long")]).await;
+    let server = model(vec![bash("seq 1 60000"), calls("read_artifact", json!({"artifact": "?"})), says("long")]);
     let mut agent = place.agent(&server).await;
     agent.turn(Said::new("count")).await.unwrap();
     let artifacts = place.log().artifacts("s").unwrap();
@@ -377,8 +375,7 @@ async fn a_part_of_an_artifact_is_sent_as_it_is() {
         calls("read_artifact", json!({"artifact": handle})),
         calls("read_artifact", json!({"artifact": handle, "find": "mill 1"})),
         says("long"),
-    ])
-    .await;
+    ]);
     let mut equipment = place.equipment(&server);
     equipment.setup.model.window = Some(18_000);
     place.open(equipment).await.turn(Said::new("read it")).await.unwrap();
@@ -396,7 +393,7 @@ async fn todos_are_state_and_are_repeated_aside_each_turn() {
     let place = Place::new();
     let todos = json!({"todos": [{"content": "buy rope", "status": "in_progress"}, {"content": "pack", "status": "completed"}]});
     let two = json!({"todos": [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "in_progress"}]});
-    let server = model(vec![calls("todo_write", two), calls("todo_write", todos), says("noted"), says("yes")]).await;
+    let server = model(vec![calls("todo_write", two), calls("todo_write", todos), says("noted"), says("yes")]);
     let mut agent = place.agent(&server).await;
     agent.turn(Said::new("plan")).await.unwrap();
     assert!(place.story("s")[2].contains("at most one may be"));
@@ -416,8 +413,7 @@ async fn what_was_folded_can_be_recalled() {
         calls("recall", json!({"query": "door code"})),
         says("4711"),
         calls("recall", json!({"query": "zebra"})),
-    ])
-    .await;
+    ]);
     let mut agent = place.agent(&server).await;
     agent.turn(Said::new("The door code of the mill is 4711.")).await.unwrap();
     agent.turn(Said::new("what was it?")).await.unwrap();
@@ -435,7 +431,7 @@ async fn the_model_can_ask_for_room() {
     let place = Place::new();
     let long = "tide ".repeat(3_000);
     let noted = vec![says("noted"); 4];
-    let server = model([noted, vec![calls("compact_context", json!({})), says("lighter")]].concat()).await;
+    let server = model([noted, vec![calls("compact_context", json!({})), says("lighter")]].concat());
     let mut agent = place.agent(&server).await;
     for n in 0..4 {
         agent.turn(Said::new(format!("{n} {long}"))).await.unwrap();
@@ -456,11 +452,10 @@ async fn calls_with_ids_that_come_again_keep_their_results() {
         calls("now", json!({"zone": "UTC"})),
         calls("list_files", json!({})),
     ]);
-    let server = waterline_testkit::server::Server::start(move |received| {
+    let server = Scripted::new(move |received| {
         let line = lines.lock().unwrap().pop().unwrap_or_else(|| says("done"));
         place::reply(received, &line, 0)
     });
-    let server = server.await.unwrap();
     place.agent(&server).await.turn(Said::new("look")).await.unwrap();
     let last = sent(&server.received()[2]);
     let results: Vec<String> =
@@ -473,7 +468,7 @@ async fn calls_with_ids_that_come_again_keep_their_results() {
 async fn a_tool_that_is_nearly_called_so_is_named_and_no_arguments_are_none() {
     let place = Place::new();
     let three = vec![("List_Files", json!({})), ("list_files", Value::Null), ("bash", json!({}))];
-    let server = model(vec![Line::Calls(three), says("done")]).await;
+    let server = model(vec![Line::Calls(three), says("done")]);
     place.agent(&server).await.turn(Said::new("look")).await.unwrap();
     let story = place.story("s");
     assert_eq!(story[2], "tool: failed: there is no tool \"List_Files\"; did you mean list_files?");
@@ -487,7 +482,7 @@ async fn a_tool_that_is_nearly_called_so_is_named_and_no_arguments_are_none() {
 async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
     let place = Place::new();
     let first = std::sync::atomic::AtomicBool::new(true);
-    let server = waterline_testkit::server::Server::start(move |received| {
+    let server = Scripted::new(move |received| {
         if !first.swap(false, std::sync::atomic::Ordering::SeqCst) {
             return place::reply(received, &says("sorry"), 1);
         }
@@ -499,7 +494,6 @@ async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
             other => other,
         }
     });
-    let server = server.await.unwrap();
     place.agent(&server).await.turn(Said::new("greet")).await.unwrap();
     assert!(place.story("s")[2].contains("the arguments are no JSON"), "{:?}", place.story("s"));
 }
@@ -508,7 +502,7 @@ async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
 #[tokio::test]
 async fn a_cleared_session_begins_with_its_prompt() {
     let place = Place::new();
-    let server = model(vec![says("one"), says("two")]).await;
+    let server = model(vec![says("one"), says("two")]);
     place.agent(&server).await.turn(Said::new("first")).await.unwrap();
     place.log().cut("s").unwrap();
     place.agent(&server).await.turn(Said::new("second")).await.unwrap();
@@ -532,7 +526,7 @@ async fn a_command_cannot_lock_a_session_out_of_its_folder() {
         "rmdir uploads; echo mine > uploads",
     ] {
         let place = Place::new();
-        let server = model(vec![bash(text), says("done"), says("still here")]).await;
+        let server = model(vec![bash(text), says("done"), says("still here")]);
         place.agent(&server).await.turn(Said::new("break it")).await.unwrap();
         let outcome = place.agent(&server).await.turn(Said::new("are you there?")).await.unwrap();
         assert_eq!(outcome.text, "still here", "{text}");
@@ -549,7 +543,7 @@ async fn a_path_in_the_state_opens_no_other_folder() {
     let mut session = place.log().session("s").unwrap();
     session.workspace = Some(elsewhere.display().to_string());
     place.log().save(&session).unwrap();
-    let server = model(vec![]).await;
+    let server = model(vec![]);
     let agent = place.agent(&server).await;
     assert_eq!(agent.workspace().path(), place.workspace().canonicalize().unwrap());
     assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
@@ -584,7 +578,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         log.export(&["x".to_owned()], &mut lines).unwrap();
         place.log().import(lines.as_slice(), parse_stored, |_| ()).unwrap();
 
-        let server = model(vec![says("as you like"), says("as you like")]).await;
+        let server = model(vec![says("as you like"), says("as you like")]);
         let mut equipment = place.equipment(&server);
         equipment.equip().unwrap();
         let mut agent = Agent::open(place.log(), "x", equipment, place.watcher.clone()).await.unwrap();

@@ -47,7 +47,7 @@ impl Live {
             self.freeze(plan, &mut emit).await?;
             let context = self.render()?;
             let started = Instant::now();
-            match self.ask(&context, &mut emit).await {
+            match self.call_model(&context, &mut emit).await {
                 Ok(answer) if !self.must_fold_for(&answer, &mut trouble, &mut emit).await? => {
                     let noted = note(&answer);
                     self.take(&answer, noted, started.elapsed()).await?;
@@ -85,7 +85,7 @@ impl Live {
         Ok(rendered)
     }
 
-    async fn ask(&mut self, context: &Rendered, emit: &mut impl FnMut(Event)) -> Result<Answer, CallError> {
+    async fn call_model(&mut self, context: &Rendered, emit: &mut impl FnMut(Event)) -> Result<Answer, CallError> {
         self.heard.clear();
         trace::sending(self);
         let span = trace::call(self);

@@ -28,8 +28,8 @@ mod setup;
 mod shape;
 mod sheet;
 mod staged;
-mod submit;
 mod stream;
+mod submit;
 mod summarise;
 mod trace;
 
@@ -43,6 +43,6 @@ pub use live::Live;
 pub use registry::{Entered, Sessions};
 pub use setup::{Candidate, Setup};
 pub use staged::Note;
-pub use submit::{How, Submitted};
 pub use stream::Streamed;
+pub use submit::{How, Submitted};
 pub use waterline_log::Log;

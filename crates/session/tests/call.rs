@@ -12,11 +12,12 @@ use waterline_log::Session;
 use waterline_provider::answer::Delta;
 use waterline_provider::wire::{Shape, Tool};
 use waterline_session::{Candidate, Event, Level, Live, SessionError, Setup};
-use waterline_testkit::server::{Received, Reply, Server, bytes};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::{Received, Reply, bytes};
 
 #[tokio::test]
 async fn a_call_is_stored_before_and_after() {
-    let server = Server::start(|_| whole("fine", 12)).await.unwrap();
+    let server = Scripted::new(|_| whole("fine", 12));
     let place = Place::new();
     let mut live = place.live(&server, 10_000).await;
     let mut heard = Vec::new();
@@ -34,7 +35,7 @@ async fn a_call_is_stored_before_and_after() {
 /// Between folds every request is a prefix of the next, also across a restart.
 #[tokio::test]
 async fn contexts_only_grow_and_a_restart_changes_nothing() {
-    let server = Server::start(|_| whole("yes", 50)).await.unwrap();
+    let server = Scripted::new(|_| whole("yes", 50));
     let place = Place::new();
     for round in 0..6 {
         // A new process each time.
@@ -51,7 +52,7 @@ async fn contexts_only_grow_and_a_restart_changes_nothing() {
 /// A server with a small window: refused until the prompt fits, and the window is known from then on.
 #[tokio::test]
 async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
-    let server = Server::start(move |received| {
+    let server = Scripted::new(move |received| {
         let prompt = tokens(received);
         if prompt > 2_000 {
             let message = format!(
@@ -60,9 +61,7 @@ async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
             return Reply::status(400, json!({"error": {"message": message}}).to_string());
         }
         whole("done", prompt)
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     for round in 0..30 {
@@ -82,7 +81,7 @@ async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
 
 #[tokio::test]
 async fn an_overflow_that_stays_is_the_providers_own_error() {
-    let server = Server::start(|_| Reply::status(400, "prompt is too long: 9 tokens > 8 maximum")).await.unwrap();
+    let server = Scripted::new(|_| Reply::status(400, "prompt is too long: 9 tokens > 8 maximum"));
     let place = Place::new();
     let error = place.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap_err();
     assert!(matches!(&error, SessionError::Call(inner) if inner.overflow().is_some()), "{error}");
@@ -93,13 +92,11 @@ async fn an_overflow_that_stays_is_the_providers_own_error() {
 #[tokio::test]
 async fn what_passes_is_waited_for() {
     let count = AtomicUsize::new(0);
-    let server = Server::start(move |_| match count.fetch_add(1, Ordering::SeqCst) {
+    let server = Scripted::new(move |_| match count.fetch_add(1, Ordering::SeqCst) {
         0 => Reply::status(529, "overloaded"),
         1 => Reply::status(429, "slow down"),
         _ => whole("at last", 9),
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     place.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap();
     assert_eq!(place.texts(), ["hi", "at last"]);
@@ -109,7 +106,7 @@ async fn what_passes_is_waited_for() {
 
 #[tokio::test]
 async fn what_does_not_pass_is_told_at_once() {
-    let server = Server::start(|_| Reply::status(401, r#"{"error":{"message":"no such key"}}"#)).await.unwrap();
+    let server = Scripted::new(|_| Reply::status(401, r#"{"error":{"message":"no such key"}}"#));
     let place = Place::new();
     let error = place.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap_err();
     assert_eq!((error.to_string().as_str(), server.received().len()), ("status 401: no such key", 1));
@@ -119,16 +116,14 @@ async fn what_does_not_pass_is_told_at_once() {
 #[tokio::test]
 async fn a_broken_answer_is_kept_and_asked_for_again() {
     let count = AtomicUsize::new(0);
-    let server = Server::start(move |_| match count.fetch_add(1, Ordering::SeqCst) {
+    let server = Scripted::new(move |_| match count.fetch_add(1, Ordering::SeqCst) {
         0 => {
             let events = events("half an ans", 9);
             let at = bytes(&events[..1]).len() + 3;
             Reply::Cut { events, at }
         }
         _ => whole("whole answer", 9),
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 10_000).await;
     live.call(user("hi"), silent).await.unwrap();
@@ -143,7 +138,7 @@ async fn a_broken_answer_is_kept_and_asked_for_again() {
 
 #[tokio::test]
 async fn nothing_to_send_is_no_call() {
-    let server = Server::start(|_| whole("?", 1)).await.unwrap();
+    let server = Scripted::new(|_| whole("?", 1));
     let place = Place::new();
     let error = place.live(&server, 10_000).await.call(Vec::new(), silent).await.unwrap_err();
     assert!(matches!(error, SessionError::Empty) && server.received().is_empty());
@@ -152,8 +147,8 @@ async fn nothing_to_send_is_no_call() {
 /// After three tries the next model of the list is asked, and it is the one that is asked from then on.
 #[tokio::test]
 async fn another_model_takes_over_when_one_keeps_failing() {
-    let down = Server::start(|_| Reply::status(503, "overloaded")).await.unwrap();
-    let up = Server::start(|_| whole("here", 9)).await.unwrap();
+    let down = Scripted::new(|_| Reply::status(503, "overloaded"));
+    let up = Scripted::new(|_| whole("here", 9));
     let place = Place::new();
     let setup = Setup { fallback: vec![candidate("other", &up)], ..setup(&down, 10_000, policy("auto", &[])) };
     let mut live = place.open(setup).await;
@@ -170,8 +165,8 @@ async fn another_model_takes_over_when_one_keeps_failing() {
 /// A request that is wrong is wrong everywhere.
 #[tokio::test]
 async fn a_wrong_request_is_not_taken_elsewhere() {
-    let down = Server::start(|_| Reply::status(400, r#"{"error":{"message":"no such parameter"}}"#)).await.unwrap();
-    let up = Server::start(|_| whole("here", 9)).await.unwrap();
+    let down = Scripted::new(|_| Reply::status(400, r#"{"error":{"message":"no such parameter"}}"#));
+    let up = Scripted::new(|_| whole("here", 9));
     let place = Place::new();
     let setup = Setup { fallback: vec![candidate("other", &up)], ..setup(&down, 10_000, policy("auto", &[])) };
     let error = place.open(setup).await.call(user("hi"), silent).await.unwrap_err();
@@ -182,12 +177,10 @@ async fn a_wrong_request_is_not_taken_elsewhere() {
 /// A server that does not take the shape of an answer is asked without it, from then on, and the user is told once.
 #[tokio::test]
 async fn a_shape_that_is_refused_is_left_out() {
-    let server = Server::start(|received: &Received| match received.body.contains("response_format") {
+    let server = Scripted::new(|received: &Received| match received.body.contains("response_format") {
         true => Reply::status(400, r#"{"error":{"message":"response_format: json_schema is not known here"}}"#),
         false => whole("{}", 9),
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 10_000).await;
     let shape = Shape::Schema { schema: r#"{"type":"object"}"#.to_owned(), strict: None };
@@ -201,7 +194,7 @@ async fn a_shape_that_is_refused_is_left_out() {
     let told = heard.iter().filter(|event| matches!(event, Event::Notice(text) if text.contains("asked for in words")));
     assert_eq!(told.count(), 1, "{heard:?}");
     // Another error with it is that error.
-    let down = Server::start(|_| Reply::status(400, r#"{"error":{"message":"no such parameter"}}"#)).await.unwrap();
+    let down = Scripted::new(|_| Reply::status(400, r#"{"error":{"message":"no such parameter"}}"#));
     let mut live = place.live(&down, 10_000).await;
     live.answer_as(Some(shape), false);
     assert_eq!(live.call(user("hi"), silent).await.unwrap_err().to_string(), "status 400: no such parameter");
@@ -210,7 +203,7 @@ async fn a_shape_that_is_refused_is_left_out() {
 /// Tools that a server would take away for a shape are worth more than the shape, until nothing but the answer is wanted.
 #[tokio::test]
 async fn a_shape_waits_until_tools_are_done_with() {
-    let server = Server::start(|_| whole("{}", 9)).await.unwrap();
+    let server = Scripted::new(|_| whole("{}", 9));
     let place = Place::new();
     let tool = Tool { name: "look".to_owned(), description: None, schema: None };
     let mut live = place.open(Setup { tools: vec![tool], ..setup(&server, 10_000, policy("auto", &[])) }).await;
@@ -227,12 +220,10 @@ async fn a_shape_waits_until_tools_are_done_with() {
 /// What came of an answer that a person stopped stays in the conversation: the next one can be about it.
 #[tokio::test]
 async fn an_answer_that_was_stopped_stays_with_a_mark() {
-    let server = Server::start(|received: &Received| match newest(received).as_str() {
+    let server = Scripted::new(|received: &Received| match newest(received).as_str() {
         "explain" => Reply::Stall { events: events("first the wheel", 9), after: 1 },
         _ => whole("whole", 9),
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 10_000).await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
@@ -250,13 +241,11 @@ async fn an_answer_that_was_stopped_stays_with_a_mark() {
 /// A call that is dropped at any moment leaves a valid log, and the session goes on; what was heard of the answer is kept.
 #[tokio::test]
 async fn a_call_can_be_given_up_at_any_moment() {
-    let server = Server::start(|received: &Received| match newest(received).strip_prefix("try ") {
+    let server = Scripted::new(|received: &Received| match newest(received).strip_prefix("try ") {
         Some(round) if round.len() == 1 => Reply::Stall { events: events(&format!("half an ans{round}"), 9), after: 1 },
         Some(_) => Reply::Hang,
         None => whole("whole", 9),
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 10_000).await;
     for round in 0..20_u64 {
@@ -290,7 +279,7 @@ async fn a_call_can_be_given_up_at_any_moment() {
 /// S4.24 to S4.33: whatever is sent, both tracks end with the same messages, and the full one is what is stored.
 #[tokio::test]
 async fn s4_24_to_s4_33_the_full_track_keeps_everything_and_the_other_ends_alike() {
-    let server = Server::start(|_| whole("noted", 0)).await.unwrap();
+    let server = Scripted::new(|_| whole("noted", 0));
     let place = Place::new();
     let mut live = place.open(setup(&server, 100_000, policy("dual-track", &[]))).await;
     for round in 0..40 {
@@ -307,7 +296,7 @@ async fn s4_24_to_s4_33_the_full_track_keeps_everything_and_the_other_ends_alike
 
 #[tokio::test]
 async fn usage_prices_and_levels_are_told() {
-    let server = Server::start(|_| whole("fine", 900)).await.unwrap();
+    let server = Scripted::new(|_| whole("fine", 900));
     let place = Place::new();
     let mut setup = setup(&server, 1_000, policy("auto", &[]));
     setup.model = Candidate { price: Some(3.0), ..setup.model };
@@ -323,15 +312,13 @@ async fn usage_prices_and_levels_are_told() {
 /// What a provider taught about a model holds in every later session.
 #[tokio::test]
 async fn a_window_that_was_learned_is_known_to_the_next_session() {
-    let server = Server::start(|received: &Received| {
+    let server = Scripted::new(|received: &Received| {
         let prompt = tokens(received);
         if prompt > 3_000 {
             return Reply::status(400, format!("prompt is too long: {prompt} tokens > 3000 maximum"));
         }
         whole("done", prompt)
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     live.call(vec![Message::user("x y z ".repeat(4_000))], silent).await.unwrap();
@@ -347,10 +334,8 @@ async fn after_all_models_failed_the_first_is_asked_again() {
     let is_up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let switch = std::sync::Arc::clone(&is_up);
     let first =
-        Server::start(move |_| if switch.load(Ordering::SeqCst) { whole("back", 9) } else { Reply::status(401, "no") })
-            .await
-            .unwrap();
-    let second = Server::start(|_| Reply::status(401, "no")).await.unwrap();
+        Scripted::new(move |_| if switch.load(Ordering::SeqCst) { whole("back", 9) } else { Reply::status(401, "no") });
+    let second = Scripted::new(|_| Reply::status(401, "no"));
     let place = Place::new();
     let setup = Setup { fallback: vec![candidate("other", &second)], ..setup(&first, 10_000, policy("auto", &[])) };
     let mut live = place.open(setup).await;
@@ -365,7 +350,7 @@ async fn after_all_models_failed_the_first_is_asked_again() {
 async fn an_answer_that_comes_too_late_is_kept_in_a_fork() {
     let place = Place::new();
     let log = place.log();
-    let server = Server::start(move |received: &Received| {
+    let server = Scripted::new(move |received: &Received| {
         if newest(received) == "mine" {
             let tip = log.session("s").unwrap().tip;
             let counter = waterline::tokens::Counter::default();
@@ -373,9 +358,7 @@ async fn an_answer_that_comes_too_late_is_kept_in_a_fork() {
             log.append("s", tip, vec![other]).unwrap();
         }
         whole("the answer", 9)
-    })
-    .await
-    .unwrap();
+    });
     let mut live = place.live(&server, 10_000).await;
     let error = live.call(user("mine"), silent).await.unwrap_err();
     assert!(matches!(error, SessionError::Log(waterline_log::LogError::Conflict { .. })), "{error}");

@@ -4,12 +4,12 @@
 mod place;
 
 use place::{Place, policy, setup, silent, tokens, user, whole};
-use waterline_testkit::server::Server;
+use waterline_testkit::scripted::Scripted;
 
 /// The newest answer is part of the context though it was never sent; and what is cleared and brought back counts again.
 #[tokio::test]
 async fn what_was_not_sent_yet_counts_also_after_a_clearing_was_taken_back() {
-    let server = Server::start(|_| whole(&"tide ".repeat(300), 0)).await.unwrap();
+    let server = Scripted::new(|_| whole(&"tide ".repeat(300), 0));
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     assert_eq!(live.context_tokens(), 0);
@@ -25,7 +25,7 @@ async fn what_was_not_sent_yet_counts_also_after_a_clearing_was_taken_back() {
 /// A provider that counts more than we do moves every figure, the high mark too.
 #[tokio::test]
 async fn every_figure_is_on_the_scale_of_the_provider() {
-    let server = Server::start(|received| whole("fine", 3 * tokens(received))).await.unwrap();
+    let server = Scripted::new(|received| whole("fine", 3 * tokens(received)));
     let place = Place::new();
     let mut live = place.open(setup(&server, 100_000, policy("auto", &[("fold.high", "50000")]))).await;
     let before = live.high_mark();

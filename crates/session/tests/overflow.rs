@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use waterline::message::{Message, Role, ToolCall};
 use waterline_session::memory::DayFiles;
 use waterline_session::{Event, Setup};
-use waterline_testkit::server::{Received, Reply, Server};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::{Received, Reply};
 
 fn day(place: &Place) -> String {
     let folder = place.0.path().join("memory");
@@ -23,15 +24,13 @@ fn day(place: &Place) -> String {
 #[tokio::test]
 async fn s2_22_to_s2_25_e19_the_ladder_is_climbed_and_written_down() {
     let limit = 1_500;
-    let server = Server::start(move |received: &Received| {
+    let server = Scripted::new(move |received: &Received| {
         if tokens(received) > limit {
             // No numbers: the window must be guessed.
             return Reply::status(400, "Please reduce the length of the messages or completion.");
         }
         fair("done", received)
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let memory = DayFiles::new(place.0.path().join("memory"));
     let setup = Setup { memory: Some(Arc::new(memory)), ..setup(&server, 100_000, policy("auto", &[])) };
@@ -63,7 +62,7 @@ fn named_artifact(place: &Place, body: &str) -> Vec<u8> {
 /// E.20: one message larger than the window still gets an answer; its whole text is an artifact that the context names.
 #[tokio::test]
 async fn e20_a_message_larger_than_the_window_is_clipped_with_an_artifact() {
-    let server = Server::start(|received: &Received| fair("long, that was", received)).await.unwrap();
+    let server = Scripted::new(|received: &Received| fair("long, that was", received));
     let place = Place::new();
     let mut live = place.live(&server, 2_000).await;
     let long = format!("begin {} end", (0..6_000).map(|n| n.to_string()).collect::<Vec<_>>().join(" "));
@@ -82,7 +81,7 @@ async fn e20_a_message_larger_than_the_window_is_clipped_with_an_artifact() {
 /// A provider that reads only the end of a prompt and says nothing: it is noticed by what it reports.
 #[tokio::test]
 async fn a_prompt_that_is_cut_without_a_word_is_noticed_and_folded() {
-    let server = Server::start(|received: &Received| whole("invented", tokens(received).min(2_000))).await.unwrap();
+    let server = Scripted::new(|received: &Received| whole("invented", tokens(received).min(2_000)));
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     let mut heard = Vec::new();
@@ -99,7 +98,7 @@ async fn a_prompt_that_is_cut_without_a_word_is_noticed_and_folded() {
 /// A counter that counts twice as much as the provider does is corrected, not taken for a cut.
 #[tokio::test]
 async fn a_counter_that_is_wrong_is_no_cut() {
-    let server = Server::start(|received: &Received| whole("fine", received.body.len() / 9)).await.unwrap();
+    let server = Scripted::new(|received: &Received| whole("fine", received.body.len() / 9));
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     for round in 0..12 {
@@ -113,7 +112,7 @@ async fn a_counter_that_is_wrong_is_no_cut() {
 #[tokio::test]
 async fn an_answer_that_fills_the_window_is_asked_for_again() {
     let count = AtomicUsize::new(0);
-    let server = Server::start(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
+    let server = Scripted::new(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
         8 => {
             let mut events = events("the beginning of", tokens(received));
             events[1] =
@@ -122,9 +121,7 @@ async fn an_answer_that_fills_the_window_is_asked_for_again() {
             Reply::Stream { events, piece: 0 }
         }
         _ => fair("whole", received),
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     for round in 0..9 {
@@ -143,14 +140,12 @@ async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
         json!({"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [chunk]}, "finish_reason": Value::Null}]})
     };
     let count = AtomicUsize::new(0);
-    let server = Server::start(move |received: &Received| {
+    let server = Scripted::new(move |received: &Received| {
         let mut events = events("", tokens(received));
         events[0] = call(count.fetch_add(1, Ordering::SeqCst)).to_string();
         events[1] = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}).to_string();
         Reply::Stream { events, piece: 0 }
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 3_000).await;
     let mut notices = 0;
@@ -173,7 +168,7 @@ async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
 /// Providers leave old thinking out of the next prompt: that is no cut.
 #[tokio::test]
 async fn thinking_that_is_not_sent_back_is_no_cut() {
-    let server = Server::start(|received: &Received| {
+    let server = Scripted::new(|received: &Received| {
         // Thinking does not count in what the server reports.
         let body: Value = serde_json::from_str(&received.body).unwrap();
         let said: usize =
@@ -182,9 +177,7 @@ async fn thinking_that_is_not_sent_back_is_no_cut() {
         let thought = json!({"choices": [{"index": 0, "delta": {"reasoning_content": "let me think ".repeat(400)}}]});
         events.insert(0, thought.to_string());
         Reply::Stream { events, piece: 0 }
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     for round in 0..8 {
@@ -198,12 +191,10 @@ async fn thinking_that_is_not_sent_back_is_no_cut() {
 #[tokio::test]
 async fn a_guess_is_good_for_one_call() {
     let count = AtomicUsize::new(0);
-    let server = Server::start(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
+    let server = Scripted::new(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
         5 => Reply::status(413, ""),
         _ => fair("fine", received),
-    })
-    .await
-    .unwrap();
+    });
     let place = Place::new();
     let mut live = place.live(&server, 100_000).await;
     for round in 0..6 {
@@ -217,7 +208,7 @@ async fn a_guess_is_good_for_one_call() {
 /// Of parallel results the one that was cut is the one that can be read whole.
 #[tokio::test]
 async fn each_result_that_is_clipped_has_its_own_artifact() {
-    let server = Server::start(|received: &Received| fair("fine", received)).await.unwrap();
+    let server = Scripted::new(|received: &Received| fair("fine", received));
     let place = Place::new();
     let mut live = place.live(&server, 2_000).await;
     let call = |id: &str| Message::assistant_with_calls("", [ToolCall::new(id, "look", "{}")]).parts.remove(0);
@@ -235,7 +226,7 @@ async fn each_result_that_is_clipped_has_its_own_artifact() {
 /// An output that `cap` cuts when it comes names its artifact, and the log has it.
 #[tokio::test]
 async fn an_output_that_is_capped_can_be_read_whole() {
-    let server = Server::start(|received: &Received| fair("fine", received)).await.unwrap();
+    let server = Scripted::new(|received: &Received| fair("fine", received));
     let place = Place::new();
     let text = "name = \"capped\"\nabout = \"\"\nstages = [\"repair\", \"cap\", \"window\"]\n[cap]\nmax = 300\n";
     let capped = waterline::policy::Policy::read(text, &[]).unwrap();

@@ -13,7 +13,8 @@ use waterline::message::{Message, Part, Role};
 use waterline_log::{Incoming, Log, Session, Tip};
 use waterline_provider::wire::parse_stored;
 use waterline_session::{How, Sessions, Setup, Submitted};
-use waterline_testkit::server::{Received, Server};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::Received;
 
 /// A fresh log on each database.
 fn logs(folder: &tempfile::TempDir) -> Vec<String> {
@@ -28,11 +29,11 @@ fn logs(folder: &tempfile::TempDir) -> Vec<String> {
 }
 
 /// A model that repeats what it was asked.
-async fn server() -> Server {
-    Server::start(|received: &Received| whole(&format!("re: {}", newest(received)), 10)).await.unwrap()
+fn server() -> Scripted {
+    Scripted::new(|received: &Received| whole(&format!("re: {}", newest(received)), 10))
 }
 
-fn held(server: &Server) -> Setup {
+fn held(server: &Scripted) -> Setup {
     setup(server, 100_000, policy("auto", &[]))
 }
 
@@ -47,12 +48,12 @@ fn list(prompt: Option<&str>, texts: &[&str]) -> Vec<Message> {
     prompt.map(Message::system).into_iter().chain(said).collect()
 }
 
-async fn submit(sessions: &Sessions, user: &str, list: Vec<Message>, server: &Server) -> Submitted {
+async fn submit(sessions: &Sessions, user: &str, list: Vec<Message>, server: &Scripted) -> Submitted {
     sessions.submit(Some(user), list, held(server)).await.unwrap()
 }
 
 /// Submits and calls; gives the session, how it was found, how many messages were new, and the answer.
-async fn call(sessions: &Sessions, list: Vec<Message>, server: &Server) -> (String, How, usize, String) {
+async fn call(sessions: &Sessions, list: Vec<Message>, server: &Scripted) -> (String, How, usize, String) {
     let Submitted { mut live, new, how, .. } = submit(sessions, "ada", list, server).await;
     let count = new.len();
     let answer = live.call(new, silent).await.unwrap();
@@ -67,7 +68,7 @@ async fn texts(sessions: &Sessions, id: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_goes_on_in_its_session_also_after_a_restart() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let mut said = vec!["one".to_owned()];
         let mut known = None;
@@ -88,7 +89,7 @@ async fn a_conversation_goes_on_in_its_session_also_after_a_restart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeated_list_adds_nothing() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let sessions = sessions(&url, 10);
         let mut first = submit(&sessions, "ada", list(None, &["one"]), &server).await;
@@ -114,7 +115,7 @@ async fn a_repeated_list_adds_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edited_or_truncated_history_is_a_fork() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let sessions = sessions(&url, 10);
         let (id, ..) = call(&sessions, list(Some("s"), &["one"]), &server).await;
@@ -135,7 +136,7 @@ async fn an_edited_or_truncated_history_is_a_fork() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn users_and_first_words_are_kept_apart() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let sessions = sessions(&url, 10);
         let (id, ..) = call(&sessions, list(Some("s"), &["one"]), &server).await;
@@ -151,7 +152,7 @@ async fn users_and_first_words_are_kept_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_system_prompt_moves_the_session() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let sessions = sessions(&url, 10);
         let (id, ..) = call(&sessions, list(Some("it is ten"), &["one"]), &server).await;
@@ -166,7 +167,7 @@ async fn a_changed_system_prompt_moves_the_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_imported_session_is_found_by_its_ids() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let sessions = sessions(&url, 10);
         let model = waterline::Models::builtin().find("gpt-4o").unwrap();
@@ -185,7 +186,7 @@ async fn an_imported_session_is_found_by_its_ids() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_clients_at_once_lose_nothing() {
-    let (server, folder) = (Arc::new(server().await), tempfile::tempdir().unwrap());
+    let (server, folder) = (Arc::new(server()), tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let sessions = sessions(&url, 4);
         let (id, ..) = call(&sessions, list(None, &["one"]), &server).await;
@@ -217,7 +218,7 @@ async fn many_clients_at_once_lose_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_conversation_is_found() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     for url in logs(&folder) {
         let sessions = sessions(&url, 4);
         let words: Vec<String> = (0..10_000).map(|n| format!("message {n}")).collect();
@@ -235,7 +236,7 @@ async fn a_long_conversation_is_found() {
 
 #[tokio::test]
 async fn a_session_has_one_user_at_a_time() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     let sessions = sessions(&logs(&folder)[0], 10);
     sessions.log().write(|log| log.create(Session::new("s"))).await.unwrap();
     let first = sessions.enter("s", held(&server)).await.unwrap();
@@ -254,7 +255,7 @@ async fn a_session_has_one_user_at_a_time() {
 
 #[tokio::test]
 async fn sessions_that_are_not_used_are_dropped_and_resumed() {
-    let (server, folder) = (server().await, tempfile::tempdir().unwrap());
+    let (server, folder) = (server(), tempfile::tempdir().unwrap());
     let log = Log::open(&logs(&folder)[0]).unwrap();
     let sessions = Sessions::new(log, 2, Duration::from_secs(600));
     for id in ["a", "b", "c", "d"] {

@@ -13,7 +13,8 @@ use waterline::message::{Message, ToolCall};
 use waterline::policy::Policy;
 use waterline_session::memory::DayFiles;
 use waterline_session::{Candidate, Event, Live, Setup};
-use waterline_testkit::server::{Received, Reply, Server};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::{Received, Reply};
 
 const GOOD: &str = "Task: build the mill. Done: the wheel. State: order 4711. Open: the roof.";
 
@@ -22,12 +23,12 @@ fn blocking() -> Policy {
     policy("auto", &[("summarise.mode", "blocking"), ("summarise.max", "400"), ("summarise.placement", "mock")])
 }
 
-fn summaries(server: &Server) -> Vec<Received> {
+fn summaries(server: &Scripted) -> Vec<Received> {
     server.received().into_iter().filter(wants_summary).collect()
 }
 
 /// A server that answers, and sums up as it is told.
-async fn server(summary: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -> Server {
+fn server(summary: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -> Scripted {
     let count = AtomicUsize::new(0);
     let script = move |received: &Received| {
         if wants_summary(received) {
@@ -36,7 +37,7 @@ async fn server(summary: impl Fn(usize, &Received) -> Reply + Send + Sync + 'sta
             fair("noted", received)
         }
     };
-    Server::start(script).await.unwrap()
+    Scripted::new(script)
 }
 
 async fn talk(live: &mut Live, rounds: std::ops::Range<usize>) {
@@ -51,7 +52,7 @@ async fn talk(live: &mut Live, rounds: std::ops::Range<usize>) {
 /// conversation as the assistant's.
 #[tokio::test]
 async fn s1_16_to_s1_25_a_summary_is_made_before_the_call() {
-    let server = server(|_, received| fair(GOOD, received)).await;
+    let server = server(|_, received| fair(GOOD, received));
     let place = Place::new();
     let mut live = place.open(setup(&server, 12_000, blocking())).await;
     talk(&mut live, 0..16).await;
@@ -79,7 +80,7 @@ async fn s1_16_to_s1_25_a_summary_is_made_before_the_call() {
 /// S1.43, C1.11, E.18: the second summary is made of the first and what came since; there is one in the context, not two.
 #[tokio::test]
 async fn e18_s1_43_c1_11_a_summary_absorbs_the_one_before() {
-    let server = server(|n, received| fair(&format!("Task: round {n}. {GOOD}"), received)).await;
+    let server = server(|n, received| fair(&format!("Task: round {n}. {GOOD}"), received));
     let place = Place::new();
     let mut live = place.open(setup(&server, 12_000, blocking())).await;
     talk(&mut live, 0..40).await;
@@ -100,8 +101,7 @@ async fn v14_c1_7_a_summary_that_cannot_be_believed_is_replaced_by_the_digest() 
                 move |_, received| {
                     if bad.starts_with("Task") { fair(&bad.repeat(9_000), received) } else { fair(bad, received) }
                 },
-            )
-            .await;
+            );
         let place = Place::new();
         let mut live = place.open(setup(&server, 12_000, blocking())).await;
         talk(&mut live, 0..16).await;
@@ -118,7 +118,7 @@ async fn v14_c1_7_a_summary_that_cannot_be_believed_is_replaced_by_the_digest() 
 /// A summariser that is down costs the attempt, not the call.
 #[tokio::test]
 async fn v14_a_summariser_that_fails_does_not_stop_the_call() {
-    let server = server(|_, _| Reply::status(500, "down")).await;
+    let server = server(|_, _| Reply::status(500, "down"));
     let place = Place::new();
     let mut live = place.open(setup(&server, 12_000, blocking())).await;
     talk(&mut live, 0..16).await;
@@ -129,8 +129,8 @@ async fn v14_a_summariser_that_fails_does_not_stop_the_call() {
 /// S0.76: another model may write the summaries; it gets a prompt of its own, in parts where its window is small.
 #[tokio::test]
 async fn s0_76_c1_5_another_model_sums_up_in_parts() {
-    let main = server(|_, received| fair(GOOD, received)).await;
-    let other = server(|_, received| fair(GOOD, received)).await;
+    let main = server(|_, received| fair(GOOD, received));
+    let other = server(|_, received| fair(GOOD, received));
     let place = Place::new();
     let summariser = Candidate { window: Some(1_400), ..candidate("small", &other) };
     let setup = Setup { summariser: Some(summariser), ..setup(&main, 16_000, blocking()) };
@@ -155,8 +155,7 @@ async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
             std::thread::sleep(Duration::from_millis(1));
         }
         fair("[DAILY]\n- the mill was planned, order 4711\n[MEMORY]\n- the user likes oak", received)
-    })
-    .await;
+    });
     let place = Place::new();
     let memory = place.0.path().join("memory");
     let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
@@ -188,7 +187,7 @@ async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
 /// C2.7: with few turns only the work between request and answer goes; it is remembered too.
 #[tokio::test]
 async fn c2_7_what_is_stripped_of_few_turns_goes_to_the_memory_too() {
-    let server = server(|_, received| fair("[DAILY]\n- order 4711\n[MEMORY]\nnone", received)).await;
+    let server = server(|_, received| fair("[DAILY]\n- order 4711\n[MEMORY]\nnone", received));
     let place = Place::new();
     let memory = place.0.path().join("memory");
     let chat = policy("chat", &[("fold.high", "4000"), ("halve.tokens", "4000"), ("summarise.max", "300")]);
@@ -213,7 +212,7 @@ async fn c2_7_what_is_stripped_of_few_turns_goes_to_the_memory_too() {
 /// A process may end before the summary takes effect: the next one finds it in the log.
 #[tokio::test]
 async fn a_summary_that_was_made_before_a_restart_takes_effect_after_it() {
-    let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received)).await;
+    let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received));
     let place = Place::new();
     let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
     let mut live = place.open(setup(&server, 50_000, chat.clone())).await;
@@ -230,7 +229,7 @@ async fn a_summary_that_was_made_before_a_restart_takes_effect_after_it() {
 /// C2.8: a summary whose generation is gone is dropped; and a fold that was taken back stays taken back.
 #[tokio::test]
 async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {
-    let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received)).await;
+    let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received));
     let place = Place::new();
     let chat = || policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
     let mut live = place.open(setup(&server, 50_000, chat())).await;
@@ -252,7 +251,7 @@ async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {
 /// When a new summary cannot be had, the one before still says what it said.
 #[tokio::test]
 async fn v14_a_failed_summary_leaves_the_earlier_one_in_place() {
-    let server = server(|n, received| if n == 0 { fair(GOOD, received) } else { Reply::status(500, "down") }).await;
+    let server = server(|n, received| if n == 0 { fair(GOOD, received) } else { Reply::status(500, "down") });
     let place = Place::new();
     let mut live = place.open(setup(&server, 12_000, blocking())).await;
     talk(&mut live, 0..40).await;
@@ -267,8 +266,7 @@ async fn c1_5_a_conversation_too_long_for_its_own_summary_is_shortened() {
     let server = server(|n, received| match n {
         0 => Reply::status(400, "prompt is too long: 3000 tokens > 2600 maximum"),
         _ => fair(GOOD, received),
-    })
-    .await;
+    });
     let place = Place::new();
     let mut live = place.open(setup(&server, 12_000, blocking())).await;
     let mut heard = Vec::new();
@@ -289,8 +287,7 @@ async fn a_summary_that_was_cut_off_is_not_taken() {
         let mut events = events(GOOD, place::tokens(received));
         events[1] = events[1].replace("\"stop\"", "\"length\"");
         Reply::Stream { events, piece: 0 }
-    })
-    .await;
+    });
     let place = Place::new();
     let mut live = place.open(setup(&server, 12_000, blocking())).await;
     talk(&mut live, 0..16).await;

@@ -5,17 +5,17 @@ mod place;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use place::{Place, policy, setup, silent, user};
+use place::{Place, candidate, policy, setup, silent, user};
 use serde_json::json;
-use waterline::message::{Message, Wire};
-use waterline_provider::http::{Endpoint, Timeouts};
+use waterline::message::Message;
 use waterline_session::{Candidate, Live, Setup};
 use waterline_testkit::model::Model;
-use waterline_testkit::server::{Received, Server};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::Received;
 use waterline_testkit::spoken::Spoken;
 
 /// A model that calls a tool every other time.
-async fn server(model: Model) -> Server {
+fn server(model: Model) -> Scripted {
     let count = AtomicUsize::new(0);
     let script = move |received: &Received| {
         let number = count.fetch_add(1, Ordering::SeqCst);
@@ -23,13 +23,12 @@ async fn server(model: Model) -> Server {
         let calls = if number.is_multiple_of(2) { vec![call] } else { Vec::new() };
         model.reply(received, Spoken { text: format!("answer {number}"), calls, ..Spoken::default() })
     };
-    Server::start(script).await.unwrap()
+    Scripted::on(model.wire, script)
 }
 
-async fn live(place: &Place, server: &Server, wire: Wire) -> Live {
-    let endpoint = Endpoint::new(wire, Some(&server.url), None, Timeouts::default()).unwrap();
+async fn live(place: &Place, server: &Scripted) -> Live {
     let usual = setup(server, 100_000, policy("auto", &[]));
-    let model = Candidate { window: Some(100_000), ..Candidate::new("m", endpoint) };
+    let model = Candidate { window: Some(100_000), ..candidate("m", server) };
     place.open(Setup { model, ..usual }).await
 }
 
@@ -56,9 +55,9 @@ async fn converse(live: &mut Live) {
 #[tokio::test]
 async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_every_wire() {
     for wire in waterline_testkit::WIRES {
-        let server = server(Model { wire, window: 3_000, refuses: true }).await;
+        let server = server(Model { wire, window: 3_000, refuses: true });
         let place = Place::new();
-        let mut live = live(&place, &server, wire).await;
+        let mut live = live(&place, &server).await;
         converse(&mut live).await;
         assert!(live.violations().is_empty(), "{wire}: {:?}", live.violations());
         assert!(live.window() <= 3_000, "{wire}: {}", live.window());
@@ -71,9 +70,9 @@ async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_e
 #[tokio::test]
 async fn a_prompt_that_is_cut_without_a_word_is_noticed_on_every_wire() {
     for wire in waterline_testkit::WIRES {
-        let server = server(Model { wire, window: 3_000, refuses: false }).await;
+        let server = server(Model { wire, window: 3_000, refuses: false });
         let place = Place::new();
-        let mut live = live(&place, &server, wire).await;
+        let mut live = live(&place, &server).await;
         converse(&mut live).await;
         assert!(live.window() <= 3_000, "{wire}: {}", live.window());
         let cut = server.received().iter().filter(|received| Model::tokens(received) > 3_000).count();
@@ -98,13 +97,12 @@ async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
                 Spoken { text: format!("answer {number}"), calls: (0..3).map(call).collect(), ..Spoken::default() };
             model.reply(received, spoken)
         };
-        let server = Server::start(script).await.unwrap();
+        let server = Scripted::on(wire, script);
         let place = Place::new();
         let mut next = user("begin");
         for step in 0..30 {
             let answer = loop {
-                let endpoint = Endpoint::new(wire, Some(&server.url), None, Timeouts::default()).unwrap();
-                let model = Candidate { window: Some(3_000), ..Candidate::new("m", endpoint) };
+                let model = Candidate { window: Some(3_000), ..candidate("m", &server) };
                 let mut live = place.open(Setup { model, ..setup(&server, 3_000, policy("auto", &[])) }).await;
                 let outcome = live.call(std::mem::take(&mut next), silent).await;
                 assert!(live.violations().is_empty(), "{wire}, step {step}: {:?}", live.violations());

@@ -8,6 +8,7 @@ pub mod generate;
 pub mod model;
 pub mod notation;
 pub mod script;
+pub mod scripted;
 pub mod server;
 pub mod spoken;
 pub mod write;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use waterline::message::Wire;
@@ -42,17 +42,23 @@ const MODELS: &str = r#"{"data":[{"id":"m"},{"id":"n"}]}"#;
 /// # Errors
 /// When there is no free port.
 pub async fn model(lines: Vec<Line>) -> io::Result<Server> {
+    let play = player(lines);
+    Server::start(move |received| match received.path.as_str() {
+        "/v1/models" => Reply::status(200, MODELS),
+        _ => play(received),
+    })
+    .await
+}
+
+/// A script that says lines one after the other, then always "done".
+pub(crate) fn player(lines: Vec<Line>) -> impl Fn(&Received) -> Reply + Send + Sync + 'static {
     let lines = Mutex::new((VecDeque::from(lines), 0));
-    Server::start(move |received| {
-        if received.path == "/v1/models" {
-            return Reply::status(200, MODELS);
-        }
-        let mut left = lines.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    move |received| {
+        let mut left = lines.lock().unwrap_or_else(PoisonError::into_inner);
         let line = left.0.pop_front().unwrap_or_else(|| says("done"));
         left.1 += 1;
         reply(received, &line, left.1)
-    })
-    .await
+    }
 }
 
 /// One line as an answer to a request; `turn` makes the ids of its calls its own.

@@ -1,4 +1,4 @@
-//! An agent in a folder of its own, a model server that plays a script, and somebody who watches.
+//! An agent in a directory of its own, a scripted model, and somebody who watches.
 #![allow(
     dead_code,
     unused_imports,
@@ -15,23 +15,23 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use waterline::message::{Message, Wire};
+use waterline::message::Message;
 use waterline::policy::Policy;
 use waterline_agent::tool::Toolbox;
 use waterline_agent::{Agent, AgentConfig, Event, Local, Person, Question, Request, State, Word, middleware};
 use waterline_log::{Log, Session};
-use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::retry::Retry;
 use waterline_provider::wire::parse_stored;
 use waterline_sandbox::Shell;
 use waterline_session::{Candidate, Setup};
-use waterline_testkit::server::{Received, Server};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::Received;
 
 pub use waterline_testkit::script::{Line, calls, reply, says};
 
 /// A model that says its lines one after the other, then "done".
-pub async fn model(lines: Vec<Line>) -> Server {
-    waterline_testkit::script::model(lines).await.unwrap()
+pub fn model(lines: Vec<Line>) -> Scripted {
+    Scripted::lines(lines)
 }
 
 /// Somebody who says what was prepared, and remembers what happened.
@@ -102,13 +102,12 @@ impl Place {
         Local::of(&self.log().session(session).unwrap()).unwrap()
     }
 
-    pub fn candidate(server: &Server) -> Candidate {
-        let endpoint = Endpoint::new(Wire::OPENAI_CHAT, Some(&server.url), None, Timeouts::default()).unwrap();
-        Candidate { window: Some(100_000), ..Candidate::new("m", endpoint) }
+    pub fn candidate(server: &Scripted) -> Candidate {
+        Candidate { window: Some(100_000), ..Candidate::new("m", server.clone()) }
     }
 
     /// What an agent is made with here; commands are not confined.
-    pub fn equipment(&self, server: &Server) -> AgentConfig {
+    pub fn equipment(&self, server: &Scripted) -> AgentConfig {
         let zero = vec![Duration::ZERO; 3];
         let retry = Retry { rate_limit: zero.clone(), transient: zero, longest: Duration::from_secs(1) };
         let setup = Setup { retry, ..Setup::new(Self::candidate(server), Policy::preset_with("auto", &[]).unwrap()) };
@@ -128,7 +127,7 @@ impl Place {
         Agent::open(self.log(), "s", equipment, self.watcher.clone()).await.unwrap()
     }
 
-    pub async fn agent(&self, server: &Server) -> Agent {
+    pub async fn agent(&self, server: &Scripted) -> Agent {
         self.open(self.equipment(server)).await
     }
 

@@ -1,4 +1,4 @@
-//! A log in a folder of its own, a model server that does as it is told, and a session between them.
+//! A log in a directory of its own, a scripted model, and a session between them.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use waterline::message::{Message, Wire};
 use waterline::policy::Policy;
 use waterline_log::{Log, Session};
-use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::retry::Retry;
 use waterline_provider::wire::parse_stored;
 use waterline_session::{Candidate, Event, Live, Setup};
-use waterline_testkit::server::{Received, Reply, Server};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::{Received, Reply};
 
 /// An answer of chat, with the tokens that the prompt took.
 pub fn events(text: &str, prompt: usize) -> Vec<String> {
@@ -43,9 +43,8 @@ pub fn fair(text: &str, received: &Received) -> Reply {
     whole(text, tokens(received))
 }
 
-pub fn candidate(name: &str, server: &Server) -> Candidate {
-    let endpoint = Endpoint::new(Wire::OPENAI_CHAT, Some(&server.url), None, Timeouts::default()).unwrap();
-    Candidate::new(name, endpoint)
+pub fn candidate(name: &str, server: &Scripted) -> Candidate {
+    Candidate::new(name, server.clone())
 }
 
 pub fn policy(preset: &str, settings: &[(&str, &str)]) -> Policy {
@@ -53,7 +52,7 @@ pub fn policy(preset: &str, settings: &[(&str, &str)]) -> Policy {
     Policy::preset_with(preset, &settings).unwrap()
 }
 
-pub fn setup(server: &Server, window: usize, policy: Policy) -> Setup {
+pub fn setup(server: &Scripted, window: usize, policy: Policy) -> Setup {
     let zero = vec![Duration::ZERO; 3];
     let model = Candidate { window: Some(window), ..candidate("m", server) };
     let retry = Retry { rate_limit: zero.clone(), transient: zero, longest: Duration::from_secs(1) };
@@ -73,7 +72,7 @@ impl Place {
         Log::open(&self.0.path().join("log.db").display().to_string()).unwrap()
     }
 
-    pub async fn live(&self, server: &Server, window: usize) -> Live {
+    pub async fn live(&self, server: &Scripted, window: usize) -> Live {
         self.open(setup(server, window, policy("auto", &[]))).await
     }
 
