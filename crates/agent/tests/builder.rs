@@ -10,7 +10,7 @@ use waterline_log::LogError;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_created_resumed_and_forked() {
     let place = Place::new();
-    let server = model(vec![says("one"), says("two")]).await;
+    let server = model(vec![says("one"), says("two")]);
     let builder = || AgentBuilder::new(place.log(), place.equipment(&server));
     let missing = builder().start(Start::Resume("mill".to_owned())).prepare().await.err().unwrap();
     assert!(matches!(missing, AgentError::Log(LogError::NoSession { .. })), "{missing}");
@@ -33,7 +33,7 @@ async fn a_session_is_created_resumed_and_forked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_keeps_its_prompt_its_role_and_says_that_the_model_changed() {
     let place = Place::new();
-    let server = model(vec![says("one")]).await;
+    let server = model(vec![says("one")]);
     let mut config = place.equipment(&server);
     config.policies.caller = Some("chat".to_owned());
     let roles = waterline_agent::role::find(&[]).unwrap();
@@ -57,7 +57,7 @@ async fn a_session_keeps_its_prompt_its_role_and_says_that_the_model_changed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_policy_that_does_not_exist_creates_no_session() {
     let place = Place::new();
-    let server = model(vec![]).await;
+    let server = model(vec![]);
     let mut config = place.equipment(&server);
     config.policies.caller = Some("nothing".to_owned());
     let refused = AgentBuilder::new(place.log(), config).start(Start::Open("mill".to_owned())).prepare().await;

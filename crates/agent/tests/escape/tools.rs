@@ -53,7 +53,7 @@ pub(crate) fn results(
 ) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let received = runtime.block_on(async {
-        let server = model(vec![Line::Calls(calls), says("done")]).await;
+        let server = model(vec![Line::Calls(calls), says("done")]);
         let mut equipment = place.equipment(&server);
         equipment.approval.mode = Mode::None;
         change(&mut equipment);
