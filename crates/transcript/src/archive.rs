@@ -249,7 +249,8 @@ fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Count
 /// When the log cannot be read.
 pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
     let entries = log.entries_in(session.tip, 0..session.tip.position())?;
-    let named = session.state.get(WIRE).and_then(Value::as_str).and_then(|name| waterline_provider::wire::named(name).ok());
+    let named =
+        session.state.get(WIRE).and_then(Value::as_str).and_then(|name| waterline_provider::wire::named(name).ok());
     let wire = named.or_else(|| entries.iter().find_map(Entry::wire)).unwrap_or(Wire::OPENAI_CHAT);
     let mut found = Transcript::new(session.id.clone(), wire);
     found.parent.clone_from(&session.parent);
