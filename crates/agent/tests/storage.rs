@@ -11,10 +11,10 @@ use place::{Line, Place, calls, model, says};
 use serde_json::json;
 use waterline_agent::{Agent, Event, Person, Question, Request, Said, State, Word};
 use waterline_log::{Log, Session};
-use waterline_testkit::server::Server;
+use waterline_testkit::scripted::Scripted;
 
 /// An agent whose log is counted.
-async fn open(place: &Place, log: &Log, server: &Server) -> Agent {
+async fn open(place: &Place, log: &Log, server: &Scripted) -> Agent {
     let mut equipment = place.equipment(server);
     equipment.equip().unwrap();
     Agent::open(log.clone(), "s", equipment, place.watcher.clone()).await.unwrap()
@@ -27,8 +27,7 @@ fn reads(number: usize) -> Line {
 #[tokio::test]
 async fn a_turn_makes_few_durable_writes() {
     let place = Place::new();
-    let server =
-        model(vec![says("hello"), reads(1), says("nothing there"), reads(2), reads(3), says("nor there")]).await;
+    let server = model(vec![says("hello"), reads(1), says("nothing there"), reads(2), reads(3), says("nor there")]);
     let log = place.log();
     let mut agent = open(&place, &log, &server).await;
     let mut writes = Vec::new();
@@ -47,7 +46,7 @@ async fn a_turn_makes_few_durable_writes() {
 async fn size_of(turns: usize) -> (u64, u64) {
     let place = Place::new();
     let lines = (0..turns).flat_map(|turn| [reads(turn), says(format!("Turn {turn}: there are no such notes."))]);
-    let server = model(lines.collect()).await;
+    let server = model(lines.collect());
     let log = place.log();
     let mut agent = open(&place, &log, &server).await;
     for turn in 0..turns {
@@ -83,7 +82,7 @@ async fn a_short_session_stores_less_than_one_and_a_half_kilobytes_a_message() {
 async fn restoring_a_checkpoint_gives_the_state_of_then() {
     let place = Place::new();
     let todo = |content: &str| calls("todo_write", json!({"todos": [{"content": content, "status": "pending"}]}));
-    let server = model(vec![todo("measure"), says("noted"), todo("sail"), says("noted too")]).await;
+    let server = model(vec![todo("measure"), says("noted"), todo("sail"), says("noted too")]);
     let mut agent = place.agent(&server).await;
     let mut states: Vec<State> = Vec::new();
     for said in ["first", "second"] {
@@ -125,7 +124,7 @@ impl Person for Looking {
 #[tokio::test]
 async fn a_result_is_announced_when_it_is_stored() {
     let place = Place::new();
-    let server = model(vec![calls("now", json!({})), calls("now", json!({"zone": "UTC"})), says("late")]).await;
+    let server = model(vec![calls("now", json!({})), calls("now", json!({"zone": "UTC"})), says("late")]);
     let looking = Arc::new(Looking { log: place.log(), stored: Mutex::default() });
     let mut equipment = place.equipment(&server);
     equipment.equip().unwrap();
@@ -141,7 +140,7 @@ async fn a_state_that_does_not_parse_is_told() {
     let mut session = place.log().session("s").unwrap();
     session.state.insert("pending_action".to_owned(), json!({"kind": "approval", "tool": "run_bash_command"}));
     place.log().save(&session).unwrap();
-    let server = model(vec![]).await;
+    let server = model(vec![]);
     let mut equipment = place.equipment(&server);
     equipment.equip().unwrap();
     let error = Agent::open(place.log(), "s", equipment, place.watcher.clone()).await.err().unwrap().to_string();
