@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use waterline::message::{Message, Wire};
+use waterline::message::Message;
 use waterline::policy::Policy;
 use waterline_log::{Log, Session};
 use waterline_provider::retry::Retry;
