@@ -8,6 +8,7 @@ pub mod crew;
 pub mod lesson;
 pub mod lost;
 pub mod need;
+mod outcome;
 pub mod page;
 pub mod price;
 pub mod report;

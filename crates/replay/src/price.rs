@@ -101,13 +101,18 @@ impl Bill {
     /// The share of the tokens that the cache served.
     #[must_use]
     pub fn cached_share(&self) -> f64 {
-        crate::tally::share(self.read, self.read + self.written)
+        share(self.read, self.read + self.written)
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
 pub(crate) const fn tokens(count: usize) -> f64 {
     count as f64
+}
+
+/// A part of a whole; of nothing, nothing.
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { tokens(part) / tokens(whole) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The figures of one policy under one window, over any number of conversations.
 
-use crate::price::{Bill, tokens};
+use crate::price::{Bill, share, tokens};
 
 /// Sums, so that tallies of many conversations can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,9 +83,4 @@ impl Tally {
     pub fn verbatim_share(&self) -> f64 {
         share(self.verbatim, self.tokens)
     }
-}
-
-/// A part of a whole; of nothing, nothing.
-pub(crate) fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { tokens(part) / tokens(whole) }
 }

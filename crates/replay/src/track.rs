@@ -13,8 +13,8 @@ use waterline_provider::wire;
 
 use crate::lesson::Lesson;
 use crate::lost::{Fold, Lost};
+use crate::outcome::{CallFigures, Outcome, Setup};
 use crate::price::Bill;
-use crate::run::{CallFigures, Outcome, Setup};
 use crate::tally::Tally;
 use crate::walk::{Call, Walk};
 

@@ -9,10 +9,12 @@ pub mod archive;
 mod error;
 #[expect(clippy::indexing_slicing, reason = "a field that a JSON value does not have reads as null")]
 mod format;
+mod notice;
 mod read;
 mod transcript;
 pub mod write;
 
 pub use error::TranscriptError;
-pub use read::{MESSAGES, Notice, Report, Source, format_of, read};
+pub use notice::Notice;
+pub use read::{MESSAGES, Report, Source, format_of, read};
 pub use transcript::{Compaction, Entry, Standing, Transcript, Usage};

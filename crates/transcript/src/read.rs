@@ -1,7 +1,6 @@
 //! From a file to transcripts: a database, one JSON document, or lines. Lines are read one at a time, so that a file
 //! may be larger than the memory.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::ops::ControlFlow;
@@ -10,6 +9,7 @@ use std::sync::Arc;
 
 use crate::error::TranscriptError;
 use crate::format::{self, Lines};
+use crate::notice::Notice;
 use crate::transcript::Transcript;
 
 /// Where transcripts come from.
@@ -19,24 +19,6 @@ pub enum Source {
     File(PathBuf),
     /// Bytes that were read from somewhere else, under a name for people.
     Bytes(String, Vec<u8>),
-}
-
-/// Something in a file that was passed over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// The line, from 1.
-    pub line: Option<usize>,
-    /// What is wrong with it.
-    pub text: String,
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.text),
-            None => f.write_str(&self.text),
-        }
-    }
 }
 
 /// What was found in a file.

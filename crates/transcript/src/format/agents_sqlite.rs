@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags, Row};
 use waterline::message::{Message, Role, Wire};
 use waterline_provider::wire;
 
-use crate::read::Notice;
+use crate::notice::Notice;
 use crate::transcript::{Compaction, Entry, Transcript};
 
 pub(crate) const NAME: &str = "openai-agents";
