@@ -89,15 +89,24 @@ pub(crate) fn attempt_each(
     run: Run,
     visit: &mut dyn FnMut(Named, Result<Entry>) -> Result<()>,
 ) -> Result<()> {
+    let name = connection.name().to_owned();
+    rows_of_run(connection, run, &mut |row| {
+        let named = Named { id: row.peek(0).and_then(Id::stored), position: row.count(1) };
+        visit(named, Entry::of(&name, row))
+    })
+}
+
+/// Reads the rows of a run, in order, each of which is an [`Entry`] yet to be unpacked.
+pub(crate) fn rows_of_run(
+    connection: &mut dyn Connection,
+    run: Run,
+    visit: &mut dyn FnMut(Row) -> Result<()>,
+) -> Result<()> {
     let sql = format!(
         "SELECT {COLUMNS} FROM message m JOIN content c ON c.key = m.content \
          WHERE m.branch = $1 AND m.position > $2 AND m.position <= $3 ORDER BY m.position"
     );
-    let name = connection.name().to_owned();
-    connection.each(&sql, values![run.branch, run.after, run.upto], &mut |row| {
-        let named = Named { id: row.peek(0).and_then(Id::stored), position: row.count(1) };
-        visit(named, Entry::of(&name, row))
-    })
+    connection.each(&sql, values![run.branch, run.after, run.upto], visit)
 }
 
 /// What is known of a message whose bytes may be damaged.

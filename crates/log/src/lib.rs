@@ -9,6 +9,7 @@
 mod append;
 mod artifact;
 mod backup;
+mod bulk;
 mod canonical;
 mod checkpoint;
 mod clear;

@@ -33,6 +33,9 @@ pub struct Resumed {
     pub cleared: u64,
 }
 
+/// From how many messages on it pays to prepare them on all cores.
+const MANY: u64 = 2_000;
+
 /// How many turns are shown again to somebody who comes back, where at most so many are kept in a context: a sixth of
 /// them, and never fewer than three.
 #[must_use]
@@ -101,6 +104,9 @@ impl Log {
 
 /// Appends the messages behind a place. Tokens that were counted when a message came need not be counted again.
 fn load(connection: &mut dyn Connection, history: &mut History, tip: Tip, after: u64, parse: Parse) -> Result<()> {
+    if tip.position.saturating_sub(after) >= MANY {
+        return crate::bulk::load(connection, history, tip, after, parse);
+    }
     let name = history.counter().name();
     each(connection, tip, after..tip.position, &mut |entry| {
         let message = entry.message(parse);

@@ -7,6 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::atom::{Atom, AtomKind, OpenCall};
 use super::{Entry, History, tidy};
+use crate::ledger::Extract;
 use crate::message::{Body, Form, Message, Role, ToolResult};
 use crate::warning::{Oddity, Warning};
 
@@ -15,18 +16,38 @@ fn is_reminder(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>")
 }
 
+/// A message with what can be found in it before its place in a history is known: many can be prepared side by side.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    message: Message,
+    values: Extract,
+}
+
+impl Prepared {
+    /// Prepares a message.
+    #[must_use]
+    pub fn new(message: Message) -> Self {
+        Self { values: Extract::of(&message), message }
+    }
+}
+
 impl History {
     /// Appends a message and says at which index it stands.
     pub fn append(&mut self, message: Message) -> usize {
-        self.place(message, None)
+        self.place(message, None, None)
     }
 
     /// Appends a message whose tokens were counted before, by this history's counter.
     pub fn append_counted(&mut self, message: Message, tokens: usize) -> usize {
-        self.place(message, Some(tokens))
+        self.place(message, None, Some(tokens))
     }
 
-    fn place(&mut self, message: Message, counted: Option<usize>) -> usize {
+    /// Appends a message that was prepared elsewhere, with its tokens if this history's counter counted them before.
+    pub fn append_prepared(&mut self, prepared: Prepared, tokens: Option<usize>) -> usize {
+        self.place(prepared.message, Some(prepared.values), tokens)
+    }
+
+    fn place(&mut self, message: Message, values: Option<Extract>, counted: Option<usize>) -> usize {
         let index = self.len();
         let mut view = match tidy::tidy(index, &message, &mut self.warnings) {
             Some(repaired) => Cow::Owned(repaired),
@@ -44,7 +65,9 @@ impl History {
         let sent = repaired.as_deref().unwrap_or(&message);
         let as_it_came = counted.unwrap_or_else(|| self.counter.message(&message));
         let tokens = if repaired.is_some() { self.counter.message(sent) } else { as_it_came };
-        self.values.append(index, sent);
+        // What was prepared is of the message as it came.
+        let values = values.filter(|_| repaired.is_none()).unwrap_or_else(|| Extract::of(sent));
+        self.values.take(index, values);
         self.tokens += as_it_came;
         self.calls += usize::from(message.role == Role::Assistant);
         if message.role == Role::System {

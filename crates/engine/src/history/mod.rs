@@ -10,6 +10,7 @@ mod tail;
 mod tidy;
 mod views;
 
+pub use append::Prepared;
 pub use atom::{Atom, AtomKind, OpenCall};
 pub use tail::Past;
 pub use views::View;

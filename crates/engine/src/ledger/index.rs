@@ -35,7 +35,7 @@ pub struct Seen {
     source: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Speaker {
     User,
     Assistant,
@@ -59,38 +59,68 @@ pub struct Index {
     newest: usize,
 }
 
-impl Index {
-    /// Takes in one message.
-    pub(crate) fn append(&mut self, index: usize, message: &Message) {
-        self.newest = index;
+/// The values of one message, found without knowing what came before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extract(Vec<Passage>);
+
+/// One text of a message.
+#[derive(Clone, Debug)]
+struct Passage {
+    speaker: Speaker,
+    about: About,
+    values: Vec<Mention>,
+}
+
+/// What a text is about.
+#[derive(Clone, Copy, Debug)]
+enum About {
+    Nothing,
+    /// A call, by the hash of its id, and the file that it names.
+    Call(u64, Option<u64>),
+    /// The result of a call.
+    Answer(u64),
+}
+
+#[derive(Clone, Debug)]
+struct Mention {
+    value: Box<str>,
+    kind: Kind,
+    defined: bool,
+    mentions: u32,
+}
+
+impl Extract {
+    pub(crate) fn of(message: &Message) -> Self {
+        let mut found = Self::default();
         for part in &message.parts {
             match &part.body {
-                Body::Text(text) => match message.role {
-                    Role::User => self.take(index, text, Speaker::User, 0),
-                    Role::Assistant => self.take(index, text, Speaker::Assistant, 0),
-                    Role::System | Role::Tool => self.take(index, text, Speaker::Tool, 0),
-                },
+                Body::Text(text) => {
+                    let speaker = match message.role {
+                        Role::User => Speaker::User,
+                        Role::Assistant => Speaker::Assistant,
+                        Role::System | Role::Tool => Speaker::Tool,
+                    };
+                    found.add(text, speaker, About::Nothing);
+                }
                 Body::Call(call) => {
                     let arguments = unescaped(&call.arguments);
-                    self.take(index, &arguments, Speaker::OwnCall, 0);
-                    if let Some(file) = file_in(&arguments) {
-                        self.calls.insert(hash(&call.id), hash(value::base_name(file)));
-                    }
+                    let file = file_in(&arguments).map(|file| hash(value::base_name(file)));
+                    found.add(&arguments, Speaker::OwnCall, About::Call(hash(&call.id), file));
                 }
                 Body::Result(result) => {
-                    let source = self.calls.get(&hash(&result.call_id)).copied().unwrap_or(0);
                     for inner in &result.parts {
                         if let Body::Text(text) = &inner.body {
-                            self.take(index, text, Speaker::Tool, source);
+                            found.add(text, Speaker::Tool, About::Answer(hash(&result.call_id)));
                         }
                     }
                 }
                 Body::Thinking(_) | Body::Image(_) | Body::Opaque(_) => {}
             }
         }
+        found
     }
 
-    fn take(&mut self, index: usize, text: &str, speaker: Speaker, source: u64) {
+    fn add(&mut self, text: &str, speaker: Speaker, about: About) {
         let mut found: FxHashMap<&str, (Kind, bool, u32)> = FxHashMap::default();
         for line in text.lines() {
             let defines = is_definition(line);
@@ -100,36 +130,67 @@ impl Index {
                 *mentions += 1;
             }
         }
-        let crowd = u32::try_from(found.len()).unwrap_or(u32::MAX);
-        for (value, (kind, defined, mentions)) in found {
-            let seen = self.note(index, value, kind, crowd, speaker);
-            if let Some(seen) = seen {
-                seen.defined |= defined;
-                seen.mentions = seen.mentions.saturating_add(mentions);
-                if source != 0 {
-                    seen.source = source;
-                }
+        let mention =
+            |(value, (kind, defined, mentions)): (&str, _)| Mention { value: value.into(), kind, defined, mentions };
+        self.0.push(Passage { speaker, about, values: found.into_iter().map(mention).collect() });
+    }
+}
+
+impl Index {
+    /// Takes in one message.
+    #[cfg(test)]
+    pub(crate) fn append(&mut self, index: usize, message: &Message) {
+        self.take(index, Extract::of(message));
+    }
+
+    /// Takes in the values of one message.
+    pub(crate) fn take(&mut self, index: usize, found: Extract) {
+        self.newest = index;
+        for Passage { speaker, about, values } in found.0 {
+            let source = match about {
+                About::Nothing | About::Call(..) => 0,
+                About::Answer(call) => self.calls.get(&call).copied().unwrap_or(0),
+            };
+            let crowd = u32::try_from(values.len()).unwrap_or(u32::MAX);
+            for mention in values {
+                self.note(index, mention, crowd, (speaker, source));
+            }
+            if let About::Call(call, Some(file)) = about {
+                self.calls.insert(call, file);
             }
         }
     }
 
-    fn note(&mut self, index: usize, value: &str, kind: Kind, crowd: u32, speaker: Speaker) -> Option<&mut Seen> {
-        let is_new = !self.values.contains_key(value);
-        self.note_use(index, value, speaker, is_new);
-        if is_new {
-            self.values.insert(value.into(), Seen::new(kind, crowd));
+    fn note(&mut self, index: usize, mention: Mention, crowd: u32, (speaker, source): (Speaker, u64)) {
+        let Mention { value, kind, defined, mentions } = mention;
+        let update = |seen: &mut Seen| {
+            seen.occurrences = seen.occurrences.saturating_add(1);
+            seen.mentions = seen.mentions.saturating_add(mentions);
+            seen.crowd = seen.crowd.min(crowd);
+            seen.last = index;
+            seen.defined |= defined;
+            if source != 0 {
+                seen.source = source;
+            }
+            match speaker {
+                Speaker::User => seen.by_user = true,
+                Speaker::Assistant => seen.by_assistant = true,
+                Speaker::OwnCall => seen.own_calls = seen.own_calls.saturating_add(1),
+                Speaker::Tool => {}
+            }
+        };
+        match self.values.get_mut(&*value) {
+            Some(seen) => {
+                update(seen);
+                self.note_use(index, &value, speaker, false);
+            }
+            None => {
+                self.note_use(index, &value, speaker, true);
+                let mut seen = Seen::new(kind, crowd);
+                update(&mut seen);
+                self.values.insert(value, seen);
+            }
         }
-        let seen = self.values.get_mut(value)?;
-        seen.occurrences = seen.occurrences.saturating_add(1);
-        seen.crowd = seen.crowd.min(crowd);
-        seen.last = index;
-        match speaker {
-            Speaker::User => seen.by_user = true,
-            Speaker::Assistant => seen.by_assistant = true,
-            Speaker::OwnCall => seen.own_calls = seen.own_calls.saturating_add(1),
-            Speaker::Tool => {}
-        }
-        Some(seen)
     }
 
     fn note_use(&mut self, index: usize, value: &str, speaker: Speaker, is_new: bool) {
