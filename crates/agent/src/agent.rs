@@ -1,4 +1,18 @@
-//! An agent: a session, its workspace, its tools, and who watches.
+//! An agent: a session, its workspace, its tools, its observers and its approver. The submodules are the steps of its turn; `turn`
+//! has the loop.
+
+mod ask_people;
+mod call_model;
+mod handoff_runner;
+mod interrupted;
+mod lease;
+mod prompt;
+mod run_calls;
+mod session_workspace;
+mod sub_agents;
+mod submit;
+mod turn;
+mod turn_state;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,49 +26,52 @@ use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
 use waterline_session::Live;
 
-use crate::callback;
-use crate::config::AgentConfig;
-use crate::crew::Crew;
+pub use handoff_runner::HandoffRunner;
+pub use submit::UserInput;
+
+use self::sub_agents::{Shared, SubAgents};
+use self::turn_state::TurnState;
+use crate::approver::{ApprovalReply, Approver};
+use crate::config::{self, AgentConfig};
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::middleware::{Chain, Finished, Hook, Instead, Moment, Verdict, of_buffer};
+use crate::middleware::{Chain, Finished, Hook, HookContext, SyntheticResult, Verdict};
+use crate::observer::{Frontend, Observer, Observers};
 use crate::offline::Offline;
-use crate::person::{Person, Word};
-use crate::prompt;
-use crate::run::Run;
-use crate::session_workspace;
+use crate::schema::{self, AnswerSchema};
 use crate::skill;
 use crate::state::{self, Local, State};
-use crate::tool::{CALL_TOOL, Scene, Tiers};
+use crate::tool::{CALL_TOOL, Tiers, ToolContext};
 
 /// An agent.
 pub struct Agent {
-    pub(crate) live: Live,
-    pub(crate) config: Arc<AgentConfig>,
-    pub(crate) workspace: Arc<Workspace>,
-    pub(crate) crew: Arc<Crew>,
-    pub(crate) person: Arc<dyn Person>,
+    live: Live,
+    config: Arc<AgentConfig>,
+    workspace: Arc<Workspace>,
+    shared: Arc<Shared>,
+    observers: Observers,
+    approver: Arc<dyn Approver>,
     chain: Chain,
-    /// How many agents stand above this one.
-    pub(crate) depth: usize,
+    /// How many agents are above this one.
+    depth: usize,
     hook_failures: usize,
 }
 
-/// What hooks may look at beside state and tally; each hook sets what it is about.
+/// What hooks may look at in addition to state and counters; each hook sets what it is about.
 #[derive(Default)]
-pub(crate) struct View<'a> {
-    pub(crate) said: String,
-    pub(crate) attached: Vec<String>,
-    pub(crate) asides: Vec<String>,
-    pub(crate) answer: Option<&'a Answer>,
-    pub(crate) calls: Vec<ToolCall>,
-    pub(crate) instead: BTreeMap<String, Instead>,
-    pub(crate) words: BTreeMap<String, Word>,
-    pub(crate) finished: Vec<Finished>,
+struct View<'a> {
+    said: String,
+    attached: Vec<String>,
+    asides: Vec<String>,
+    answer: Option<&'a Answer>,
+    calls: Vec<ToolCall>,
+    instead: BTreeMap<String, SyntheticResult>,
+    replies: BTreeMap<String, ApprovalReply>,
+    finished: Vec<Finished>,
 }
 
 impl Agent {
-    /// Takes up a session. One that has said nothing yet is given its workspace, its tools and its prompt.
+    /// Opens a session. A new one is given its workspace, its tools and its prompt.
     ///
     /// # Errors
     /// When there is no such session, or its workspace cannot be used.
@@ -62,18 +79,22 @@ impl Agent {
         log: Log,
         session: &str,
         config: AgentConfig,
-        person: Arc<dyn Person>,
+        frontend: Arc<dyn Frontend>,
     ) -> Result<Self, AgentError> {
-        let crew = Arc::new(Crew::new(config.clone()));
-        Self::of_crew(log, session, config, person, crew, 0).await
+        let shared = Arc::new(Shared::new(config.clone()));
+        let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&frontend) as Arc<dyn Observer>];
+        observers.extend(config.observers.iter().cloned());
+        let people = (Observers::new(observers), frontend as Arc<dyn Approver>);
+        Self::open_at(log, session, config, people, shared, 0).await
     }
 
-    pub(crate) async fn of_crew(
+    /// Opens a session `depth` agents below the first one.
+    async fn open_at(
         log: Log,
         session: &str,
         config: AgentConfig,
-        person: Arc<dyn Person>,
-        crew: Arc<Crew>,
+        (observers, approver): (Observers, Arc<dyn Approver>),
+        shared: Arc<Shared>,
         depth: usize,
     ) -> Result<Self, AgentError> {
         let id = session.to_owned();
@@ -84,12 +105,11 @@ impl Agent {
         let workspace = Arc::new(opened.map_err(|_| waterline_session::SessionError::Ending)??);
         let (mut setup, mut policies) = (config.setup.clone(), config.policies.clone());
         if let Some(buffer) = &State::of(&known)?.buffer_config {
-            if config.middleware.iter().any(|middleware| middleware.name() == "summarization") {
-                person.hear(&Event::Notice(
-                    "the session has a buffer_config; the middleware summarization holds".to_owned(),
-                ));
-            } else {
-                policies.made = Some(of_buffer(buffer)?);
+            match config.summarization_set {
+                true => observers.emit(&Event::Notice(
+                    "the session has a buffer_config; the setting summarization overrides it".to_owned(),
+                )),
+                false => policies.made = Some(config::policy_of_buffer(buffer)?),
             }
         }
         policies.apply(&mut setup, &known)?;
@@ -102,7 +122,7 @@ impl Agent {
         let live = Live::open(log, session, setup).await?;
         let chain = Chain::new(config.middleware.clone());
         let config = Arc::new(config);
-        let mut agent = Self { live, config, workspace, crew, person, chain, depth, hook_failures: 0 };
+        let mut agent = Self { live, config, workspace, shared, observers, approver, chain, depth, hook_failures: 0 };
         // What does not parse is told before anything is done.
         let waits = agent.state()?.pending;
         agent.local()?;
@@ -133,7 +153,7 @@ impl Agent {
 
     /// The conversation begins with the system prompt: a new one, and one that was cleared when something is said in it again. It
     /// is stored with the next write.
-    pub(crate) async fn begin(&mut self) -> Result<(), AgentError> {
+    async fn begin(&mut self) -> Result<(), AgentError> {
         if !self.live.history().is_empty() {
             return Ok(());
         }
@@ -237,7 +257,7 @@ impl Agent {
     }
 
     /// Changes what is kept with the session; it is stored with the next write.
-    pub(crate) async fn stage(
+    async fn stage(
         &mut self,
         change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
     ) -> Result<(), AgentError> {
@@ -248,26 +268,40 @@ impl Agent {
     }
 
     /// Stores what was staged, in one transaction.
-    pub(crate) async fn commit(&mut self) -> Result<(), AgentError> {
+    async fn commit(&mut self) -> Result<(), AgentError> {
         Ok(self.live.commit().await?)
     }
 
-    pub(crate) fn hear(&self, event: &Event) {
-        self.person.hear(event);
-        self.config.callbacks.iter().for_each(|callback| callback::tell(&**callback, event));
+    /// Tells every observer of an event.
+    fn emit(&self, event: &Event) {
+        self.observers.emit(event);
     }
 
-    pub(crate) fn scene(&self, call_id: &str) -> Result<Scene, AgentError> {
-        Ok(Scene {
+    /// The schema that the answer of the running turn must fit.
+    fn schema(&self) -> Result<Option<AnswerSchema>, AgentError> {
+        self.state()?.schema.as_ref().map_or(Ok(None), schema::read)
+    }
+
+    fn tool_context(&self, call_id: &str) -> Result<ToolContext, AgentError> {
+        let host = SubAgents {
+            shared: Arc::clone(&self.shared),
+            log: self.live.log().clone(),
+            session: self.live.session().clone(),
             state: self.state()?,
             local: self.local()?,
+            workspace: Arc::clone(&self.workspace),
+            observers: self.observers.clone(),
+            approver: Arc::clone(&self.approver),
+            depth: self.depth,
+        };
+        Ok(ToolContext {
+            state: host.state.clone(),
+            local: host.local.clone(),
             call_id: call_id.to_owned(),
             log: self.live.log().clone(),
             session: self.live.session().clone(),
             workspace: Arc::clone(&self.workspace),
-            crew: Arc::clone(&self.crew),
-            person: Arc::clone(&self.person),
-            depth: self.depth,
+            host: Arc::new(host),
             turn: self.live.history().latest_user().map_or(0, |at| self.live.cleared() + at as u64 + 1),
             result_chars: self.result_chars(),
         })
@@ -280,7 +314,7 @@ impl Agent {
     }
 
     /// The calls without a result, in their order. A call of `call_tool` is the call that it means.
-    pub(crate) fn open_calls(&self) -> Vec<ToolCall> {
+    fn open_calls(&self) -> Vec<ToolCall> {
         let mut answered: Vec<&str> = Vec::new();
         let mut open: Vec<ToolCall> = Vec::new();
         for (message, source) in self.newest() {
@@ -301,7 +335,7 @@ impl Agent {
     }
 
     /// Whether the model has something to answer.
-    pub(crate) fn awaits_answer(&self) -> bool {
+    fn awaits_answer(&self) -> bool {
         self.newest().next().is_some_and(|(message, _)| match message.role {
             Role::User | Role::Tool => true,
             Role::Assistant | Role::System => false,
@@ -309,29 +343,24 @@ impl Agent {
     }
 
     /// Asks the hooks of one kind. What they change of the state is stored with the next write, what fails is shown and counted.
-    pub(crate) async fn ask_about(
-        &mut self,
-        hook: Hook,
-        run: &Run,
-        view: &mut View<'_>,
-    ) -> Result<Verdict, AgentError> {
+    async fn ask_about(&mut self, hook: Hook, turn: &TurnState, view: &mut View<'_>) -> Result<Verdict, AgentError> {
         let mut state = self.state()?;
-        let mut moment = Moment {
+        let mut context = HookContext {
             state: &mut state,
-            tally: run.tally(self.crew.iterations.load(Ordering::Relaxed)),
+            counters: turn.counters(self.shared.iterations.load(Ordering::Relaxed)),
             said: &mut view.said,
             attached: &mut view.attached,
             asides: &mut view.asides,
             answer: view.answer,
             calls: &view.calls,
             instead: &mut view.instead,
-            words: &view.words,
+            replies: &view.replies,
             finished: &mut view.finished,
             toolbox: &self.config.toolbox,
         };
-        let asked = self.chain.ask(hook, &mut moment);
+        let asked = self.chain.ask(hook, &mut context);
         self.hook_failures += asked.failed.len();
-        asked.failed.iter().for_each(|event| self.hear(event));
+        asked.failed.iter().for_each(|event| self.emit(event));
         if asked.changed {
             self.stage(move |stored, _| stored.clone_from(&state)).await?;
         }

@@ -9,7 +9,7 @@ use waterline_session::SessionError;
 use crate::agent::Agent;
 use crate::config::AgentConfig;
 use crate::error::AgentError;
-use crate::person::Person;
+use crate::observer::Frontend;
 use crate::role;
 use crate::start::Start;
 use crate::state::{State, edit};
@@ -159,8 +159,8 @@ impl AgentBuilder {
     ///
     /// # Errors
     /// As [`AgentBuilder::prepare`] and [`Prepared::open`].
-    pub async fn build(self, person: Arc<dyn Person>) -> Result<Agent, AgentError> {
-        self.prepare().await?.open(person).await
+    pub async fn build(self, frontend: Arc<dyn Frontend>) -> Result<Agent, AgentError> {
+        self.prepare().await?.open(frontend).await
     }
 }
 
@@ -175,7 +175,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When the workspace cannot be used, or the role's model, policy or tools cannot.
-    pub async fn open(self, person: Arc<dyn Person>) -> Result<Agent, AgentError> {
-        Agent::open(self.log, &self.session.id, self.config, person).await
+    pub async fn open(self, frontend: Arc<dyn Frontend>) -> Result<Agent, AgentError> {
+        Agent::open(self.log, &self.session.id, self.config, frontend).await
     }
 }

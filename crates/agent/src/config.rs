@@ -1,21 +1,30 @@
 //! What an agent is made with.
 
+mod list;
+mod setting;
+mod summarization;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use waterline_sandbox::Grant;
 use waterline_session::{Candidate, Setup};
 
+pub use list::{PRESETS, preset};
+pub(crate) use summarization::policy_of_buffer;
+
+use self::setting::Setting;
+
 use crate::approval::Approval;
-use crate::callback::Callback;
 use crate::error::AgentError;
 use crate::limits::Limits;
 use crate::middleware::Middleware;
+use crate::observer::Observer;
 use crate::policy::Policies;
 use crate::role::Role;
 use crate::skill::Skill;
 use crate::tool::Toolbox;
-use waterline_sandbox::workspace::Grant;
 
 /// Finds a model by its name.
 pub type FindModel = Arc<dyn Fn(&str) -> Result<Candidate, String> + Send + Sync>;
@@ -33,10 +42,10 @@ pub struct AgentConfig {
     pub limits: Limits,
     /// Which calls somebody must agree to.
     pub approval: Approval,
-    /// What looks at its turns.
+    /// Hooks into its turns.
     pub middleware: Vec<Arc<dyn Middleware>>,
-    /// What is told of them.
-    pub callbacks: Vec<Arc<dyn Callback>>,
+    /// Observers, in addition to its front end.
+    pub observers: Vec<Arc<dyn Observer>>,
     /// Its skills.
     pub skills: Vec<Skill>,
     /// Roles that work can be handed to.
@@ -51,8 +60,14 @@ pub struct AgentConfig {
     pub prompt: Option<String>,
     /// How long to wait before a tool is run again whose trouble may pass.
     pub tool_waits: Vec<Duration>,
-    /// Words for the user that came up while it was set up.
+    /// Notes for the user that came up while it was set up.
     pub notices: Vec<String>,
+    /// Settings that are not applied yet.
+    settings: Vec<Arc<dyn Setting>>,
+    /// The names that [`add`](Self::add) was given.
+    named: Vec<&'static str>,
+    /// The setting `summarization` chose the policy.
+    pub(crate) summarization_set: bool,
 }
 
 impl AgentConfig {
@@ -66,7 +81,7 @@ impl AgentConfig {
             limits: Limits::default(),
             approval: Approval::default(),
             middleware: Vec::new(),
-            callbacks: Vec::new(),
+            observers: Vec::new(),
             skills: Vec::new(),
             roles: Vec::new(),
             workspaces,
@@ -75,18 +90,27 @@ impl AgentConfig {
             prompt: None,
             tool_waits: Vec::new(),
             notices: Vec::new(),
+            settings: Vec::new(),
+            named: Vec::new(),
+            summarization_set: false,
         }
     }
 
-    /// Lets each middleware set up what it needs.
+    /// Applies the settings that were added by name. They override fields that were set before.
     ///
     /// # Errors
-    /// When the settings of one do not fit.
-    pub fn equip(&mut self) -> Result<(), AgentError> {
-        for middleware in self.middleware.clone() {
-            middleware.equip(self)?;
+    /// When a setting does not fit: a model that cannot be found, a tool that does not exist.
+    pub fn apply_settings(&mut self) -> Result<(), AgentError> {
+        for setting in self.settings.clone() {
+            setting.apply(self)?;
         }
         Ok(())
+    }
+
+    /// The names of the middlewares and settings that were added, in their order.
+    #[must_use]
+    pub fn named(&self) -> &[&'static str] {
+        &self.named
     }
 
     /// The same for a role: its model, its policy, its prompt, its tools.
@@ -108,5 +132,19 @@ impl AgentConfig {
         own.toolbox.switch("hand_off", !role.hands_to.is_empty())?;
         own.prompt = Some(role.prompt.clone()).filter(|prompt| !prompt.is_empty()).or(own.prompt);
         Ok(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waterline::policy::Policy;
+    use waterline_sandbox::Shell;
+
+    use super::*;
+
+    /// A configuration with the offline model.
+    pub(super) fn config() -> AgentConfig {
+        let setup = Setup::new(crate::offline::Offline::candidate(""), Policy::preset_with("auto", &[]).unwrap());
+        AgentConfig::new(setup, Toolbox::new(Arc::new(Shell::unconfined())), PathBuf::new())
     }
 }

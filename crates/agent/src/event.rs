@@ -1,73 +1,203 @@
-//! What happens while an agent works, for whoever watches.
+//! What happens while an agent works, for its observers, and how it is written as JSON.
 
 use std::time::Duration;
 
-use waterline_provider::answer::{Stop, Usage};
+use serde::{Serialize, Serializer};
+use waterline_provider::answer::{Delta, Stop, Usage};
+use waterline_session::Event as CallEvent;
 
+use crate::describe::CallInfo;
 use crate::state::Todo;
+
+/// What failed when a turn ended with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The model could not be asked, or its answer could not be used.
+    Model,
+    /// Running the calls of an answer failed. A tool that fails is not meant: that is a result.
+    Tool,
+    /// The log, the workspace or a setting.
+    Other,
+}
 
 /// Something that just happened.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Event {
-    /// A turn begins, or is gone on with.
+    /// A turn starts, or is resumed.
     Begins,
-    /// The model is asked, for the so-manyth time in this turn.
+    /// The model is asked; the number counts the model calls of this turn.
     Asks(usize),
-    /// Something of the call: words as they come, folds, another try.
-    Call(waterline_session::Event),
+    /// Progress of the model call: text as it streams, folds, retries.
+    Call(CallEvent),
     /// The model answered.
     Answered {
-        /// Why it ended.
+        /// Why the answer ended.
         stop: Stop,
-        /// What it took.
+        /// The tokens it took.
         usage: Usage,
     },
-    /// The model could not be asked.
-    Failed(String),
-    /// A tool begins.
-    ToolBegins {
-        /// The call.
-        id: String,
-        /// The tool.
-        name: String,
-        /// What it is called with, as JSON.
-        arguments: String,
+    /// The turn ended with an error.
+    Failed {
+        /// What failed.
+        kind: FailureKind,
+        /// The error.
+        why: String,
     },
-    /// A tool is done.
-    ToolEnds {
-        /// The call.
+    /// A tool starts.
+    ToolBegins {
+        /// The id of the call.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// What the model is told.
+        /// The arguments, as JSON.
+        arguments: String,
+        /// What the tool says about the call.
+        info: CallInfo,
+    },
+    /// A tool is done, or a call was refused.
+    ToolEnds {
+        /// The id of the call.
+        id: String,
+        /// The name of the tool.
+        name: String,
+        /// The text of the result.
         text: String,
         /// Whether it failed.
         failed: bool,
         /// How long it took.
         took: Duration,
+        /// What the tool says about the call.
+        info: CallInfo,
     },
     /// The todos changed.
     Todos(Vec<Todo>),
-    /// What was said meanwhile is heard now.
+    /// A message that the user sent during the turn was added.
     Steered(String),
-    /// A hook failed; the turn goes on without it.
+    /// A hook of a middleware failed; the turn continues without it.
     HookFailed {
-        /// Whose.
+        /// The middleware.
         middleware: &'static str,
-        /// Which.
+        /// The hook.
         hook: &'static str,
-        /// Why.
+        /// The error.
         why: String,
     },
-    /// Something of a sub-agent.
+    /// Another role takes over, in a session of its own.
+    HandedOff {
+        /// The role.
+        to: String,
+        /// Its session.
+        session: String,
+    },
+    /// An event of a sub-agent.
     Below {
-        /// Its context.
+        /// The context of the sub-agent.
         context_id: String,
-        /// What.
+        /// The event.
         event: Box<Event>,
     },
-    /// A plain word for the user.
+    /// A note for the user.
     Notice(String),
     /// The turn ended.
     Ends,
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Line::of(self).serialize(serializer)
+    }
+}
+
+/// An event as JSON: `{"event": "text", "text": "…"}`. The names are part of the interface of programs that read them, so they do
+/// not follow the names in Rust.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line<'a> {
+    Begins,
+    Asks { step: usize },
+    Text { text: &'a str },
+    Thinking { text: &'a str },
+    Call { at: usize, id: &'a str, name: &'a str },
+    Arguments { at: usize, json: &'a str },
+    Again { why: &'a str, wait_ms: u128 },
+    Model { model: &'a str },
+    Summarising,
+    Folded { reason: &'a str, before: usize, after: usize },
+    Notice { text: &'a str },
+    Answered { prompt_tokens: usize, cached_tokens: usize, output_tokens: usize },
+    Failed { kind: FailureKind, why: &'a str },
+    Tool { id: &'a str, name: &'a str, arguments: &'a str },
+    Result { id: &'a str, name: &'a str, text: &'a str, failed: bool, took_ms: u128 },
+    Todos { todos: &'a [Todo] },
+    Steered { text: &'a str },
+    HookFailed { middleware: &'a str, hook: &'a str, why: &'a str },
+    HandedOff { to: &'a str, session: &'a str },
+    Below { context_id: &'a str, of: Box<Line<'a>> },
+    Ends,
+}
+
+impl<'a> Line<'a> {
+    fn of(event: &'a Event) -> Self {
+        match event {
+            Event::Begins => Self::Begins,
+            Event::Asks(step) => Self::Asks { step: *step },
+            Event::Call(event) => Self::of_call(event),
+            Event::Answered { usage, .. } => Self::Answered {
+                prompt_tokens: usage.prompt(),
+                cached_tokens: usage.cache_read,
+                output_tokens: usage.output,
+            },
+            Event::Failed { kind, why } => Self::Failed { kind: *kind, why },
+            Event::ToolBegins { id, name, arguments, .. } => Self::Tool { id, name, arguments },
+            Event::ToolEnds { id, name, text, failed, took, .. } => {
+                Self::Result { id, name, text, failed: *failed, took_ms: took.as_millis() }
+            }
+            Event::Todos(todos) => Self::Todos { todos },
+            Event::Steered(text) => Self::Steered { text },
+            Event::HookFailed { middleware, hook, why } => Self::HookFailed { middleware, hook, why },
+            Event::HandedOff { to, session } => Self::HandedOff { to, session },
+            Event::Below { context_id, event } => Self::Below { context_id, of: Box::new(Self::of(event)) },
+            Event::Notice(text) => Self::Notice { text },
+            Event::Ends => Self::Ends,
+        }
+    }
+
+    fn of_call(event: &'a CallEvent) -> Self {
+        match event {
+            CallEvent::Delta(Delta::Text(text)) => Self::Text { text },
+            CallEvent::Delta(Delta::Thinking(text)) => Self::Thinking { text },
+            CallEvent::Delta(Delta::Call { at, id, name }) => Self::Call { at: *at, id, name },
+            CallEvent::Delta(Delta::Arguments { at, json }) => Self::Arguments { at: *at, json },
+            CallEvent::Again { why, wait } => Self::Again { why, wait_ms: wait.as_millis() },
+            CallEvent::Model(model) => Self::Model { model },
+            CallEvent::Summarising => Self::Summarising,
+            CallEvent::Folded { reason, before, after } => Self::Folded { reason, before: *before, after: *after },
+            CallEvent::Notice(text) => Self::Notice { text },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_flat_object_with_its_name() {
+        let line = |event: &Event| serde_json::to_value(event).unwrap();
+        let text = Event::Call(CallEvent::Delta(Delta::Text("tide".to_owned())));
+        assert_eq!(line(&text), json!({"event": "text", "text": "tide"}));
+        let (id, name) = ("c1".to_owned(), "now".to_owned());
+        let took = Duration::from_millis(7);
+        let ends =
+            Event::ToolEnds { id, name, text: "noon".to_owned(), failed: false, took, info: CallInfo::default() };
+        let result =
+            json!({"event": "result", "id": "c1", "name": "now", "text": "noon", "failed": false, "took_ms": 7});
+        assert_eq!(line(&ends), result);
+        let below = Event::Below { context_id: "a".to_owned(), event: Box::new(ends) };
+        assert_eq!(line(&below), json!({"event": "below", "context_id": "a", "of": result}));
+    }
 }

@@ -5,7 +5,6 @@ use jsonschema::{ValidationError, Validator};
 use serde_json::{Value, json};
 use waterline_provider::wire::Shape;
 
-use crate::agent::Agent;
 use crate::error::AgentError;
 
 /// How much of something that is no schema is shown.
@@ -66,13 +65,6 @@ impl AnswerSchema {
         let value: Value = serde_json::from_str(bare(answer)).map_err(|error| format!("it is no JSON ({error})"))?;
         let errors: Vec<String> = self.validator.iter_errors(&value).take(3).map(|error| located(&error)).collect();
         if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
-    }
-}
-
-impl Agent {
-    /// The schema that the answer of the running turn must fit.
-    pub(crate) fn schema(&self) -> Result<Option<AnswerSchema>, AgentError> {
-        self.state()?.schema.as_ref().map_or(Ok(None), read)
     }
 }
 

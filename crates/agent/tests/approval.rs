@@ -8,9 +8,10 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use place::{Place, calls, model, says};
 use serde_json::{Value, json};
-use waterline_agent::approval::{Approval, Asked, Decision, Mode, Ruling, rule};
-use waterline_agent::tool::{Callable, Failure, Nature, Output, Scene};
-use waterline_agent::{Local, Said, Word};
+use waterline_agent::approval::{Approval, CallRequest, Decision, Mode, Ruling, rule};
+use waterline_agent::tool::{CallInfo, Callable, Capability, Failure, Output, ToolContext, Toolbox, info_of};
+use waterline_agent::{ApprovalReply, Local, UserInput};
+use waterline_sandbox::Shell;
 
 /// Removes everything, writes over disks, stops the machine.
 const CRITICAL: &[&str] = &[
@@ -198,17 +199,24 @@ fn confined() -> Approval {
     Approval { confined: true, ..Approval::default() }
 }
 
-fn decide(approval: &Approval, tool: &str, nature: Nature, arguments: &Value) -> Decision {
+/// What a tool says about a call; a tool of a server says nothing.
+fn info(tool: &str, arguments: &str) -> CallInfo {
+    let tools = Toolbox::new(Arc::new(Shell::unconfined()));
+    tools.find(tool).map(|tool| info_of(&**tool, arguments)).unwrap_or_default()
+}
+
+fn decide(approval: &Approval, tool: &str, arguments: &Value) -> Decision {
     let arguments = arguments.to_string();
-    approval.decide(Asked { tool, nature, arguments: &arguments, identity: None }, &Local::default())
+    let info = info(tool, &arguments);
+    approval.decide(CallRequest { tool, info: &info, arguments: &arguments, identity: None }, &Local::default())
 }
 
 fn bash(approval: &Approval, command: &str) -> Decision {
-    decide(approval, "run_bash_command", Nature::Runs, &json!({"command": command}))
+    decide(approval, "run_bash_command", &json!({"command": command}))
 }
 
 fn write(approval: &Approval, path: &str) -> Decision {
-    decide(approval, "write_file", Nature::Writes, &json!({"path": path, "content": "x"}))
+    decide(approval, "write_file", &json!({"path": path, "content": "x"}))
 }
 
 fn is_asked(decision: &Decision) -> bool {
@@ -312,8 +320,8 @@ fn files_that_programs_obey_are_asked_about() {
     ] {
         assert!(is_asked(&write(&approval, path)), "{path}");
         let edit = json!({"path": path, "old": "a", "new": "b"});
-        assert!(is_asked(&decide(&approval, "edit_file", Nature::Writes, &edit)), "{path}");
-        let read = decide(&approval, "read_file", Nature::Reads, &json!({"path": path}));
+        assert!(is_asked(&decide(&approval, "edit_file", &edit)), "{path}");
+        let read = decide(&approval, "read_file", &json!({"path": path}));
         assert_eq!(read, Decision::Run, "{path}");
     }
     for path in ["a.txt", "outputs/bashrc.md", ".gitignore", "docs/env.md", "x.env", "Makefile", "src/profile.rs"] {
@@ -332,20 +340,20 @@ fn a_rule_allows_what_it_was_written_for() {
     assert_eq!(bash(&approval, "cargo test"), Decision::Run);
     assert!(is_asked(&bash(&approval, "cargo test\nrm -rf /")));
     let beside = json!({"command": "sudo -n true; rm -rf /", "why": "cargo test"});
-    assert!(is_asked(&decide(&approval, "run_bash_command", Nature::Runs, &beside)));
+    assert!(is_asked(&decide(&approval, "run_bash_command", &beside)));
 
     let approval = allows("write_file", "^outputs/");
     assert_eq!(write(&approval, "./outputs/a.txt"), Decision::Run);
     assert!(is_asked(&write(&approval, "outputs/../.bashrc")));
     let beside = json!({"path": ".bashrc", "content": "outputs/ evil"});
-    assert!(is_asked(&decide(&approval, "write_file", Nature::Writes, &beside)));
+    assert!(is_asked(&decide(&approval, "write_file", &beside)));
 
     let approval = allows("*", "^safe");
-    let tool = |arguments: &Value| decide(&approval, "t__x", Nature::Reaches, arguments);
+    let tool = |arguments: &Value| decide(&approval, "t__x", arguments);
     assert_eq!(tool(&json!({"a": "safe 1", "b": ["safe 2"], "c": 3})), Decision::Run);
     assert!(is_asked(&tool(&json!({"a": "safe 1", "b": ["evil"]}))));
     assert!(is_asked(&tool(&json!({}))));
-    assert_eq!(decide(&allows("now", ""), "now", Nature::Reads, &json!({})), Decision::Run);
+    assert_eq!(decide(&allows("now", ""), "now", &json!({})), Decision::Run);
 }
 
 /// A rule that keeps calls back needs any text.
@@ -354,7 +362,7 @@ fn a_rule_forbids_wherever_it_fits() {
     let rules = vec![rule("*", "secret", Ruling::Deny).unwrap(), rule("write_file", r"^\.git/", Ruling::Deny).unwrap()];
     let approval = Approval { mode: Mode::None, rules, ..confined() };
     for arguments in [json!({"command": "cat secret"}), json!({"command": "ls", "why": ["the secret"]})] {
-        let decision = decide(&approval, "run_bash_command", Nature::Runs, &arguments);
+        let decision = decide(&approval, "run_bash_command", &arguments);
         assert!(matches!(decision, Decision::Refuse(_)), "{arguments}");
     }
     assert!(matches!(write(&approval, "x/..//.git/HEAD"), Decision::Refuse(_)));
@@ -369,7 +377,8 @@ fn commands_that_are_not_confined_are_asked_about_in_every_mode() {
         assert!(mode == Mode::All || reason.contains("does not confine"), "{mode:?}: {reason}");
 
         let arguments = json!({"command": "ls"}).to_string();
-        let asked = Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments, identity: None };
+        let info = info("run_bash_command", &arguments);
+        let asked = CallRequest { tool: "run_bash_command", info: &info, arguments: &arguments, identity: None };
         let mut local = Local::default();
         local.approvals.push(Approval::grant(asked));
         assert_eq!(approval.decide(asked, &local), Decision::Run, "{mode:?}: always");
@@ -400,11 +409,11 @@ impl Callable for Offered {
         json!({"type": "object", "properties": {(self.field): {"type": "string"}}})
     }
 
-    fn nature(&self) -> Nature {
-        Nature::Reaches
+    fn capability(&self) -> Capability {
+        Capability::Network
     }
 
-    fn call<'a>(&'a self, _: Value, _: &'a Scene) -> BoxFuture<'a, Result<Output, Failure>> {
+    fn call<'a>(&'a self, _: Value, _: &'a ToolContext) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async { Ok(Output::text("high at noon")) })
     }
 }
@@ -416,12 +425,16 @@ async fn a_tool_that_changed_is_asked_about_again() {
     let read = || calls("tide__read", json!({}));
     let turns = [read(), read(), read(), read()].into_iter().flat_map(|call| [call, says("noon")]);
     let server = model(turns.collect());
-    place.watcher.words.lock().unwrap().extend([Word::Always, Word::Always, Word::No(None)]);
+    place.watcher.words.lock().unwrap().extend([
+        ApprovalReply::AllowAlways,
+        ApprovalReply::AllowAlways,
+        ApprovalReply::Deny(None),
+    ]);
     let offered = [("Reads.", "port"), ("Reads.", "port"), ("Reads and sends.", "port"), ("Reads.", "address")];
     for ((about, field), asked) in offered.into_iter().zip([1, 1, 2, 3]) {
         let mut equipment = place.equipment(&server);
         equipment.toolbox.add(Arc::new(Offered { about, field })).unwrap();
-        place.open(equipment).await.turn(Said::new("when is high tide?")).await.unwrap();
+        place.open(equipment).await.turn(UserInput::new("when is high tide?")).await.unwrap();
         assert_eq!(place.watcher.requests.lock().unwrap().len(), asked, "{about} {field}");
     }
 }
@@ -436,7 +449,7 @@ async fn a_call_of_no_tool_fails_before_anybody_is_asked() {
         calls("call_tool", json!({"name": "nothing"})),
         says("then not"),
     ]);
-    place.agent(&server).await.turn(Said::new("go")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("go")).await.unwrap();
     assert!(place.watcher.requests.lock().unwrap().is_empty());
     let story = place.story("s");
     assert!(

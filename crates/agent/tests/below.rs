@@ -10,7 +10,7 @@ use std::time::Duration;
 use place::{Line, Place, bash, calls, reply, says, sent, tools};
 use serde_json::{Value, json};
 use waterline_agent::skill::Skill;
-use waterline_agent::{Ending, Said, Word};
+use waterline_agent::{ApprovalReply, Ending, UserInput};
 use waterline_log::{Filter, Relation, Session};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
@@ -62,7 +62,7 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
     let mut equipment = place.equipment(&server);
     let description = "PDF 转图片".to_owned();
     equipment.skills = vec![Skill { id: "pdf".to_owned(), name: "pdf".to_owned(), description, folder: skill }];
-    place.open(equipment).await.turn(Said::new("把 PDF 转成图片")).await.unwrap();
+    place.open(equipment).await.turn(UserInput::new("把 PDF 转成图片")).await.unwrap();
 
     let child = children(&place, "s").pop().unwrap();
     assert_eq!(place.story(&child.id).len(), 17, "{:#?}", place.story(&child.id));
@@ -93,7 +93,7 @@ async fn s0_49_a_sub_agent_begins_fresh_and_knows_its_parent() {
         deeper,
         "the task below",
     );
-    place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
     let child = children(&place, "s").pop().unwrap();
     let grandchild = children(&place, &child.id).pop().unwrap();
     assert_eq!(
@@ -112,7 +112,7 @@ async fn c0_9_sub_agents_are_two_deep_at_most() {
     let place = Place::new();
     let down = || calls("call_subagent", json!({"task": "below"}));
     let server = two_models(vec![down()], vec![down(), down(), says("enough"), says("enough")], "below");
-    place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
     let child = children(&place, "s").pop().unwrap();
     let grandchild = children(&place, &child.id).pop().unwrap();
     let refused = place.story(&grandchild.id).join("\n");
@@ -128,7 +128,7 @@ async fn c0_11_at_the_limit_of_loops_the_result_says_so() {
     let below = [below, vec![says("I saw nothing.")]].concat();
     let server =
         two_models(vec![calls("call_subagent", json!({"task": "look below", "max_loops": 4}))], below, "look below");
-    place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
     let result = place.story("s")[2].clone();
     let result: Value = serde_json::from_str(result.strip_prefix("tool: ").unwrap()).unwrap();
     assert_eq!((&result["ok"], &result["loops"]), (&json!(false), &json!(5)), "four, and the report");
@@ -144,8 +144,8 @@ async fn a_sub_agent_is_held_to_the_same_approval() {
         vec![bash("rm -r build"), says("no")],
         "clean below",
     );
-    place.watcher.words.lock().unwrap().push_back(Word::No(None));
-    place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
+    place.watcher.words.lock().unwrap().push_back(ApprovalReply::Deny(None));
+    place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
     let child = children(&place, "s").pop().unwrap();
     assert!(place.story(&child.id)[2].contains("the user refused this call"));
     assert!(place.watcher.heard().iter().any(|event| event.starts_with("Below") && event.contains(&child.context_id)));
@@ -172,7 +172,7 @@ async fn sub_agents_work_beside_each_other() {
         }
     };
     let server = Scripted::new(script);
-    let outcome = place.agent(&server).await.turn(Said::new("begin")).await.unwrap();
+    let outcome = place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
     let story = place.story("s");
     assert!(

@@ -4,7 +4,7 @@
 mod place;
 
 use place::{Place, model, says};
-use waterline_agent::{AgentBuilder, AgentError, Kept, Said, Start};
+use waterline_agent::{AgentBuilder, AgentError, Kept, Start, UserInput};
 use waterline_log::LogError;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -20,7 +20,7 @@ async fn a_session_is_created_resumed_and_forked() {
     let opened = builder().start(Start::Open("mill".to_owned())).prepare().await.unwrap();
     assert!(opened.is_new && opened.session.policy.as_deref() == Some("auto") && opened.kept.is_empty());
     let mut agent = opened.open(place.watcher.clone()).await.unwrap();
-    agent.turn(Said::new("hello")).await.unwrap();
+    agent.turn(UserInput::new("hello")).await.unwrap();
     drop(agent);
     let latest = builder().start(Start::Latest).prepare().await.unwrap();
     assert!(latest.session.id == "mill" && !latest.is_new);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 use waterline_agent::mcp::{Connected, McpTool, Server, Transport, connect};
-use waterline_agent::tool::{Callable, Nature};
+use waterline_agent::tool::{Callable, Capability};
 use waterline_testkit::server::{self, Received, Reply};
 
 const SECRET: &str = "a-very-secret-key";
@@ -81,8 +81,8 @@ async fn the_tools_of_a_program_are_listed_and_called() {
     let echo = find(&connected, "demo__echo");
     assert_eq!(echo.about(), "Says it again");
     assert_eq!(echo.schema(), json!({"type": "object", "properties": {}}));
-    assert_eq!(echo.nature(), Nature::Reaches, "what a server says of itself earns no trust");
-    assert_eq!(find(&connected, "demo__fail").nature(), Nature::Reaches);
+    assert_eq!(echo.capability(), Capability::Network, "what a server says of itself earns no trust");
+    assert_eq!(find(&connected, "demo__fail").capability(), Capability::Network);
 
     assert_eq!(echo.invoke(json!({"word": "tide"})).await.unwrap().words(), "you said tide");
     let failure = find(&connected, "demo__fail").invoke(Value::Null).await.unwrap_err();

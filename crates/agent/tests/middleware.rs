@@ -3,13 +3,14 @@
 
 mod place;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use place::{Line, Place, bash, calls, model, says, sent, tools};
 use serde_json::json;
-use waterline_agent::middleware::{Hooked, Middleware, Moment, To, Verdict, build};
-use waterline_agent::{Callback, Ending, Event, Request, Said, Word};
+use waterline_agent::middleware::{HookContext, Hooked, Middleware, To, Verdict};
+use waterline_agent::{ApprovalReply, ApprovalRequest, Ending, Event, FailureKind, Observer, UserInput};
+use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::{Received, Reply};
 
 /// Writes down when it is asked, and says what it was told to.
 struct Spy {
@@ -35,28 +36,28 @@ impl Middleware for Spy {
         self.priority
     }
 
-    fn before_agent(&self, _: &mut Moment<'_>) -> Hooked {
+    fn before_agent(&self, _: &mut HookContext<'_>) -> Hooked {
         self.note("before_agent")
     }
 
-    fn after_agent(&self, _: &mut Moment<'_>) -> Hooked {
+    fn after_agent(&self, _: &mut HookContext<'_>) -> Hooked {
         self.note("after_agent")
     }
 
-    fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
-        moment.state.other.insert("seen".to_owned(), json!(true));
+    fn before_model(&self, context: &mut HookContext<'_>) -> Hooked {
+        context.state.other.insert("seen".to_owned(), json!(true));
         self.note("before_model")
     }
 
-    fn after_model(&self, _: &mut Moment<'_>) -> Hooked {
+    fn after_model(&self, _: &mut HookContext<'_>) -> Hooked {
         self.note("after_model")
     }
 
-    fn before_tools(&self, _: &mut Moment<'_>) -> Hooked {
+    fn before_tools(&self, _: &mut HookContext<'_>) -> Hooked {
         self.note("before_tools")
     }
 
-    fn after_tools(&self, _: &mut Moment<'_>) -> Hooked {
+    fn after_tools(&self, _: &mut HookContext<'_>) -> Hooked {
         self.note("after_tools")
     }
 }
@@ -66,11 +67,19 @@ struct Asks(&'static str);
 
 impl Asks {
     /// About a call where there is one, else about the hook itself.
-    fn ask(&self, hook: &str, moment: &Moment<'_>) -> Hooked {
-        let call_id = moment.calls.first().map_or_else(|| hook.to_owned(), |call| call.id.clone());
+    fn ask(&self, hook: &str, context: &HookContext<'_>) -> Hooked {
+        let call_id = context.calls.first().map_or_else(|| hook.to_owned(), |call| call.id.clone());
         let tool = "now".to_owned();
         let (arguments, reason) = ("{}".to_owned(), "it is told to ask".to_owned());
-        let request = Request { call_id, tool, arguments, reason, may_always: true, context_id: None };
+        let request = ApprovalRequest {
+            call_id,
+            tool,
+            arguments,
+            reason,
+            may_always: true,
+            context_id: None,
+            info: Box::default(),
+        };
         Ok(if hook == self.0 { Verdict::Interrupt(request) } else { Verdict::Ok })
     }
 }
@@ -84,28 +93,28 @@ impl Middleware for Asks {
         1
     }
 
-    fn before_agent(&self, moment: &mut Moment<'_>) -> Hooked {
-        self.ask("before_agent", moment)
+    fn before_agent(&self, context: &mut HookContext<'_>) -> Hooked {
+        self.ask("before_agent", context)
     }
 
-    fn after_agent(&self, moment: &mut Moment<'_>) -> Hooked {
-        self.ask("after_agent", moment)
+    fn after_agent(&self, context: &mut HookContext<'_>) -> Hooked {
+        self.ask("after_agent", context)
     }
 
-    fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
-        self.ask("before_model", moment)
+    fn before_model(&self, context: &mut HookContext<'_>) -> Hooked {
+        self.ask("before_model", context)
     }
 
-    fn after_model(&self, moment: &mut Moment<'_>) -> Hooked {
-        self.ask("after_model", moment)
+    fn after_model(&self, context: &mut HookContext<'_>) -> Hooked {
+        self.ask("after_model", context)
     }
 
-    fn before_tools(&self, moment: &mut Moment<'_>) -> Hooked {
-        self.ask("before_tools", moment)
+    fn before_tools(&self, context: &mut HookContext<'_>) -> Hooked {
+        self.ask("before_tools", context)
     }
 
-    fn after_tools(&self, moment: &mut Moment<'_>) -> Hooked {
-        self.ask("after_tools", moment)
+    fn after_tools(&self, context: &mut HookContext<'_>) -> Hooked {
+        self.ask("after_tools", context)
     }
 }
 
@@ -127,7 +136,7 @@ async fn s4_11_hooks_are_asked_in_their_order() {
     let mut equipment = place.equipment(&server);
     equipment.middleware =
         vec![spy("late", 200, &heard, |_| Ok(Verdict::Ok)), spy("early", 5, &heard, |_| Ok(Verdict::Ok))];
-    place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+    place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
     let hooks = [
         "before_agent",
         "before_model",
@@ -154,7 +163,7 @@ async fn a_failing_hook_is_shown_and_counted() {
         if hook == "before_model" { Err("it broke".to_owned()) } else { Ok(Verdict::Ok) }
     })];
     let mut agent = place.open(equipment).await;
-    let outcome = agent.turn(Said::new("time?")).await.unwrap();
+    let outcome = agent.turn(UserInput::new("time?")).await.unwrap();
     assert_eq!((outcome.text.as_str(), agent.hook_failures()), ("noon", 1));
     assert!(place.watcher.heard().iter().any(|event| event.contains("HookFailed") && event.contains("it broke")));
 }
@@ -170,7 +179,7 @@ async fn verdicts_halt_go_elsewhere_and_store_the_state() {
         "before_tools" => Ok(Verdict::Halt("enough".to_owned())),
         _ => Ok(Verdict::Ok),
     })];
-    let outcome = place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+    let outcome = place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
     assert_eq!(outcome.ending, Ending::Halted("enough".to_owned()));
     assert_eq!(place.log().session("s").unwrap().state["seen"], true, "an update is stored");
 
@@ -184,7 +193,7 @@ async fn verdicts_halt_go_elsewhere_and_store_the_state() {
             &heard,
             |hook| if hook == "before_model" { Ok(Verdict::Goto(To::End)) } else { Ok(Verdict::Ok) },
         )];
-    let outcome = place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+    let outcome = place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
     assert_eq!((outcome.ending, server.received().len()), (Ending::Done, 0));
 }
 
@@ -192,7 +201,9 @@ async fn verdicts_halt_go_elsewhere_and_store_the_state() {
 #[tokio::test]
 async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
     for hook in ["before_agent", "before_model", "after_model", "before_tools", "after_tools", "after_agent"] {
-        for (word, ends) in [(Word::Yes, Ending::Done), (Word::No(None), Ending::Halted(String::new()))] {
+        for (word, ends) in
+            [(ApprovalReply::Allow, Ending::Done), (ApprovalReply::Deny(None), Ending::Halted(String::new()))]
+        {
             let place = Place::new();
             let server = model(vec![calls("now", json!({})), says("noon")]);
             let behind = Arc::default();
@@ -200,7 +211,7 @@ async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
             let asking: Arc<dyn Middleware> = Arc::new(Asks(hook));
             equipment.middleware = vec![asking, spy("behind", 200, &behind, |_| Ok(Verdict::Ok))];
             place.watcher.words.lock().unwrap().extend(vec![word.clone(); 3]);
-            let outcome = place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
+            let outcome = place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
             // Before tools a no is a result of the call, and the turn goes on.
             let ends = if hook == "before_tools" { Ending::Done } else { ends };
             assert_eq!(std::mem::discriminant(&outcome.ending), std::mem::discriminant(&ends), "{hook}: {outcome:?}");
@@ -208,9 +219,9 @@ async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
             assert_eq!(place.watcher.requests.lock().unwrap().len(), 1, "{hook}");
             if hook == "before_tools" {
                 let refused = place.story("s")[2].contains("failed: the user refused this call");
-                assert_eq!(refused, word != Word::Yes, "{:?}", place.story("s"));
+                assert_eq!(refused, word != ApprovalReply::Allow, "{:?}", place.story("s"));
             }
-            if word == Word::Yes {
+            if word == ApprovalReply::Allow {
                 assert!(behind.lock().unwrap().contains(&format!("behind {hook}")), "{hook}");
             }
         }
@@ -225,13 +236,21 @@ impl Middleware for AsksAboutCalls {
         "asks_about_calls"
     }
 
-    fn before_tools(&self, moment: &mut Moment<'_>) -> Hooked {
-        let Some(call) = moment.calls.iter().find(|call| !moment.words.contains_key(&call.id)) else {
+    fn before_tools(&self, context: &mut HookContext<'_>) -> Hooked {
+        let Some(call) = context.calls.iter().find(|call| !context.replies.contains_key(&call.id)) else {
             return Ok(Verdict::Ok);
         };
         let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
         let reason = "it is counted".to_owned();
-        Ok(Verdict::Interrupt(Request { call_id, tool, arguments, reason, may_always: true, context_id: None }))
+        Ok(Verdict::Interrupt(ApprovalRequest {
+            call_id,
+            tool,
+            arguments,
+            reason,
+            may_always: true,
+            context_id: None,
+            info: Box::default(),
+        }))
     }
 }
 
@@ -242,8 +261,8 @@ async fn what_is_a_risk_is_asked_about_whatever_a_middleware_was_told() {
     let server = model(vec![bash("rm -rf /"), says("not done")]);
     let mut equipment = place.equipment(&server);
     equipment.middleware = vec![Arc::new(AsksAboutCalls)];
-    place.watcher.words.lock().unwrap().extend([Word::Always, Word::No(None)]);
-    place.open(equipment).await.turn(Said::new("clean up")).await.unwrap();
+    place.watcher.words.lock().unwrap().extend([ApprovalReply::AllowAlways, ApprovalReply::Deny(None)]);
+    place.open(equipment).await.turn(UserInput::new("clean up")).await.unwrap();
     let reasons: Vec<String> =
         place.watcher.requests.lock().unwrap().iter().map(|request| request.reason.clone()).collect();
     assert!(reasons.len() == 2 && reasons[1].contains("critical risk"), "{reasons:?}");
@@ -255,8 +274,8 @@ async fn call_limit_halts_the_turn() {
     let place = Place::new();
     let server = model((0..9).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect());
     let mut equipment = place.equipment(&server);
-    equipment.middleware.push(build("call_limit", &json!({"turn": 2})).unwrap());
-    let outcome = place.open(equipment).await.turn(Said::new("read")).await.unwrap();
+    equipment.add("call_limit", &json!({"turn": 2})).unwrap();
+    let outcome = place.open(equipment).await.turn(UserInput::new("read")).await.unwrap();
     assert!(matches!(&outcome.ending, Ending::Halted(why) if why.contains("2 model calls")), "{outcome:?}");
 }
 
@@ -265,8 +284,8 @@ async fn pii_changes_what_is_said_and_what_tools_find_before_anything_is_stored(
     let place = Place::new();
     let server = model(vec![bash("echo ann@$(echo example).org"), says("done")]);
     let mut equipment = place.equipment(&server);
-    equipment.middleware.push(build("pii", &json!({})).unwrap());
-    place.open(equipment).await.turn(Said::new("mail bob@example.org")).await.unwrap();
+    equipment.add("pii", &json!({})).unwrap();
+    place.open(equipment).await.turn(UserInput::new("mail bob@example.org")).await.unwrap();
     assert_eq!((place.story("s")[0].as_str(), place.story("s")[2].as_str()), ("user: mail [EMAIL]", "tool: [EMAIL]"));
     assert!(!server.received().iter().any(|request| request.body.contains("example.org")));
 }
@@ -276,11 +295,9 @@ async fn tools_are_emulated_retried_and_selected() {
     let place = Place::new();
     let server = model(vec![bash("rm -rf /"), says("pretended")]);
     let mut equipment = place.equipment(&server);
-    equipment.middleware.push(build("tool_emulator", &json!({"results": {"run_bash_command": "as if"}})).unwrap());
-    equipment
-        .middleware
-        .push(build("tool_selector", &json!({"max_tools": 3, "always": ["run_bash_command"]})).unwrap());
-    place.open(equipment).await.turn(Said::new("wipe it")).await.unwrap();
+    equipment.add("tool_emulator", &json!({"results": {"run_bash_command": "as if"}})).unwrap();
+    equipment.add("tool_selector", &json!({"max_tools": 3, "always": ["run_bash_command"]})).unwrap();
+    place.open(equipment).await.turn(UserInput::new("wipe it")).await.unwrap();
     assert_eq!(place.story("s")[2], "tool: as if");
     assert_eq!(place.watcher.requests.lock().unwrap().len(), 0, "what is not run is not asked about");
     let told = tools(&server.received()[0]);
@@ -289,8 +306,8 @@ async fn tools_are_emulated_retried_and_selected() {
     assert!(prompt.contains("More tools, reached through call_tool") && prompt.contains("- todo_write:"), "{prompt}");
     let mut equipment = place.equipment(&server);
     // A server may be away; a tool of the program's own is there or misspelt.
-    equipment.middleware.push(build("tool_selector", &json!({"always": ["tide__level", "run_bash"]})).unwrap());
-    let error = equipment.equip().unwrap_err().to_string();
+    equipment.add("tool_selector", &json!({"always": ["tide__level", "run_bash"]})).unwrap();
+    let error = equipment.apply_settings().unwrap_err().to_string();
     assert!(error.contains("no tool is called \"run_bash\"") && error.contains("run_bash_command"), "{error}");
 }
 
@@ -304,8 +321,8 @@ async fn s4_39_summarization_and_context_editing_set_the_policy() {
         ("context_editing", json!({"keep": 5}), "clear.keep", 5),
     ] {
         let mut equipment = place.equipment(&server);
-        equipment.middleware.push(build(name, &settings).unwrap());
-        equipment.equip().unwrap();
+        equipment.add(name, &settings).unwrap();
+        equipment.apply_settings().unwrap();
         assert_eq!(
             equipment.policies.made.as_ref().unwrap().setting(key).and_then(|set| set.as_integer()),
             Some(value),
@@ -313,56 +330,65 @@ async fn s4_39_summarization_and_context_editing_set_the_policy() {
         );
     }
     let mut equipment = place.equipment(&server);
-    equipment.middleware.push(build("summarization", &json!({"summarize": true})).unwrap());
-    equipment.equip().unwrap();
+    equipment.add("summarization", &json!({"summarize": true})).unwrap();
+    equipment.apply_settings().unwrap();
     assert_eq!(
         equipment.policies.made.as_ref().unwrap().setting("summarise.on").and_then(|set| set.as_bool()),
         Some(true)
     );
     let mut equipment = place.equipment(&server);
-    equipment.middleware.push(build("summarization", &json!({"token_threshold": 10})).unwrap());
-    equipment.equip().unwrap();
+    equipment.add("summarization", &json!({"token_threshold": 10})).unwrap();
+    equipment.apply_settings().unwrap();
     assert!(equipment.notices[0].contains("token_threshold 10 is below max_tokens"), "{:?}", equipment.notices);
 }
 
+/// Writes down the names of all events.
 #[derive(Default)]
-struct Counting {
-    tokens: AtomicUsize,
-    tools: AtomicUsize,
-    chains: AtomicUsize,
-}
+struct Counting(Mutex<Vec<String>>);
 
-impl Callback for Counting {
-    fn llm_token(&self, _: &str) {
-        self.tokens.fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn tool_end(&self, _: &str, _: &str) {
-        self.tools.fetch_add(1, Ordering::SeqCst);
-    }
-
-    fn chain_end(&self) {
-        self.chains.fetch_add(1, Ordering::SeqCst);
+impl Observer for Counting {
+    fn on_event(&self, event: &Event) {
+        let line = serde_json::to_value(event).unwrap();
+        self.0.lock().unwrap().push(line["event"].as_str().unwrap().to_owned());
     }
 }
 
-/// S4.10: callbacks are told.
+/// S4.10: every observer receives every event.
 #[tokio::test]
-async fn s4_10_callbacks_are_told() {
+async fn s4_10_every_observer_receives_every_event() {
     let place = Place::new();
     let server = model(vec![calls("now", json!({})), says("noon")]);
-    let counting = Arc::new(Counting::default());
+    let observers = [Arc::new(Counting::default()), Arc::new(Counting::default())];
+    let mut session = place.log().session("s").unwrap();
+    session.state.buffer_config = json!({"window_size": 17});
+    place.log().save(&session).unwrap();
     let mut equipment = place.equipment(&server);
-    equipment.callbacks.push(counting.clone());
-    place.open(equipment).await.turn(Said::new("time?")).await.unwrap();
-    let counts = [&counting.tokens, &counting.tools, &counting.chains].map(|count| count.load(Ordering::SeqCst));
-    assert!(counts[0] >= 1 && counts[1..] == [1, 1], "{counts:?}");
+    equipment.add("summarization", &json!({})).unwrap();
+    equipment.observers.extend(observers.iter().map(|observer| Arc::clone(observer) as Arc<dyn Observer>));
+    place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
+    let seen = observers[0].0.lock().unwrap().clone();
+    let count = |name: &str| seen.iter().filter(|seen| *seen == name).count();
+    // The notice is given while the agent is opened.
+    assert_eq!(["notice", "begins", "asks", "tool", "result", "ends"].map(count), [1, 1, 2, 1, 1, 1], "{seen:?}");
+    assert!(count("text") >= 1, "{seen:?}");
+    assert_eq!(*observers[1].0.lock().unwrap(), seen);
+    assert_eq!(place.watcher.events.lock().unwrap().len(), seen.len());
+}
+
+/// A full disk is not a failure of the model.
+#[tokio::test]
+async fn a_failed_turn_says_what_failed() {
+    let place = Place::new();
+    let server = Scripted::new(|_: &Received| Reply::status(401, "{}"));
+    place.agent(&server).await.turn(UserInput::new("time?")).await.unwrap_err();
+    let events = place.watcher.events.lock().unwrap();
+    let failed = |event: &Event| matches!(event, Event::Failed { kind: FailureKind::Model, .. });
+    assert!(events.iter().any(failed), "{events:?}");
 }
 
 /// A line that nobody plays is still a line.
 #[tokio::test]
 async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
-    use waterline_agent::Word;
     use waterline_agent::approval::{Mode, Ruling, rule};
     for (mode, asked) in [(Mode::All, 2), (Mode::Selective, 1), (Mode::Custom, 1), (Mode::None, 1)] {
         let place = Place::new();
@@ -376,8 +402,8 @@ async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
             equipment.approval.rules =
                 vec![rule("now", "", Ruling::Ask).unwrap(), rule("run_bash_command", "push", Ruling::Deny).unwrap()];
         }
-        place.watcher.words.lock().unwrap().extend([Word::Yes, Word::Yes]);
-        place.open(equipment).await.turn(Said::new("go")).await.unwrap();
+        place.watcher.words.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
+        place.open(equipment).await.turn(UserInput::new("go")).await.unwrap();
         assert_eq!(place.watcher.requests.lock().unwrap().len(), asked, "{mode:?}");
         if matches!(mode, Mode::Custom | Mode::None) {
             assert!(place.story("s")[3].contains("a rule of the user forbids it"), "{:?}", place.story("s"));
@@ -393,8 +419,8 @@ async fn without_any_middleware_somebody_is_still_asked() {
     let server = model(vec![bash("git push"), says("not pushed")]);
     let mut equipment = place.equipment(&server);
     equipment.middleware = Vec::new();
-    place.watcher.words.lock().unwrap().push_back(waterline_agent::Word::No(None));
-    place.open(equipment).await.turn(Said::new("publish")).await.unwrap();
+    place.watcher.words.lock().unwrap().push_back(waterline_agent::ApprovalReply::Deny(None));
+    place.open(equipment).await.turn(UserInput::new("publish")).await.unwrap();
     assert_eq!(place.watcher.requests.lock().unwrap().len(), 1);
     assert!(place.story("s")[2].contains("the user refused this call"));
 }
@@ -410,8 +436,8 @@ async fn s4_40_c4_4_an_older_buffer_counts_and_the_middleware_wins_over_it() {
     let agent = place.agent(&server).await;
     assert_eq!(agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()), Some(17));
     let mut equipment = place.equipment(&server);
-    equipment.middleware.push(build("summarization", &json!({"window_size": 12})).unwrap());
+    equipment.add("summarization", &json!({"window_size": 12})).unwrap();
     let agent = place.open(equipment).await;
     assert_eq!(agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()), Some(12));
-    assert!(place.watcher.heard().iter().any(|event| event.contains("the middleware summarization holds")));
+    assert!(place.watcher.heard().iter().any(|event| event.contains("the setting summarization overrides it")));
 }

@@ -9,7 +9,7 @@ use waterline::message::{Body, Role as Speaker};
 use waterline_agent::mention::attach;
 use waterline_agent::role::{Role, find, named, transfer};
 use waterline_agent::state::Upload;
-use waterline_agent::{Agent, Ending, Said, Word};
+use waterline_agent::{Agent, ApprovalReply, Ending, UserInput};
 use waterline_sandbox::Workspace;
 
 fn hand_off(to: &str) -> place::Line {
@@ -28,10 +28,10 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
     let mut session = place.log().session("s").unwrap();
     session.state.insert("role".to_owned(), Value::from("init"));
     place.log().save(&session).unwrap();
-    place.watcher.words.lock().unwrap().extend([Word::Yes, Word::Yes]);
+    place.watcher.words.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
     let mut agent = place.open(equip(init)).await;
     assert_eq!(agent.live().window(), 200_000, "the window of its role");
-    let outcome = agent.turn(Said::new("design it")).await.unwrap();
+    let outcome = agent.turn(UserInput::new("design it")).await.unwrap();
     let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
     assert_eq!(
         (to.as_str(), &package["handoff_type"], &package["version"]),
@@ -46,10 +46,10 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
         there.text
     );
     let mut own = equip(named(&equipment.roles, "execute").unwrap());
-    own.equip().unwrap();
+    own.apply_settings().unwrap();
     let mut other = Agent::open(place.log(), &there.session.id, own, place.watcher.clone()).await.unwrap();
     assert_eq!(other.workspace().path(), agent.workspace().path(), "both work on the same files");
-    let outcome = other.turn(Said { handed: true, ..Said::new(there.text) }).await.unwrap();
+    let outcome = other.turn(UserInput { handed: true, ..UserInput::new(there.text) }).await.unwrap();
     let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
     let back = transfer(&place.log(), other.live().session(), &to, &package).unwrap();
     assert_eq!((back.session.id.as_str(), back.session.state["transfers"].as_u64()), ("s", Some(2)));
@@ -67,7 +67,7 @@ async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
     session.state.extend([("role".to_owned(), json!("init")), ("transfers".to_owned(), json!(5))]);
     place.log().save(&session).unwrap();
     let own = equipment.of_role(named(&equipment.roles, "init").unwrap()).unwrap();
-    let outcome = place.open(own).await.turn(Said { handed: true, ..Said::new("go") }).await.unwrap();
+    let outcome = place.open(own).await.turn(UserInput { handed: true, ..UserInput::new("go") }).await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
     let story = place.story("s").join("\n");
     assert!(
@@ -162,11 +162,11 @@ async fn s0_25_uploads_are_tracked_in_the_state() {
     let place = Place::new();
     let server = model(vec![says("seen")]);
     let mut agent = place.agent(&server).await;
-    let said = Said {
+    let said = UserInput {
         files: vec![Upload { path: "uploads/a.md".to_owned(), ..Upload::default() }],
         mentioned: vec!["pdf".to_owned()],
         skill: Some("pdf".to_owned()),
-        ..Said::new("look @pdf")
+        ..UserInput::new("look @pdf")
     };
     agent.turn(said).await.unwrap();
     let state = place.state("s");

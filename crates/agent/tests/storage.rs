@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use place::{Line, Place, calls, model, says};
 use serde_json::json;
-use waterline_agent::{Agent, Event, Person, Question, Request, Said, State, Word};
+use waterline_agent::{Agent, ApprovalReply, ApprovalRequest, Event, Person, Question, State, UserInput};
 use waterline_log::{Log, Session};
 use waterline_testkit::scripted::Scripted;
 
@@ -33,7 +33,7 @@ async fn a_turn_makes_few_durable_writes() {
     let mut writes = Vec::new();
     for said in ["hi", "look", "look twice"] {
         let before = log.writes();
-        agent.turn(Said::new(said)).await.unwrap();
+        agent.turn(UserInput::new(said)).await.unwrap();
         writes.push(log.writes() - before);
     }
     println!("durable writes of a turn: plain {}, with one tool {}, with two {}", writes[0], writes[1], writes[2]);
@@ -50,7 +50,7 @@ async fn size_of(turns: usize) -> (u64, u64) {
     let log = place.log();
     let mut agent = open(&place, &log, &server).await;
     for turn in 0..turns {
-        agent.turn(Said::new(format!("Are there notes that begin with {turn}?"))).await.unwrap();
+        agent.turn(UserInput::new(format!("Are there notes that begin with {turn}?"))).await.unwrap();
     }
     let messages = agent.live().session().tip.position();
     drop((agent, log));
@@ -86,7 +86,7 @@ async fn restoring_a_checkpoint_gives_the_state_of_then() {
     let mut agent = place.agent(&server).await;
     let mut states: Vec<State> = Vec::new();
     for said in ["first", "second"] {
-        agent.turn(Said::new(said)).await.unwrap();
+        agent.turn(UserInput::new(said)).await.unwrap();
         states.push(place.state("s"));
     }
     let checkpoints = place.log().checkpoints("s").unwrap();
@@ -112,8 +112,8 @@ impl Person for Looking {
         }
     }
 
-    fn approve<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Word> {
-        Box::pin(async { Word::Yes })
+    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
+        Box::pin(async { ApprovalReply::Allow })
     }
 
     fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
@@ -129,7 +129,7 @@ async fn a_result_is_announced_when_it_is_stored() {
     let mut equipment = place.equipment(&server);
     equipment.equip().unwrap();
     let mut agent = Agent::open(place.log(), "s", equipment, looking.clone()).await.unwrap();
-    agent.turn(Said::new("what time is it?")).await.unwrap();
+    agent.turn(UserInput::new("what time is it?")).await.unwrap();
     assert_eq!(*looking.stored.lock().unwrap(), [true, true]);
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use waterline::message::{Body, Message, Part, Role, ToolCall};
 use waterline::model::Models;
 use waterline_agent::state::edit;
-use waterline_agent::{Agent, AgentError, Ending, Local, Said, State, Waiting, Word};
+use waterline_agent::{Agent, AgentError, ApprovalReply, Ending, Local, State, UserInput, Waiting};
 use waterline_log::{Incoming, Session};
 use waterline_provider::wire::parse_stored;
 use waterline_testkit::scripted::Scripted;
@@ -24,7 +24,7 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
         says("The tide is 4.2 m."),
     ]);
     let mut agent = place.agent(&server).await;
-    let outcome = agent.turn(Said::new("measure")).await.unwrap();
+    let outcome = agent.turn(UserInput::new("measure")).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str(), outcome.steps), (Ending::Done, "The tide is 4.2 m.", 3));
     assert_eq!(
         place.story("s"),
@@ -43,7 +43,7 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
     assert_eq!(after, ["model", "tools", "model", "tools", "model"], "the last one is the turn's");
     assert_eq!(place.log().session("s").unwrap().title, "measure");
     assert!(!agent.is_open().unwrap());
-    assert!(matches!(agent.go_on().await, Err(AgentError::Finished)));
+    assert!(matches!(agent.resume().await, Err(AgentError::Finished)));
 }
 
 /// Sections G and S2.6: at the limit the model is asked for a report, with a prompt that does not stay.
@@ -55,7 +55,7 @@ async fn s2_6_at_the_limit_of_steps_a_report_is_asked_for_and_the_request_does_n
     let mut equipment = place.equipment(&server);
     equipment.limits.steps = 4;
     let mut agent = place.open(equipment).await;
-    let outcome = agent.turn(Said::new("read them all")).await.unwrap();
+    let outcome = agent.turn(UserInput::new("read them all")).await.unwrap();
     assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("4 steps")), "{outcome:?}");
     let received = server.received();
     assert_eq!(received.len(), 5, "four steps and the report");
@@ -63,7 +63,7 @@ async fn s2_6_at_the_limit_of_steps_a_report_is_asked_for_and_the_request_does_n
     assert!(last.contains("must end now") && last.contains("Report"), "{last}");
     // The model called a tool again instead: it is not run, and the turn still ends.
     assert!(place.story("s").last().unwrap().contains("not run: the turn must end"), "{:?}", place.story("s"));
-    let next = agent.turn(Said::new("go on")).await.unwrap();
+    let next = agent.turn(UserInput::new("go on")).await.unwrap();
     assert_eq!(next.ending, Ending::Limit("the turn took 4 steps, as many as it may".to_owned()));
     assert!(!server.received().iter().skip(5).take(4).any(|request| request.body.contains("must end now")));
 }
@@ -73,7 +73,7 @@ async fn an_answer_cut_at_its_limit_is_gone_on_with() {
     let place = Place::new();
     let server = model(vec![Line::Cut("The tide ".to_owned()), says("is 4.2 m.")]);
     let mut agent = place.agent(&server).await;
-    let outcome = agent.turn(Said::new("measure")).await.unwrap();
+    let outcome = agent.turn(UserInput::new("measure")).await.unwrap();
     assert_eq!(outcome.text, "The tide is 4.2 m.");
     assert!(
         sent(&server.received()[1]).last().unwrap()["content"].to_string().contains("Go on exactly where it ended")
@@ -85,7 +85,7 @@ async fn an_answer_cut_at_its_limit_is_gone_on_with() {
 async fn going_in_circles_ends_the_turn() {
     let place = Place::new();
     let server = model(vec![calls("now", json!({})); 9]);
-    let outcome = place.agent(&server).await.turn(Said::new("what time?")).await.unwrap();
+    let outcome = place.agent(&server).await.turn(UserInput::new("what time?")).await.unwrap();
     assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("5 times in a row")), "{outcome:?}");
     assert_eq!(server.received().len(), 6, "five calls and the report");
 }
@@ -115,8 +115,8 @@ fn metres() -> Value {
 }
 
 /// A message whose answer must fit a schema.
-fn with_schema(text: &str, schema: Value) -> Said {
-    Said { schema: Some(schema), ..Said::new(text) }
+fn with_schema(text: &str, schema: Value) -> UserInput {
+    UserInput { schema: Some(schema), ..UserInput::new(text) }
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn an_answer_with_a_schema_is_bare_json_and_the_schema_ends_with_its_turn(
     let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4.2}"));
     assert_eq!(place.state("s").schema, None);
-    let free = agent.turn(Said::new("and in words?")).await.unwrap();
+    let free = agent.turn(UserInput::new("and in words?")).await.unwrap();
     assert_eq!((free.ending, free.text.as_str()), (Ending::Done, "as you like"));
 }
 
@@ -152,7 +152,7 @@ async fn a_schema_waits_with_a_question_and_goes_with_a_hand_off() {
     let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(_)), "{outcome:?}");
     // Another process: what is said is the answer to the question, and the answer to the turn fits the schema.
-    let outcome = place.agent(&server).await.turn(Said::new("the northern one")).await.unwrap();
+    let outcome = place.agent(&server).await.turn(UserInput::new("the northern one")).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4}"));
     let mut session = place.log().session("s").unwrap();
     assert_eq!(State::of(&session).unwrap().schema, None);
@@ -167,7 +167,7 @@ async fn a_schema_waits_with_a_question_and_goes_with_a_hand_off() {
 async fn an_answer_that_is_cut_again_and_again_ends_at_a_limit() {
     let place = Place::new();
     let server = model(vec![Line::Cut("on ".to_owned()); 9]);
-    let outcome = place.agent(&server).await.turn(Said::new("count")).await.unwrap();
+    let outcome = place.agent(&server).await.turn(UserInput::new("count")).await.unwrap();
     assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("cut 4 times")), "{outcome:?}");
     assert_eq!((outcome.text.as_str(), server.received().len()), ("on on on on ", 4));
 }
@@ -180,14 +180,14 @@ async fn an_empty_answer_is_asked_for_once_more_and_is_no_success() {
     let server = model(vec![says(""), says("four"), cut(), says("five"), says(""), says(""), cut(), cut()]);
     let mut agent = place.agent(&server).await;
     for (at, expected) in [(1, "four"), (3, "five")] {
-        let outcome = agent.turn(Said::new("how high?")).await.unwrap();
+        let outcome = agent.turn(UserInput::new("how high?")).await.unwrap();
         assert_eq!((outcome.ending, outcome.text.as_str(), outcome.steps), (Ending::Done, expected, 2));
         let aside = sent(&server.received()[at]).last().unwrap()["content"].to_string();
         assert!(aside.contains("Give it now") && !aside.contains("Go on exactly"), "{aside}");
     }
     assert!(!place.story("s").join("\n").contains("Give it now"), "it does not stay");
     for words in ["an empty answer", "before the first word"] {
-        let outcome = agent.turn(Said::new("and now?")).await.unwrap();
+        let outcome = agent.turn(UserInput::new("and now?")).await.unwrap();
         assert!(matches!(&outcome.ending, Ending::Halted(why) if why.contains(words)), "{outcome:?}");
     }
     assert_eq!(server.received().len(), 8);
@@ -199,7 +199,7 @@ async fn what_is_said_meanwhile_is_heard_before_the_next_step() {
     let server = model(vec![calls("now", json!({})), says("as you wish")]);
     let mut agent = place.agent(&server).await;
     place.watcher.steers.lock().unwrap().push_back("in UTC please".to_owned());
-    agent.turn(Said::new("what time?")).await.unwrap();
+    agent.turn(UserInput::new("what time?")).await.unwrap();
     assert_eq!(place.story("s")[..2], ["user: what time?", "user: in UTC please"]);
 }
 
@@ -216,9 +216,9 @@ async fn s0_13_the_list_of_tools_stays_and_a_forbidden_tool_is_refused_at_the_ca
     let mut equipment = place.equipment(&server);
     equipment.toolbox.switch("run_bash_command", false).unwrap();
     let mut agent = place.open(equipment).await;
-    agent.turn(Said::new("say hi")).await.unwrap();
+    agent.turn(UserInput::new("say hi")).await.unwrap();
     assert!(place.story("s")[2].contains("refused: run_bash_command is switched off"), "{:?}", place.story("s"));
-    let said = Said { tools: vec!["run_bash_command".to_owned()], ..Said::new("use @run_bash_command") };
+    let said = UserInput { tools: vec!["run_bash_command".to_owned()], ..UserInput::new("use @run_bash_command") };
     agent.turn(said).await.unwrap();
     assert_eq!(place.story("s")[6], "tool: hi");
     let lists: Vec<Vec<String>> = server.received().iter().map(tools).collect();
@@ -234,11 +234,16 @@ async fn a_refusal_is_a_result_and_always_is_remembered() {
     let risky = || bash("rm -r build");
     let server = model(vec![risky(), says("not done"), risky(), says("done"), risky(), says("done again")]);
     let mut agent = place.agent(&server).await;
-    place.watcher.words.lock().unwrap().extend([Word::No(Some("not today".to_owned())), Word::Always]);
-    agent.turn(Said::new("clean up")).await.unwrap();
+    place
+        .watcher
+        .words
+        .lock()
+        .unwrap()
+        .extend([ApprovalReply::Deny(Some("not today".to_owned())), ApprovalReply::AllowAlways]);
+    agent.turn(UserInput::new("clean up")).await.unwrap();
     assert!(place.story("s")[2].contains("failed: the user refused this call: not today"), "{:?}", place.story("s"));
-    agent.turn(Said::new("now do")).await.unwrap();
-    agent.turn(Said::new("and again")).await.unwrap();
+    agent.turn(UserInput::new("now do")).await.unwrap();
+    agent.turn(UserInput::new("and again")).await.unwrap();
     let requests = place.watcher.requests.lock().unwrap().clone();
     assert_eq!(requests.len(), 2, "the third is covered by the second");
     assert!(requests[0].reason.contains("medium risk"), "{requests:?}");
@@ -251,7 +256,7 @@ async fn nobody_answering_in_time_means_no() {
     let server = model(vec![bash("git push"), says("not pushed")]);
     let mut equipment = place.equipment(&server);
     equipment.approval.time = Duration::from_millis(50);
-    place.open(equipment).await.turn(Said::new("publish")).await.unwrap();
+    place.open(equipment).await.turn(UserInput::new("publish")).await.unwrap();
     assert!(place.story("s")[2].contains("not run: nobody agreed to it within"), "{:?}", place.story("s"));
 }
 
@@ -259,8 +264,8 @@ async fn nobody_answering_in_time_means_no() {
 async fn what_is_critical_cannot_be_agreed_to_once_and_for_all() {
     let place = Place::new();
     let server = model(vec![bash("rm -rf /"), says("not done")]);
-    place.watcher.words.lock().unwrap().push_back(Word::Always);
-    place.agent(&server).await.turn(Said::new("clean up")).await.unwrap();
+    place.watcher.words.lock().unwrap().push_back(ApprovalReply::AllowAlways);
+    place.agent(&server).await.turn(UserInput::new("clean up")).await.unwrap();
     assert!(place.story("s")[2].contains("failed: the user refused this call"), "{:?}", place.story("s"));
 }
 
@@ -268,12 +273,12 @@ async fn what_is_critical_cannot_be_agreed_to_once_and_for_all() {
 async fn a_word_that_comes_later_is_waited_for() {
     let place = Place::new();
     let server = model(vec![bash("rm -r build; echo gone > outputs/x"), says("done")]);
-    place.watcher.words.lock().unwrap().push_back(Word::Later);
-    let outcome = place.agent(&server).await.turn(Said::new("clean up")).await.unwrap();
+    place.watcher.words.lock().unwrap().push_back(ApprovalReply::Deferred);
+    let outcome = place.agent(&server).await.turn(UserInput::new("clean up")).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(Waiting::Approval(_))), "{outcome:?}");
     assert!(!place.workspace().join("outputs/x").exists());
-    place.watcher.words.lock().unwrap().push_back(Word::Yes);
-    let outcome = place.agent(&server).await.go_on().await.unwrap();
+    place.watcher.words.lock().unwrap().push_back(ApprovalReply::Allow);
+    let outcome = place.agent(&server).await.resume().await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
     assert!(place.workspace().join("outputs/x").exists());
 }
@@ -283,7 +288,7 @@ async fn failures_of_one_answer_count_too() {
     let place = Place::new();
     let many = (0..30).map(|n| ("read_file", json!({"path": format!("f{n}")}))).collect();
     let server = model(vec![Line::Calls(many), says("I give up.")]);
-    place.agent(&server).await.turn(Said::new("read them")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("read them")).await.unwrap();
     let story = place.story("s");
     let run = story.iter().filter(|line| line.contains("does not exist")).count();
     assert!((6..=8).contains(&run), "three are run at a time: {story:?}");
@@ -297,16 +302,16 @@ async fn one_process_at_a_time_works_in_a_session() {
     let wait = bash("while [ ! -e go ]; do sleep 0.02; done");
     let server = model(vec![wait, says("first"), says("second")]);
     let (mut one, mut other) = (place.agent(&server).await, place.agent(&server).await);
-    let (first, ()) = tokio::join!(one.turn(Said::new("wait")), async {
+    let (first, ()) = tokio::join!(one.turn(UserInput::new("wait")), async {
         while !place.story("s").iter().any(|line| line.contains("calls run_bash_command")) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let second = other.turn(Said::new("and now?")).await;
+        let second = other.turn(UserInput::new("and now?")).await;
         assert!(matches!(second, Err(AgentError::InUse { .. })), "{second:?}");
         std::fs::write(place.workspace().join("go"), "").unwrap();
     });
     assert_eq!(first.unwrap().text, "first");
-    assert_eq!(other.turn(Said::new("and now?")).await.unwrap().text, "second");
+    assert_eq!(other.turn(UserInput::new("and now?")).await.unwrap().text, "second");
     let said = sent(&server.received()[2]).iter().map(Value::to_string).collect::<String>();
     assert!(said.contains("first") && said.contains("and now?"), "{said}");
 }
@@ -318,7 +323,7 @@ async fn a_stale_state_wipes_nothing() {
     let todo = calls("todo_write", json!({"todos": [{"content": "measure", "status": "pending"}]}));
     let server = model(vec![todo, says("noted")]);
     let (mut one, mut stale) = (place.agent(&server).await, place.agent(&server).await);
-    one.turn(Said::new("plan it")).await.unwrap();
+    one.turn(UserInput::new("plan it")).await.unwrap();
     let change = |session: &mut Session| session.title = "other".to_owned();
     let unawares = stale.live_mut().change(change).await;
     assert!(unawares.is_err(), "it would be about what is no longer the newest");
@@ -335,12 +340,12 @@ async fn a_question_waits_over_the_end_of_the_program() {
         calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]})),
         says("North it is."),
     ]);
-    let outcome = place.agent(&server).await.turn(Said::new("plan the trip")).await.unwrap();
+    let outcome = place.agent(&server).await.turn(UserInput::new("plan the trip")).await.unwrap();
     assert!(matches!(&outcome.ending, Ending::Waiting(Waiting::Question(q)) if q.question == "Which harbour?"));
     // Another day, another process: what is said is the answer.
     let mut agent = place.agent(&server).await;
     assert!(agent.is_open().unwrap());
-    let outcome = agent.turn(Said::new("north")).await.unwrap();
+    let outcome = agent.turn(UserInput::new("north")).await.unwrap();
     assert_eq!(outcome.text, "North it is.");
     assert_eq!(place.story("s")[1..3], ["assistant: calls ask_human", "tool: north"]);
     assert_eq!(place.state("s").pending, None);
@@ -351,7 +356,7 @@ async fn a_large_output_is_an_artifact_before_it_is_sent() {
     let place = Place::new();
     let server = model(vec![bash("seq 1 60000"), calls("read_artifact", json!({"artifact": "?"})), says("long")]);
     let mut agent = place.agent(&server).await;
-    agent.turn(Said::new("count")).await.unwrap();
+    agent.turn(UserInput::new("count")).await.unwrap();
     let artifacts = place.log().artifacts("s").unwrap();
     assert_eq!(artifacts.len(), 1);
     let handle: String = artifacts[0].hash.chars().take(16).collect();
@@ -378,7 +383,7 @@ async fn a_part_of_an_artifact_is_sent_as_it_is() {
     ]);
     let mut equipment = place.equipment(&server);
     equipment.setup.model.window = Some(18_000);
-    place.open(equipment).await.turn(Said::new("read it")).await.unwrap();
+    place.open(equipment).await.turn(UserInput::new("read it")).await.unwrap();
     let story = place.story("s");
     assert!(story[2].contains(&format!("the whole is artifact {handle}")), "{story:?}");
     assert!(story[4].starts_with("tool: [characters 0 to ") && story[4].contains("of 52893; go on with from: "));
@@ -395,10 +400,10 @@ async fn todos_are_state_and_are_repeated_aside_each_turn() {
     let two = json!({"todos": [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "in_progress"}]});
     let server = model(vec![calls("todo_write", two), calls("todo_write", todos), says("noted"), says("yes")]);
     let mut agent = place.agent(&server).await;
-    agent.turn(Said::new("plan")).await.unwrap();
+    agent.turn(UserInput::new("plan")).await.unwrap();
     assert!(place.story("s")[2].contains("at most one may be"));
     assert_eq!(place.state("s").todos.len(), 2);
-    agent.turn(Said::new("and?")).await.unwrap();
+    agent.turn(UserInput::new("and?")).await.unwrap();
     let messages = sent(&server.received()[3]);
     let last = messages.last().unwrap()["content"].to_string();
     assert!(last.contains("buy rope") && !last.contains("pack"), "{last}");
@@ -415,14 +420,14 @@ async fn what_was_folded_can_be_recalled() {
         calls("recall", json!({"query": "zebra"})),
     ]);
     let mut agent = place.agent(&server).await;
-    agent.turn(Said::new("The door code of the mill is 4711.")).await.unwrap();
-    agent.turn(Said::new("what was it?")).await.unwrap();
+    agent.turn(UserInput::new("The door code of the mill is 4711.")).await.unwrap();
+    agent.turn(UserInput::new("what was it?")).await.unwrap();
     assert!(
         place.story("s")[4].contains("[message 2, user]\nThe door code of the mill is 4711."),
         "{:?}",
         place.story("s")
     );
-    agent.turn(Said::new("and the zebra?")).await.unwrap();
+    agent.turn(UserInput::new("and the zebra?")).await.unwrap();
     assert!(place.story("s")[8].contains("nothing before this turn"), "{:?}", place.story("s"));
 }
 
@@ -434,9 +439,9 @@ async fn the_model_can_ask_for_room() {
     let server = model([noted, vec![calls("compact_context", json!({})), says("lighter")]].concat());
     let mut agent = place.agent(&server).await;
     for n in 0..4 {
-        agent.turn(Said::new(format!("{n} {long}"))).await.unwrap();
+        agent.turn(UserInput::new(format!("{n} {long}"))).await.unwrap();
     }
-    agent.turn(Said::new("make room")).await.unwrap();
+    agent.turn(UserInput::new("make room")).await.unwrap();
     let generations = place.log().generations("s").unwrap();
     assert!(generations.last().unwrap().fold.reason.contains("the model asked for it"), "{generations:?}");
     let received = server.received();
@@ -456,7 +461,7 @@ async fn calls_with_ids_that_come_again_keep_their_results() {
         let line = lines.lock().unwrap().pop().unwrap_or_else(|| says("done"));
         place::reply(received, &line, 0)
     });
-    place.agent(&server).await.turn(Said::new("look")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("look")).await.unwrap();
     let last = sent(&server.received()[2]);
     let results: Vec<String> =
         last.iter().filter(|message| message["role"] == "tool").map(|message| message["content"].to_string()).collect();
@@ -469,7 +474,7 @@ async fn a_tool_that_is_nearly_called_so_is_named_and_no_arguments_are_none() {
     let place = Place::new();
     let three = vec![("List_Files", json!({})), ("list_files", Value::Null), ("bash", json!({}))];
     let server = model(vec![Line::Calls(three), says("done")]);
-    place.agent(&server).await.turn(Said::new("look")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("look")).await.unwrap();
     let story = place.story("s");
     assert_eq!(story[2], "tool: failed: there is no tool \"List_Files\"; did you mean list_files?");
     assert!(story[3].contains("outputs/"), "{story:?}");
@@ -494,7 +499,7 @@ async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
             other => other,
         }
     });
-    place.agent(&server).await.turn(Said::new("greet")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("greet")).await.unwrap();
     assert!(place.story("s")[2].contains("the arguments are no JSON"), "{:?}", place.story("s"));
 }
 
@@ -503,9 +508,9 @@ async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
 async fn a_cleared_session_begins_with_its_prompt() {
     let place = Place::new();
     let server = model(vec![says("one"), says("two")]);
-    place.agent(&server).await.turn(Said::new("first")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("first")).await.unwrap();
     place.log().cut("s").unwrap();
-    place.agent(&server).await.turn(Said::new("second")).await.unwrap();
+    place.agent(&server).await.turn(UserInput::new("second")).await.unwrap();
     let last = sent(&server.received()[1]);
     assert!(
         last.len() == 2 && last[0]["role"] == "system" && last[0]["content"].to_string().contains("Your workspace is"),
@@ -527,8 +532,8 @@ async fn a_command_cannot_lock_a_session_out_of_its_folder() {
     ] {
         let place = Place::new();
         let server = model(vec![bash(text), says("done"), says("still here")]);
-        place.agent(&server).await.turn(Said::new("break it")).await.unwrap();
-        let outcome = place.agent(&server).await.turn(Said::new("are you there?")).await.unwrap();
+        place.agent(&server).await.turn(UserInput::new("break it")).await.unwrap();
+        let outcome = place.agent(&server).await.turn(UserInput::new("are you there?")).await.unwrap();
         assert_eq!(outcome.text, "still here", "{text}");
         let signed = std::fs::read_to_string(place.workspace().join("workspace.json")).unwrap();
         assert!(signed.contains(r#""session": "s""#), "{text}: {signed}");
@@ -580,13 +585,13 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
 
         let server = model(vec![says("as you like"), says("as you like")]);
         let mut equipment = place.equipment(&server);
-        equipment.equip().unwrap();
+        equipment.apply_settings().unwrap();
         let mut agent = Agent::open(place.log(), "x", equipment, place.watcher.clone()).await.unwrap();
-        let outcome = agent.go_on().await.unwrap();
+        let outcome = agent.resume().await.unwrap();
         let waits = pending == asks;
         assert_eq!(matches!(outcome.ending, Ending::Waiting(_)), waits, "{outcome:?}");
         if waits {
-            agent.turn(Said::new("north")).await.unwrap();
+            agent.turn(UserInput::new("north")).await.unwrap();
         }
         let story = place.story("x");
         assert!(story.iter().any(|line| line.starts_with("tool: failed: [cancelled: this call came")), "{story:?}");
@@ -599,14 +604,17 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
 /// Neither a line break nor an escape hides a word from the patterns.
 #[test]
 fn a_risk_is_seen_however_it_is_written() {
-    use waterline_agent::approval::{Approval, Asked, Decision, Ruling, rule};
-    use waterline_agent::tool::Nature;
+    use waterline_agent::approval::{Approval, CallRequest, Decision, Ruling, rule};
+    use waterline_agent::tool::{Toolbox, info_of};
+    let tools = Toolbox::new(std::sync::Arc::new(waterline_sandbox::Shell::unconfined()));
+    let bash = tools.find("run_bash_command").unwrap();
     let mut approval = Approval { confined: true, ..Approval::default() };
     let local = Local::default();
     let decide = |approval: &Approval, command: &str| {
         let arguments = json!({"command": command}).to_string();
+        let info = info_of(&**bash, &arguments);
         approval.decide(
-            Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: &arguments, identity: None },
+            CallRequest { tool: "run_bash_command", info: &info, arguments: &arguments, identity: None },
             &local,
         )
     };
@@ -614,13 +622,9 @@ fn a_risk_is_seen_however_it_is_written() {
         assert!(matches!(decide(&approval, command), Decision::Ask { .. }), "{command}");
     }
     let escaped = r#"{"command": "\u0067it push"}"#;
-    assert!(matches!(
-        approval.decide(
-            Asked { tool: "run_bash_command", nature: Nature::Runs, arguments: escaped, identity: None },
-            &local
-        ),
-        Decision::Ask { .. }
-    ));
+    let info = info_of(&**bash, escaped);
+    let asked = CallRequest { tool: "run_bash_command", info: &info, arguments: escaped, identity: None };
+    assert!(matches!(approval.decide(asked, &local), Decision::Ask { .. }));
     assert!(matches!(decide(&approval, "rm -rf /"), Decision::Ask { may_always: false, .. }));
     for command in ["ls -la", "echo hi\necho ho", "cargo test"] {
         assert_eq!(decide(&approval, command), Decision::Run, "{command}");

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use waterline_agent::{Ending, Event, Outcome, Person, Question, Request, Word};
+use waterline_agent::{ApprovalReply, ApprovalRequest, Approver, Ending, Event, Observer, Outcome, Question};
 use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, Live};
 
 use crate::hint::with_hint;
-use crate::show::{call_note, cut, lines, odd};
+use crate::show::{call_note, cut, handed_off, lines, odd};
 use crate::terminal::{Keyboard, Typed, asking, forget_typed};
 
 /// How much of a call is shown on its line.
@@ -114,7 +114,7 @@ impl Printer {
     }
 
     /// Asks on the terminal, where there is one.
-    async fn ask(&self, text: &str) -> Option<String> {
+    async fn ask_line(&self, text: &str) -> Option<String> {
         if self.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return None;
         }
@@ -131,10 +131,12 @@ impl Printer {
     }
 }
 
-impl Person for Printer {
-    fn hear(&self, event: &Event) {
+impl Observer for Printer {
+    fn on_event(&self, event: &Event) {
         if self.json {
-            if let Some(line) = json(event) {
+            if !is_internal(event)
+                && let Ok(line) = serde_json::to_value(event)
+            {
                 print(&line);
             }
             return;
@@ -155,6 +157,7 @@ impl Person for Printer {
             Event::ToolEnds { name, text, failed: true, .. } => {
                 self.note(&cut(&format!("{name} failed: {}", text.lines().next().unwrap_or_default()), CALL));
             }
+            Event::HandedOff { to, session } => self.note(&handed_off(to, session)),
             Event::Steered(text) | Event::Notice(text) => self.note(text),
             Event::HookFailed { middleware, hook, why } => self.note(&format!("{middleware}: {hook} failed: {why}")),
             // What a sub-agent says is not the answer; its calls are shown.
@@ -162,30 +165,26 @@ impl Person for Printer {
                 Event::ToolBegins { name, arguments, .. } => {
                     self.note(&cut(&format!("{context_id}: {name} {arguments}"), CALL))
                 }
-                Event::HookFailed { .. } => self.hear(event),
+                Event::HookFailed { .. } => self.on_event(event),
                 _ => {}
             },
-            Event::Begins
-            | Event::Ends
-            | Event::Asks(_)
-            | Event::Answered { .. }
-            | Event::Failed(_)
-            | Event::Todos(_)
-            | Event::ToolEnds { .. } => {}
+            _ => {}
         }
     }
+}
 
-    fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
+impl Approver for Printer {
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         Box::pin(async move {
             // What nobody may agree to once and for all is not agreed to beforehand.
             if self.yes && request.may_always {
-                return Word::Yes;
+                return ApprovalReply::Allow;
             }
             let (mut text, asked) = asking::request(request);
             loop {
-                let Some(line) = self.ask(&text).await else {
+                let Some(line) = self.ask_line(&text).await else {
                     let why = "nobody is there to agree to it; --yes agrees to all but critical calls";
-                    return Word::Unanswered(why.to_owned());
+                    return ApprovalReply::NoReply(why.to_owned());
                 };
                 match asking::word(line) {
                     Some(word) => return word,
@@ -195,9 +194,9 @@ impl Person for Printer {
         })
     }
 
-    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
-            let line = self.ask(&asking::question(question)).await?;
+            let line = self.ask_line(&asking::question(question)).await?;
             asking::answer(question, line)
         })
     }
@@ -208,41 +207,11 @@ fn print(line: &Value) {
     drop(writeln!(std::io::stdout(), "{line}"));
 }
 
-fn json(event: &Event) -> Option<Value> {
-    Some(match event {
-        Event::Call(CallEvent::Delta(Delta::Text(text))) => json!({"event": "text", "text": text}),
-        Event::Call(CallEvent::Delta(Delta::Thinking(text))) => json!({"event": "thinking", "text": text}),
-        Event::Call(CallEvent::Delta(Delta::Call { at, id, name })) => {
-            json!({"event": "call", "at": at, "id": id, "name": name})
-        }
-        Event::Call(CallEvent::Delta(Delta::Arguments { at, json })) => {
-            json!({"event": "arguments", "at": at, "json": json})
-        }
-        Event::Call(CallEvent::Again { why, wait }) => {
-            json!({"event": "again", "why": why, "wait_ms": wait.as_millis()})
-        }
-        Event::Call(CallEvent::Model(name)) => json!({"event": "model", "model": name}),
-        Event::Call(CallEvent::Summarising) => json!({"event": "summarising"}),
-        Event::Call(CallEvent::Folded { reason, before, after }) => {
-            json!({"event": "folded", "reason": reason, "before": before, "after": after})
-        }
-        Event::Call(CallEvent::Notice(text)) | Event::Notice(text) => json!({"event": "notice", "text": text}),
-        Event::Asks(step) => json!({"event": "asks", "step": step}),
-        Event::Answered { usage, .. } => {
-            json!({"event": "answered", "prompt_tokens": usage.prompt(), "cached_tokens": usage.cache_read, "output_tokens": usage.output})
-        }
-        Event::ToolBegins { id, name, arguments } => {
-            json!({"event": "tool", "id": id, "name": name, "arguments": arguments})
-        }
-        Event::ToolEnds { id, name, text, failed, took } => {
-            json!({"event": "result", "id": id, "name": name, "text": text, "failed": failed, "took_ms": took.as_millis()})
-        }
-        Event::Todos(todos) => json!({"event": "todos", "todos": todos}),
-        Event::Steered(text) => json!({"event": "steered", "text": text}),
-        Event::HookFailed { middleware, hook, why } => {
-            json!({"event": "hook_failed", "middleware": middleware, "hook": hook, "why": why})
-        }
-        Event::Below { context_id, event } => json!({"event": "below", "context_id": context_id, "of": json(event)?}),
-        Event::Call(CallEvent::Raw(_)) | Event::Begins | Event::Ends | Event::Failed(_) => return None,
-    })
+/// Whether an event is left out of the JSON lines: the first and the last line say the same.
+fn is_internal(event: &Event) -> bool {
+    match event {
+        Event::Begins | Event::Ends | Event::Failed { .. } | Event::Call(CallEvent::Raw(_)) => true,
+        Event::Below { event, .. } => is_internal(event),
+        _ => false,
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use anyhow::{Context, Result, bail};
-use waterline_agent::Word;
+use waterline_agent::ApprovalReply;
 use waterline_config::{Config, Notice, trust};
 
 use crate::lang::say;
@@ -62,5 +62,5 @@ fn agrees(addresses: &str) -> Result<bool> {
     std::io::stderr().flush()?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).context("the answer cannot be read")?;
-    Ok(Word::read(&line) == Some(Word::Yes))
+    Ok(ApprovalReply::read(&line) == Some(ApprovalReply::Allow))
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use waterline_agent::approval;
 use waterline_agent::mcp::{self, Server, Transport};
-use waterline_agent::middleware;
 use waterline_agent::role::{self, Role};
 use waterline_agent::skill;
 use waterline_agent::tool::Toolbox;
@@ -78,7 +77,7 @@ impl Assembly {
         let mut agent = self.base.clone();
         limit(&mut agent, &self.config.settings.agent, &self.overrides)?;
         agent.policies = policies(&self.config, &self.overrides);
-        agent.equip()?;
+        agent.apply_settings()?;
         if let Some(name) = &self.overrides.role {
             role::named(&agent.roles, name)?;
         }
@@ -161,7 +160,7 @@ async fn gather(
     let (roles, about_roles) = roles(&config.environment)?;
     agent.roles = roles;
     notices.extend(about_roles);
-    agent.middleware = middlewares(settings)?;
+    add_middlewares(settings, &mut agent)?;
     Ok((agent, notices))
 }
 
@@ -261,12 +260,12 @@ fn environment_notices(config: &Config) -> Vec<Notice> {
     keys.chain(unused).collect()
 }
 
-/// The middlewares that a config names.
-fn middlewares(agent: &AgentSettings) -> Result<Vec<Arc<dyn middleware::Middleware>>, AgentError> {
+/// Adds the middlewares and settings that a config names.
+fn add_middlewares(agent: &AgentSettings, into: &mut AgentConfig) -> Result<(), AgentError> {
     let usual = Middlewares::Preset("default".to_owned());
     let named: Vec<(String, serde_json::Value)> = match agent.middleware.as_ref().unwrap_or(&usual) {
         Middlewares::Preset(name) => {
-            middleware::preset(name)?.into_iter().map(|(name, settings)| (name.to_owned(), settings)).collect()
+            waterline_agent::preset(name)?.into_iter().map(|(name, settings)| (name.to_owned(), settings)).collect()
         }
         Middlewares::List(list) => list
             .iter()
@@ -278,7 +277,7 @@ fn middlewares(agent: &AgentSettings) -> Result<Vec<Arc<dyn middleware::Middlewa
             })
             .collect(),
     };
-    named.iter().map(|(name, settings)| middleware::build(name, settings)).collect()
+    named.iter().try_for_each(|(name, settings)| into.add(name, settings))
 }
 
 /// The MCP servers that are not switched off.

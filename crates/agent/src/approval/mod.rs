@@ -1,7 +1,7 @@
 //! Which calls somebody must agree to. Four layers: rules of the user's own, which have the last word; patterns of risk in what is
 //! asked for, patterns for one tool, and what kind of tool it is, of which the greatest risk counts.
 
-mod asked;
+mod call_request;
 mod hidden;
 mod risk;
 mod script;
@@ -13,15 +13,15 @@ use std::time::Duration;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-pub use asked::Asked;
-pub(crate) use asked::identity;
+pub use call_request::CallRequest;
+pub(crate) use call_request::identity;
 pub use hidden::is_hidden;
 pub use risk::{Pattern, Risk};
 
 use self::risk::Texts;
 use crate::error::AgentError;
 use crate::state::Local;
-use crate::tool::{CALL_TOOL, Nature};
+use crate::tool::{CALL_TOOL, Capability};
 
 /// When somebody is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ pub struct Rule {
 impl Rule {
     /// Whether it is about a call. To let it run, what decides what the call does must fit: words beside that earn nothing. To keep
     /// it back, any text is enough.
-    fn fits(&self, asked: Asked<'_>) -> bool {
+    fn fits(&self, asked: CallRequest<'_>) -> bool {
         let is_match = |text: &String| self.pattern.is_match(text);
         (self.tool == "*" || self.tool == asked.tool)
             && match self.ruling {
@@ -147,14 +147,14 @@ const LONGEST: usize = 120_000;
 impl Approval {
     /// Decides on a call.
     #[must_use]
-    pub fn decide(&self, asked: Asked<'_>, local: &Local) -> Decision {
+    pub fn decide(&self, asked: CallRequest<'_>, local: &Local) -> Decision {
         // The agent looks through this tool to the one that is meant: one that is still called so names none.
         if asked.tool == CALL_TOOL {
             let why =
                 "call_tool must be given the name of another tool as \"name\", and its arguments as \"arguments\"";
             return Decision::Refuse(why.to_owned());
         }
-        if asked.nature == Nature::Runs && asked.arguments.len() > LONGEST {
+        if asked.info.capability == Capability::Execute && asked.arguments.len() > LONGEST {
             return Decision::Refuse(format!("a command may have {LONGEST} bytes; write it to a file and run that"));
         }
         let custom = self.custom(asked);
@@ -166,7 +166,7 @@ impl Approval {
             true => Decision::Run,
             false => Decision::Ask { reason, may_always: risk < Risk::Critical },
         };
-        let is_loose = asked.nature == Nature::Runs && !self.confined;
+        let is_loose = asked.info.capability == Capability::Execute && !self.confined;
         match (custom, self.mode) {
             (Some(Ruling::Ask), _) => ask("a rule of the user wants it".to_owned()),
             (Some(_), _) => Decision::Run,
@@ -178,29 +178,32 @@ impl Approval {
         }
     }
 
-    fn custom(&self, asked: Asked<'_>) -> Option<Ruling> {
+    fn custom(&self, asked: CallRequest<'_>) -> Option<Ruling> {
         let checked = self.check.as_ref().and_then(|check| check(asked.tool, asked.arguments));
         checked.or_else(|| self.rules.iter().find(|rule| rule.fits(asked)).map(|rule| rule.ruling))
     }
 
     /// How much of a risk a call is, and why: the greatest that any layer sees.
-    fn risk(&self, asked: Asked<'_>) -> (Risk, String) {
+    fn risk(&self, asked: CallRequest<'_>) -> (Risk, String) {
         let own = self.tools.get(asked.tool).map(Vec::as_slice).unwrap_or_default();
         // What a tool only reads is no deed, whatever words stand in it.
-        let general =
-            if matches!(asked.nature, Nature::Runs | Nature::Reaches) { self.patterns.as_slice() } else { &[] };
+        let general = if matches!(asked.info.capability, Capability::Execute | Capability::Network) {
+            self.patterns.as_slice()
+        } else {
+            &[]
+        };
         let texts = Texts::of(asked);
         let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(&texts));
         let worst = matching.max_by_key(|pattern| pattern.risk).map(|pattern| (pattern.risk, pattern.about.clone()));
-        let built_in = match asked.nature {
+        let built_in = match asked.info.capability {
             _ if texts.is_unread() => (Risk::Medium, "it cannot be read to its end as a shell script"),
-            Nature::Reads | Nature::Writes => (Risk::Low, "it stays in the workspace"),
-            Nature::Runs if self.confined => (Risk::Low, "the kernel confines it"),
-            Nature::Runs => (Risk::High, "the kernel does not confine commands here"),
-            Nature::Reaches => (Risk::Medium, "it reaches something outside"),
-            Nature::HandsOver => (Risk::Medium, "another role goes on"),
-            Nature::Asks => (Risk::Low, "it only asks"),
-            Nature::Delegates => (Risk::Low, "the sub-agent is held to the same rules"),
+            Capability::Read | Capability::Write => (Risk::Low, "it stays in the workspace"),
+            Capability::Execute if self.confined => (Risk::Low, "the kernel confines it"),
+            Capability::Execute => (Risk::High, "the kernel does not confine commands here"),
+            Capability::Network => (Risk::Medium, "it reaches something outside"),
+            Capability::HandOff => (Risk::Medium, "another role goes on"),
+            Capability::AskUser => (Risk::Low, "it only asks"),
+            Capability::Delegate => (Risk::Low, "the sub-agent is held to the same rules"),
         };
         let built_in = (built_in.0, built_in.1.to_owned());
         match worst {
@@ -212,15 +215,15 @@ impl Approval {
     /// What "always" holds for, as [`Local::approvals`] keeps it: a command just as it is, any other tool as a whole, as
     /// long as it is what it was.
     #[must_use]
-    pub fn grant(asked: Asked<'_>) -> String {
-        match (asked.nature, asked.identity) {
-            (Nature::Runs, _) => format!("{} {}", asked.tool, asked.whole()),
+    pub fn grant(asked: CallRequest<'_>) -> String {
+        match (asked.info.capability, asked.identity) {
+            (Capability::Execute, _) => format!("{} {}", asked.tool, asked.whole()),
             (_, Some(identity)) => format!("{} {identity}", asked.tool),
             (_, None) => asked.tool.to_owned(),
         }
     }
 
-    fn is_granted(asked: Asked<'_>, local: &Local) -> bool {
+    fn is_granted(asked: CallRequest<'_>, local: &Local) -> bool {
         local.approvals.contains(&Self::grant(asked))
     }
 }

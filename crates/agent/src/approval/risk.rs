@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::asked::Asked;
+use super::call_request::CallRequest;
 use super::script::{self, MARK};
-use crate::tool::Nature;
+use crate::tool::Capability;
 
 const SHIPPED: &str = include_str!("../../presets/risks.toml");
 
@@ -68,9 +68,9 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    pub(super) fn of(asked: Asked<'_>) -> Self {
+    pub(super) fn of(asked: CallRequest<'_>) -> Self {
         // What a tool only reads or writes is not run.
-        let runs = matches!(asked.nature, Nature::Runs | Nature::Reaches);
+        let runs = matches!(asked.info.capability, Capability::Execute | Capability::Network);
         let commands = asked.leaves().iter().filter(|_| runs).map(|text| script::commands(text)).collect();
         Self { words: asked.texts(), commands, path: asked.path() }
     }

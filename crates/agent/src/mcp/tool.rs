@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::client::Client;
 use super::{content, words};
-use crate::tool::{Callable, Failure, Nature, Output, Scene};
+use crate::tool::{Callable, Capability, Failure, Output, ToolContext};
 
 /// How much a server may tell the model about a tool.
 const ABOUT_CHARS: usize = 2_000;
@@ -66,11 +66,11 @@ impl Callable for McpTool {
     }
 
     /// A server may say that a tool only reads. That is its word, not the user's: it earns no trust.
-    fn nature(&self) -> Nature {
-        Nature::Reaches
+    fn capability(&self) -> Capability {
+        Capability::Network
     }
 
-    fn call<'a>(&'a self, arguments: Value, _: &'a Scene) -> BoxFuture<'a, Result<Output, Failure>> {
+    fn call<'a>(&'a self, arguments: Value, _: &'a ToolContext) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(self.invoke(arguments))
     }
 }

@@ -1,10 +1,12 @@
 //! `@name` and `#file` in what a person says.
 
 mod attach;
+mod input;
 
 use std::sync::Arc;
 
 pub use attach::{Attached, attach};
+pub use input::{Notice, read};
 
 use crate::skill::Skill;
 use crate::tool::{Callable, Tier};

@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use super::{Hooked, Middleware, Moment, Verdict};
+use super::{HookContext, Hooked, Middleware, Verdict};
 
 /// Limits calls.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct CallLimit {
+pub(crate) struct CallLimit {
     /// Model calls in one turn.
     turn: Option<usize>,
     /// Model calls since the session was opened.
@@ -25,11 +25,11 @@ impl Middleware for CallLimit {
         10
     }
 
-    fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
+    fn before_model(&self, context: &mut HookContext<'_>) -> Hooked {
         let limits = [
-            (self.turn, moment.tally.steps, "model calls in this turn"),
-            (self.run, moment.tally.iterations, "model calls since the session was opened"),
-            (self.tools, moment.tally.tool_calls, "tool calls in this turn"),
+            (self.turn, context.counters.steps, "model calls in this turn"),
+            (self.run, context.counters.iterations, "model calls since the session was opened"),
+            (self.tools, context.counters.tool_calls, "tool calls in this turn"),
         ];
         let over = limits.into_iter().find(|(most, made, _)| most.is_some_and(|most| *made >= most));
         Ok(over.map_or(Verdict::Ok, |(_, made, what)| {

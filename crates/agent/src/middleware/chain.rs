@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Hooked, Middleware, Moment, Verdict};
+use super::{HookContext, Hooked, Middleware, Verdict};
 use crate::event::Event;
 
 /// One of the six hooks.
@@ -28,21 +28,21 @@ impl Hook {
         }
     }
 
-    fn ask(self, middleware: &dyn Middleware, moment: &mut Moment<'_>) -> Hooked {
+    fn ask(self, middleware: &dyn Middleware, context: &mut HookContext<'_>) -> Hooked {
         match self {
-            Self::BeforeAgent => middleware.before_agent(moment),
-            Self::AfterAgent => middleware.after_agent(moment),
-            Self::BeforeModel => middleware.before_model(moment),
-            Self::AfterModel => middleware.after_model(moment),
-            Self::BeforeTools => middleware.before_tools(moment),
-            Self::AfterTools => middleware.after_tools(moment),
+            Self::BeforeAgent => middleware.before_agent(context),
+            Self::AfterAgent => middleware.after_agent(context),
+            Self::BeforeModel => middleware.before_model(context),
+            Self::AfterModel => middleware.after_model(context),
+            Self::BeforeTools => middleware.before_tools(context),
+            Self::AfterTools => middleware.after_tools(context),
         }
     }
 }
 
 /// What the hooks want together.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct HookOutcome {
     /// The first verdict that changes the way; those behind it were not asked.
     pub(crate) verdict: Verdict,
     /// Whether the state is to be stored.
@@ -62,14 +62,14 @@ impl Chain {
         Self(middlewares)
     }
 
-    pub(crate) fn ask(&self, hook: Hook, moment: &mut Moment<'_>) -> Heard {
-        let mut heard = Heard { verdict: Verdict::Ok, changed: false, failed: Vec::new() };
+    pub(crate) fn ask(&self, hook: Hook, context: &mut HookContext<'_>) -> HookOutcome {
+        let mut heard = HookOutcome { verdict: Verdict::Ok, changed: false, failed: Vec::new() };
         for middleware in &self.0 {
-            match hook.ask(&**middleware, moment) {
+            match hook.ask(&**middleware, context) {
                 Ok(Verdict::Ok) => {}
                 Ok(Verdict::Update) => heard.changed = true,
                 // It has the word that it wanted; those behind it are asked too.
-                Ok(Verdict::Interrupt(request)) if moment.words.contains_key(&request.call_id) => {}
+                Ok(Verdict::Interrupt(request)) if context.replies.contains_key(&request.call_id) => {}
                 Ok(verdict) => {
                     heard.verdict = verdict;
                     break;

@@ -1,35 +1,25 @@
-//! What may look at a turn from beside it and have a word: six hooks, in the order of their priorities. One file each; some only
-//! set up what is there anyway.
+//! Middleware: six hooks into a turn, called in the order of their priorities. One file each. What only sets a field of the
+//! configuration is a setting (`config/setting.rs`).
 
 mod call_limit;
 mod chain;
-mod context_editing;
-mod file_search;
-mod human_approval;
-mod list;
-mod model_fallback;
-mod model_retry;
 mod pii;
-mod shell_tool;
-mod summarization;
 mod todo_list;
 mod tool_emulator;
-mod tool_retry;
-mod tool_selector;
 
 use std::collections::BTreeMap;
 
 use waterline::message::ToolCall;
 use waterline_provider::answer::Answer;
 
+pub(crate) use call_limit::CallLimit;
 pub(crate) use chain::{Chain, Hook};
-pub use list::{PRESETS, build, preset};
-pub(crate) use summarization::of_buffer;
+pub(crate) use pii::Pii;
+pub(crate) use todo_list::TodoList;
+pub(crate) use tool_emulator::ToolEmulator;
 
-use crate::config::AgentConfig;
-use crate::error::AgentError;
-use crate::person::Word;
-use crate::state::{Request, State};
+use crate::approver::ApprovalReply;
+use crate::state::{ApprovalRequest, State};
 use crate::tool::Toolbox;
 
 /// Where a turn goes on.
@@ -55,7 +45,7 @@ pub enum Verdict {
     /// The turn ends, for this reason.
     Halt(String),
     /// A person must agree first; then the hook is asked again.
-    Interrupt(Request),
+    Interrupt(ApprovalRequest),
 }
 
 /// What a hook gives back: a verdict, or why it failed.
@@ -74,14 +64,14 @@ pub struct Finished {
 
 /// What the model is told of a call that is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instead {
+pub struct SyntheticResult {
     /// In words.
     pub text: String,
     /// Whether that is a failure.
     pub failed: bool,
 }
 
-impl Instead {
+impl SyntheticResult {
     /// Why it is not run.
     pub fn refusal(why: impl Into<String>) -> Self {
         Self { text: why.into(), failed: true }
@@ -95,7 +85,7 @@ impl Instead {
 
 /// How much was done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct Counters {
     /// Model calls in this turn.
     pub steps: usize,
     /// Model calls since the session was opened.
@@ -105,11 +95,11 @@ pub struct Tally {
 }
 
 /// The turn as a hook sees it.
-pub struct Moment<'a> {
+pub struct HookContext<'a> {
     /// What the session carries.
     pub state: &'a mut State,
     /// How much was done.
-    pub tally: Tally,
+    pub counters: Counters,
     /// What the user says, before it is stored; only before the agent begins.
     pub said: &'a mut String,
     /// The texts that go with it: files, notes.
@@ -121,9 +111,9 @@ pub struct Moment<'a> {
     /// The calls that are about to be run; only before the tools.
     pub calls: &'a [ToolCall],
     /// Calls that are not to be run, with what the model is told instead.
-    pub instead: &'a mut BTreeMap<String, Instead>,
+    pub instead: &'a mut BTreeMap<String, SyntheticResult>,
     /// What a person said to a call.
-    pub words: &'a BTreeMap<String, Word>,
+    pub replies: &'a BTreeMap<String, ApprovalReply>,
     /// The calls that were run, before their results are stored; only after the tools.
     pub finished: &'a mut Vec<Finished>,
     /// The tools.
@@ -141,19 +131,11 @@ pub trait Middleware: Send + Sync {
         100
     }
 
-    /// Sets up what the agent is made with, once.
-    ///
-    /// # Errors
-    /// When its settings do not fit what is there.
-    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        Ok(())
-    }
-
     /// Before a turn.
     ///
     /// # Errors
     /// Why it failed; it is shown and counted.
-    fn before_agent(&self, moment: &mut Moment<'_>) -> Hooked {
+    fn before_agent(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
@@ -161,7 +143,7 @@ pub trait Middleware: Send + Sync {
     ///
     /// # Errors
     /// Why it failed; it is shown and counted.
-    fn after_agent(&self, moment: &mut Moment<'_>) -> Hooked {
+    fn after_agent(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
@@ -169,7 +151,7 @@ pub trait Middleware: Send + Sync {
     ///
     /// # Errors
     /// Why it failed; it is shown and counted.
-    fn before_model(&self, moment: &mut Moment<'_>) -> Hooked {
+    fn before_model(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
@@ -177,7 +159,7 @@ pub trait Middleware: Send + Sync {
     ///
     /// # Errors
     /// Why it failed; it is shown and counted.
-    fn after_model(&self, moment: &mut Moment<'_>) -> Hooked {
+    fn after_model(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
@@ -185,7 +167,7 @@ pub trait Middleware: Send + Sync {
     ///
     /// # Errors
     /// Why it failed; it is shown and counted.
-    fn before_tools(&self, moment: &mut Moment<'_>) -> Hooked {
+    fn before_tools(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
@@ -193,7 +175,7 @@ pub trait Middleware: Send + Sync {
     ///
     /// # Errors
     /// Why it failed; it is shown and counted.
-    fn after_tools(&self, moment: &mut Moment<'_>) -> Hooked {
+    fn after_tools(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 }

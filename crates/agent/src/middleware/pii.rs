@@ -7,9 +7,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde::Deserialize;
 
-use super::{Hooked, Middleware, Moment, Verdict};
-use crate::config::AgentConfig;
-use crate::error::AgentError;
+use super::{HookContext, Hooked, Middleware, Verdict};
 
 /// What is done with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -28,11 +26,29 @@ enum Strategy {
 
 /// Finds what is private.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Pii {
+#[serde(try_from = "Options")]
+pub(crate) struct Pii {
     strategy: Strategy,
     /// Expressions of the user's own, by name.
+    patterns: Vec<(String, Regex)>,
+}
+
+/// Its options, as a config has them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Options {
+    strategy: Strategy,
     patterns: BTreeMap<String, String>,
+}
+
+impl TryFrom<Options> for Pii {
+    type Error = regex::Error;
+
+    /// A pattern that is not an expression is refused at once: later it would let everything through.
+    fn try_from(options: Options) -> Result<Self, regex::Error> {
+        let patterns = options.patterns.into_iter().map(|(name, text)| Ok((name, Regex::new(&text)?)));
+        Ok(Self { strategy: options.strategy, patterns: patterns.collect::<Result<_, _>>()? })
+    }
 }
 
 static KNOWN: LazyLock<Vec<(String, Regex)>> = LazyLock::new(|| {
@@ -47,13 +63,10 @@ static KNOWN: LazyLock<Vec<(String, Regex)>> = LazyLock::new(|| {
 
 impl Pii {
     /// The text without what is private, and whether there was any.
-    fn clean(&self, text: &str) -> Result<(String, bool), String> {
-        let own: Result<Vec<_>, _> =
-            self.patterns.iter().map(|(name, text)| Ok((name.clone(), Regex::new(text)?))).collect();
-        let own = own.map_err(|error: regex::Error| error.to_string())?;
+    fn clean(&self, text: &str) -> (String, bool) {
         let mut cleaned = text.to_owned();
         let mut found = false;
-        for (name, pattern) in KNOWN.iter().chain(&own) {
+        for (name, pattern) in KNOWN.iter().chain(&self.patterns) {
             let replaced = pattern.replace_all(&cleaned, |captures: &Captures<'_>| {
                 let whole = captures.get(0).map_or("", |whole| whole.as_str());
                 if name == "card" && !is_card(whole) {
@@ -64,7 +77,7 @@ impl Pii {
             });
             cleaned = replaced.into_owned();
         }
-        Ok((cleaned, found))
+        (cleaned, found)
     }
 
     fn stand_in(&self, name: &str, whole: &str) -> String {
@@ -104,15 +117,10 @@ impl Middleware for Pii {
         "pii"
     }
 
-    /// A pattern that is none is refused at once: later it would let everything through.
-    fn equip(&self, _: &mut AgentConfig) -> Result<(), AgentError> {
-        self.clean("").map(drop).map_err(|why| AgentError::Setting(format!("pii: {why}")))
-    }
-
-    fn before_agent(&self, moment: &mut Moment<'_>) -> Hooked {
+    fn before_agent(&self, context: &mut HookContext<'_>) -> Hooked {
         let mut any = false;
-        for text in std::iter::once(&mut *moment.said).chain(moment.attached.iter_mut()) {
-            let (cleaned, found) = self.clean(text)?;
+        for text in std::iter::once(&mut *context.said).chain(context.attached.iter_mut()) {
+            let (cleaned, found) = self.clean(text);
             *text = cleaned;
             any |= found;
         }
@@ -124,9 +132,9 @@ impl Middleware for Pii {
         Ok(Verdict::Ok)
     }
 
-    fn after_tools(&self, moment: &mut Moment<'_>) -> Hooked {
-        for finished in moment.finished.iter_mut() {
-            let (cleaned, found) = self.clean(&finished.text)?;
+    fn after_tools(&self, context: &mut HookContext<'_>) -> Hooked {
+        for finished in context.finished.iter_mut() {
+            let (cleaned, found) = self.clean(&finished.text);
             if found && self.strategy == Strategy::Block {
                 finished.text = "[left out: it holds something private]".to_owned();
                 finished.failed = true;
@@ -146,13 +154,13 @@ mod tests {
     fn what_is_private_is_found_and_what_is_not_is_left() {
         let pii = Pii::default();
         let (text, found) =
-            pii.clean("ann@example.org pays with 4111 1111 1111 1111 from 10.0.0.1, order 1234567890123").unwrap();
+            pii.clean("ann@example.org pays with 4111 1111 1111 1111 from 10.0.0.1, order 1234567890123");
         assert_eq!(text, "[EMAIL] pays with [CARD] from [IP], order 1234567890123");
         assert!(found);
-        assert!(!pii.clean("version 1.2.3, at 12:30").unwrap().1);
+        assert!(!pii.clean("version 1.2.3, at 12:30").1);
         let mask = Pii { strategy: Strategy::Mask, ..Pii::default() };
-        assert_eq!(mask.clean("4111-1111-1111-1111").unwrap().0, "****1111");
-        let own = Pii { patterns: BTreeMap::from([("badge".to_owned(), r"B-\d+".to_owned())]), ..Pii::default() };
-        assert_eq!(own.clean("badge B-77").unwrap().0, "badge [BADGE]");
+        assert_eq!(mask.clean("4111-1111-1111-1111").0, "****1111");
+        let own = Pii { patterns: vec![("badge".to_owned(), Regex::new(r"B-\d+").unwrap())], ..Pii::default() };
+        assert_eq!(own.clean("badge B-77").0, "badge [BADGE]");
     }
 }

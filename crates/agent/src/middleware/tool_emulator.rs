@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Hooked, Instead, Middleware, Moment, Verdict};
+use super::{HookContext, Hooked, Middleware, SyntheticResult, Verdict};
 
 /// Answers in the place of tools.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct ToolEmulator {
+pub(crate) struct ToolEmulator {
     /// What each tool is said to have answered; `*` stands for any other.
     results: BTreeMap<String, String>,
 }
@@ -19,10 +19,10 @@ impl Middleware for ToolEmulator {
         "tool_emulator"
     }
 
-    fn before_tools(&self, moment: &mut Moment<'_>) -> Hooked {
-        for call in moment.calls {
+    fn before_tools(&self, context: &mut HookContext<'_>) -> Hooked {
+        for call in context.calls {
             if let Some(text) = self.results.get(&call.name).or_else(|| self.results.get("*")) {
-                moment.instead.insert(call.id.clone(), Instead::result(text));
+                context.instead.insert(call.id.clone(), SyntheticResult::result(text));
             }
         }
         Ok(Verdict::Ok)

@@ -20,7 +20,7 @@ use crate::error::AgentError;
 
 pub use todo::{Priority, Status, Todo};
 pub(crate) use waiting::HandedOff;
-pub use waiting::{Question, Request, Waiting};
+pub use waiting::{ApprovalRequest, Question, Waiting};
 
 /// The part that goes where the session goes.
 #[derive(Clone, Debug, Default, PartialEq)]

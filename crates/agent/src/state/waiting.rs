@@ -4,9 +4,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::describe::CallInfo;
+
 /// A call that somebody must agree to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct ApprovalRequest {
     /// The call.
     pub call_id: String,
     /// The tool.
@@ -20,6 +22,9 @@ pub struct Request {
     /// The sub-agent that wants it; none for the agent itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
+    /// What the tool says about the call. It is not stored.
+    #[serde(skip)]
+    pub info: Box<CallInfo>,
 }
 
 /// A question of the model.
@@ -38,7 +43,7 @@ pub struct Question {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Waiting {
     /// Somebody must agree to a call.
-    Approval(Request),
+    Approval(ApprovalRequest),
     /// The model asked something.
     Question(Question),
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Effect, Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Effect, Failure, Output, Tool, ToolContext};
 
 /// Asks the person.
 #[derive(Debug)]
@@ -23,9 +23,9 @@ impl Tool for AskHuman {
     type Arguments = Arguments;
     const NAME: &'static str = "ask_human";
     const ABOUT: &'static str = "Ask the user something that only they can decide or know. The answer may take long.";
-    const NATURE: Nature = Nature::Asks;
+    const CAPABILITY: Capability = Capability::AskUser;
 
-    async fn run(&self, arguments: Arguments, _: &Scene) -> Result<Output, Failure> {
+    async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let Arguments { question, choices } = arguments;
         if question.trim().is_empty() {
             return Err(Failure::new("the question is empty"));

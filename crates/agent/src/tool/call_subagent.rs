@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Tool, ToolContext};
 
 /// How many loops a sub-agent may make if the call does not say.
 const LOOPS: u64 = 10;
@@ -31,13 +31,13 @@ impl Tool for CallSubagent {
     const NAME: &'static str = "call_subagent";
     const ABOUT: &'static str = "Give a task to a sub-agent with a context of its own; only its result comes back. Good for long documents, work \
         of many steps, independent parts and experiments. Not for single steps, for what needs this conversation, or what must be quick.";
-    const NATURE: Nature = Nature::Delegates;
+    const CAPABILITY: Capability = Capability::Delegate;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
         if arguments.task.trim().is_empty() {
             return Err(Failure::new("the task is empty"));
         }
-        let result = scene.crew.sub_agent(scene, &arguments.task, arguments.max_loops.clamp(1, 100)).await?;
+        let result = context.host.sub_agent(&arguments.task, arguments.max_loops.clamp(1, 100)).await?;
         Ok(Output::text(result.to_string()))
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Tool, ToolContext};
 
 /// Its name.
 pub const NAME: &str = "call_tool";
@@ -31,10 +31,10 @@ impl Tool for CallTool {
     const NAME: &'static str = NAME;
     const ABOUT: &'static str =
         "Call a tool that is not in this list but was named to you in the conversation, with its arguments.";
-    const NATURE: Nature = Nature::Reaches;
+    const CAPABILITY: Capability = Capability::Network;
 
     /// The agent looks through this tool to the one that is meant; what comes here names none.
-    async fn run(&self, _: Arguments, _: &Scene) -> Result<Output, Failure> {
+    async fn run(&self, _: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         Err(Failure::new("no tool is named"))
     }
 }

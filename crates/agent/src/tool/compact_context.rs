@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Effect, Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Effect, Failure, Output, Tool, ToolContext};
 
 /// Asks for a fold.
 #[derive(Debug)]
@@ -22,9 +22,9 @@ impl Tool for CompactContext {
     const NAME: &'static str = "compact_context";
     const ABOUT: &'static str = "Make room in the context: what is older is summed up. Nothing is lost: recall finds it. Use it when a part of \
         the work is finished and the context is getting full.";
-    const NATURE: Nature = Nature::Writes;
+    const CAPABILITY: Capability = Capability::Write;
 
-    async fn run(&self, arguments: Arguments, _: &Scene) -> Result<Output, Failure> {
+    async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let reason = arguments.reason.filter(|reason| !reason.trim().is_empty());
         let reason = reason
             .map_or_else(|| "the model asked for it".to_owned(), |reason| format!("the model asked for it: {reason}"));

@@ -2,8 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
+use crate::describe::text;
 use waterline_sandbox::workspace::Workspace;
 
 /// Edits a file.
@@ -29,10 +31,18 @@ impl Tool for EditFile {
     const NAME: &'static str = "edit_file";
     const ABOUT: &'static str =
         "Replace a text in a file by another. The old text must stand in the file exactly once, unless all is true.";
-    const NATURE: Nature = Nature::Writes;
+    const CAPABILITY: Capability = Capability::Write;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        scene.on_files(move |workspace| edit(workspace, &arguments).map(Output::text)).await
+    fn subject(arguments: &Value) -> Subject {
+        let path = text(arguments, "path").unwrap_or_default();
+        match (text(arguments, "old"), text(arguments, "new")) {
+            (Some(old), Some(new)) => Subject::Edit { path, old, new },
+            _ => Subject::Path(path),
+        }
+    }
+
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        context.on_files(move |workspace| edit(workspace, &arguments).map(Output::text)).await
     }
 }
 

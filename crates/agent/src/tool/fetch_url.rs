@@ -8,8 +8,10 @@ use futures_util::StreamExt as _;
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
+use crate::describe::text;
 
 /// How much is read of a page.
 const PAGE_BYTES: usize = 2_000_000;
@@ -39,9 +41,14 @@ impl Tool for FetchUrl {
     type Arguments = Arguments;
     const NAME: &'static str = "fetch_url";
     const ABOUT: &'static str = "Fetch a page of the web as text.";
-    const NATURE: Nature = Nature::Reaches;
+    const CAPABILITY: Capability = Capability::Network;
+    const ENABLED_BY_DEFAULT: bool = false;
 
-    async fn run(&self, arguments: Arguments, _: &Scene) -> Result<Output, Failure> {
+    fn subject(arguments: &Value) -> Subject {
+        text(arguments, "url").map_or(Subject::Unknown, Subject::Url)
+    }
+
+    async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let work = self.fetch(&arguments.url);
         let text = tokio::time::timeout(TIME, work).await;
         text.map_err(|_| Failure::transient(format!("{} took too long", arguments.url)))?.map(Output::text)

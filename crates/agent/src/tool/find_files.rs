@@ -3,9 +3,10 @@
 use globset::GlobBuilder;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::walk::{FILES, walk};
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use waterline_sandbox::workspace::Workspace;
 
 /// More than this are not named.
@@ -29,10 +30,14 @@ impl Tool for FindFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "find_files";
     const ABOUT: &'static str = "Find files by name, with a pattern such as **/*.md.";
-    const NATURE: Nature = Nature::Reads;
+    const CAPABILITY: Capability = Capability::Read;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        scene.on_files(move |workspace| find(workspace, &arguments, FILES).map(Output::text)).await
+    fn subject(arguments: &Value) -> Subject {
+        Subject::of_path(arguments)
+    }
+
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        context.on_files(move |workspace| find(workspace, &arguments, FILES).map(Output::text)).await
     }
 }
 

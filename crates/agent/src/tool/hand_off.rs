@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Effect, Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Effect, Failure, Output, Tool, ToolContext};
 
 /// How long a package may be, in characters: it passes paths, not contents.
 const PACKAGE_CHARS: usize = 20_000;
@@ -32,11 +32,12 @@ impl Tool for HandOff {
     type Arguments = Arguments;
     const NAME: &'static str = "hand_off";
     const ABOUT: &'static str = "Hand the work over to another role. Pass paths of files, not what is in them.";
-    const NATURE: Nature = Nature::HandsOver;
+    const CAPABILITY: Capability = Capability::HandOff;
+    const ENABLED_BY_DEFAULT: bool = false;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
         let Arguments { to, summary, paths, constraints } = arguments;
-        let own = scene.state.role.as_deref().unwrap_or("main");
+        let own = context.host.may_hand_off(&to)?;
         let package = json!({
             "version": 1,
             "handoff_type": format!("{own}_to_{to}"),
@@ -48,7 +49,6 @@ impl Tool for HandOff {
         if package.to_string().chars().count() > PACKAGE_CHARS {
             return Err(Failure::new("the package is too long; write the details into files and pass their paths"));
         }
-        scene.crew.may_hand_off(&scene.state, &to)?;
         Ok(Output::text(format!("{to} goes on")).with(Effect::HandOff { to, package }))
     }
 }

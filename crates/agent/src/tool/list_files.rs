@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 
 /// More entries than this are only counted.
 const ENTRIES: usize = 500;
@@ -24,10 +25,14 @@ impl Tool for ListFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "list_files";
     const ABOUT: &'static str = "List the files and folders in a folder, with sizes.";
-    const NATURE: Nature = Nature::Reads;
+    const CAPABILITY: Capability = Capability::Read;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        scene
+    fn subject(arguments: &Value) -> Subject {
+        Subject::of_path(arguments)
+    }
+
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        context
             .on_files(move |workspace| {
                 let entries = workspace.entries(&arguments.path)?;
                 let mut lines: Vec<String> = entries

@@ -1,10 +1,11 @@
-//! What the model can have done: one tool a file. A tool is a type of arguments, from which its JSON schema is made, and a
-//! function; what it needs beside its arguments is in the [`Scene`].
+//! The tools, one file each. A tool is a type of arguments, from which its JSON schema is made, a function, and what it says about
+//! its calls: what it can do, what a call touches, how a call reads on one line. What it needs in addition is in the [`ToolContext`].
 
 mod ask_human;
 mod call_subagent;
 mod call_tool;
 mod compact_context;
+mod context;
 mod edit_file;
 mod fetch_url;
 mod find_files;
@@ -16,7 +17,6 @@ mod read_artifact;
 mod read_file;
 mod recall;
 mod run_bash_command;
-mod scene;
 mod search_files;
 mod todo;
 mod toolbox;
@@ -30,58 +30,72 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use crate::describe::{CallInfo, Capability, Subject};
 pub use call_tool::NAME as CALL_TOOL;
+pub use context::{Host, ToolContext};
 pub use output::{Effect, Failure, Output};
 pub(crate) use read_file::picture;
-pub use scene::Scene;
 pub use toolbox::{Tier, Tiers, Toolbox};
 
-/// What a tool does to the world: what may be done without asking, and together with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nature {
-    /// It looks at something.
-    Reads,
-    /// It changes something in the workspace, or in the session.
-    Writes,
-    /// It runs a program.
-    Runs,
-    /// It reaches somebody outside: a server, the network.
-    Reaches,
-    /// It starts an agent of its own.
-    Delegates,
-    /// It asks a person.
-    Asks,
-    /// It has another role go on.
-    HandsOver,
-}
+use crate::describe::values;
 
-/// A tool. Copy a file of this folder to make another one.
+/// A tool. Copy a file of this directory to make another one, and add it to the list in `toolbox.rs`.
 pub trait Tool: Send + Sync + 'static {
-    /// What it is called with.
+    /// Its arguments.
     type Arguments: DeserializeOwned + JsonSchema + Send;
     /// Its name.
     const NAME: &'static str;
     /// What the model is told about it.
     const ABOUT: &'static str;
-    /// What it does to the world.
-    const NATURE: Nature;
+    /// What it can do.
+    const CAPABILITY: Capability;
+    /// Whether it may be used unless the user's configuration says otherwise.
+    const ENABLED_BY_DEFAULT: bool = true;
 
-    /// Does it.
-    fn run(&self, arguments: Self::Arguments, scene: &Scene) -> impl Future<Output = Result<Output, Failure>> + Send;
+    /// What a call touches. The arguments are as the model wrote them, so they may not fit.
+    #[must_use]
+    fn subject(_arguments: &Value) -> Subject {
+        Subject::Unknown
+    }
+
+    /// A call on one line, without the name of the tool.
+    #[must_use]
+    fn summary(arguments: &Value) -> String {
+        values(arguments)
+    }
+
+    /// Runs it.
+    fn run(
+        &self,
+        arguments: Self::Arguments,
+        context: &ToolContext,
+    ) -> impl Future<Output = Result<Output, Failure>> + Send;
 }
 
-/// A tool of any kind: built in, or of a server.
+/// A tool of any kind: built in, of a server, or of the program that embeds the agent.
 pub trait Callable: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
     /// What the model is told about it.
     fn about(&self) -> &str;
-    /// What its arguments look like.
+    /// The JSON schema of its arguments.
     fn schema(&self) -> Value;
-    /// What it does to the world.
-    fn nature(&self) -> Nature;
-    /// Does it.
-    fn call<'a>(&'a self, arguments: Value, scene: &'a Scene) -> BoxFuture<'a, Result<Output, Failure>>;
+    /// What it can do.
+    fn capability(&self) -> Capability;
+    /// Whether it may be used unless the user's configuration says otherwise.
+    fn enabled_by_default(&self) -> bool {
+        true
+    }
+    /// What a call touches.
+    fn subject(&self, _arguments: &Value) -> Subject {
+        Subject::Unknown
+    }
+    /// A call on one line, without the name of the tool.
+    fn summary(&self, arguments: &Value) -> String {
+        values(arguments)
+    }
+    /// Runs it.
+    fn call<'a>(&'a self, arguments: Value, context: &'a ToolContext) -> BoxFuture<'a, Result<Output, Failure>>;
 }
 
 impl<T: Tool> Callable for T {
@@ -97,11 +111,23 @@ impl<T: Tool> Callable for T {
         schema_of::<T::Arguments>()
     }
 
-    fn nature(&self) -> Nature {
-        T::NATURE
+    fn capability(&self) -> Capability {
+        T::CAPABILITY
     }
 
-    fn call<'a>(&'a self, arguments: Value, scene: &'a Scene) -> BoxFuture<'a, Result<Output, Failure>> {
+    fn enabled_by_default(&self) -> bool {
+        T::ENABLED_BY_DEFAULT
+    }
+
+    fn subject(&self, arguments: &Value) -> Subject {
+        T::subject(arguments)
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        T::summary(arguments)
+    }
+
+    fn call<'a>(&'a self, arguments: Value, context: &'a ToolContext) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
             let arguments = serde_json::from_value(arguments).map_err(|error| {
                 Failure::new(format!(
@@ -110,9 +136,21 @@ impl<T: Tool> Callable for T {
                     self.schema()
                 ))
             })?;
-            self.run(arguments, scene).await
+            self.run(arguments, context).await
         })
     }
+}
+
+/// What a tool says about a call whose arguments are JSON, or should be.
+#[must_use]
+pub fn info_of(tool: &dyn Callable, arguments: &str) -> CallInfo {
+    let value = serde_json::from_str::<Value>(arguments);
+    let summary = match &value {
+        Ok(value) => tool.summary(value),
+        Err(_) => arguments.replace('\n', " "),
+    };
+    let subject = tool.subject(&value.unwrap_or_default());
+    CallInfo { capability: tool.capability(), subject, summary }
 }
 
 /// The schema of a type, without what only schema tools read.

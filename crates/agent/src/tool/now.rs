@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Tool, ToolContext};
 
 /// Tells the time.
 #[derive(Debug)]
@@ -21,9 +21,9 @@ impl Tool for Now {
     type Arguments = Arguments;
     const NAME: &'static str = "now";
     const ABOUT: &'static str = "Tell the date and the time.";
-    const NATURE: Nature = Nature::Reads;
+    const CAPABILITY: Capability = Capability::Read;
 
-    async fn run(&self, arguments: Arguments, _: &Scene) -> Result<Output, Failure> {
+    async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let now = match arguments.zone {
             Some(zone) => {
                 let there = jiff::Timestamp::now().in_tz(&zone);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Tool, ToolContext};
 
 /// How many characters are given at once, where a result may have as many.
 const CHARS: usize = 8_000;
@@ -33,12 +33,12 @@ impl Tool for ReadArtifact {
     const NAME: &'static str = "read_artifact";
     const ABOUT: &'static str =
         "Read an output that was too large to be shown whole: from a character on, or the lines that hold a text.";
-    const NATURE: Nature = Nature::Reads;
+    const CAPABILITY: Capability = Capability::Read;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
         let Arguments { artifact, from, find } = arguments;
-        let (id, wanted) = (scene.session.id.clone(), artifact.trim().to_ascii_lowercase());
-        let bytes = scene.on_log(move |log| {
+        let (id, wanted) = (context.session.id.clone(), artifact.trim().to_ascii_lowercase());
+        let bytes = context.on_log(move |log| {
             // Only those of this session: a handle from elsewhere opens nothing.
             let known = log.artifacts(&id)?;
             let found = known.iter().find(|known| wanted.len() >= 8 && known.hash.starts_with(&wanted));
@@ -46,7 +46,7 @@ impl Tool for ReadArtifact {
         });
         let bytes = bytes.await?.ok_or_else(|| Failure::new(format!("this session has no artifact {artifact:?}")))?;
         let text = String::from_utf8_lossy(&bytes);
-        let room = CHARS.min(scene.result_chars.saturating_sub(AROUND));
+        let room = CHARS.min(context.result_chars.saturating_sub(AROUND));
         match find.filter(|find| !find.is_empty()) {
             Some(find) => Ok(Output::text(lines_with(&text, &find, from, room))),
             None => part(&text, from, room).map(Output::text),

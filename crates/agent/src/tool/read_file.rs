@@ -3,9 +3,10 @@
 use base64::Engine as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use waterline::message::Image;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use waterline_sandbox::workspace::Workspace;
 
 /// Reads a file.
@@ -29,10 +30,14 @@ impl Tool for ReadFile {
     type Arguments = Arguments;
     const NAME: &'static str = "read_file";
     const ABOUT: &'static str = "Read a text file, or a picture. For a long file give from_line and lines.";
-    const NATURE: Nature = Nature::Reads;
+    const CAPABILITY: Capability = Capability::Read;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        scene.on_files(move |workspace| read(workspace, &arguments)).await
+    fn subject(arguments: &Value) -> Subject {
+        Subject::of_path(arguments)
+    }
+
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        context.on_files(move |workspace| read(workspace, &arguments)).await
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use waterline::message::Message;
 use waterline_provider::wire;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Tool, ToolContext};
 
 /// How many passages are given.
 const FOUND: usize = 6;
@@ -29,15 +29,15 @@ impl Tool for Recall {
     const NAME: &'static str = "recall";
     const ABOUT: &'static str =
         "Search everything that was said and found in this session, also what is no longer shown to you.";
-    const NATURE: Nature = Nature::Reads;
+    const CAPABILITY: Capability = Capability::Read;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        let (id, query) = (scene.session.id.clone(), arguments.query.clone());
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        let (id, query) = (context.session.id.clone(), arguments.query.clone());
         // More than are given: what was said in this turn is found too, and is no news.
-        let hits = scene.on_log(move |log| log.search(&query, Some(&id), FOUND * 4)).await?;
+        let hits = context.on_log(move |log| log.search(&query, Some(&id), FOUND * 4)).await?;
         let passages: Vec<String> = hits
             .iter()
-            .filter(|hit| hit.entry.position < scene.turn)
+            .filter(|hit| hit.entry.position < context.turn)
             .map(|hit| (hit.entry.position, hit.entry.message(wire::parse_stored)))
             .filter(|(_, message)| !is_recall(message))
             .take(FOUND)

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use waterline_sandbox::{Rules, Shell};
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
+use crate::describe::text;
 
 /// The longest time a command may ask for, in seconds.
 const LONGEST: u64 = 600;
@@ -32,12 +34,16 @@ impl Tool for RunBashCommand {
     const NAME: &'static str = "run_bash_command";
     const ABOUT: &'static str = "Run a bash command in the workspace. It sees only the workspace, granted folders and the system's programs; it \
         has no network unless the user allows it; what it leaves running is ended with it.";
-    const NATURE: Nature = Nature::Runs;
+    const CAPABILITY: Capability = Capability::Execute;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        let root = scene.workspace.path();
+    fn subject(arguments: &Value) -> Subject {
+        text(arguments, "command").map_or(Subject::Unknown, Subject::Command)
+    }
+
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        let root = context.workspace.path();
         let mut rules = Rules { write: vec![root.to_owned()], read: self.0.read.clone(), network: self.0.network };
-        for grant in scene.workspace.grants() {
+        for grant in context.workspace.grants() {
             let list = if grant.writable { &mut rules.write } else { &mut rules.read };
             list.push(grant.path);
         }

@@ -7,9 +7,10 @@ use globset::GlobBuilder;
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::walk::{FILES, Missed, walk};
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use waterline_sandbox::{Workspace, open_in};
 
 /// More than this are not shown.
@@ -42,10 +43,14 @@ impl Tool for SearchFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "search_files";
     const ABOUT: &'static str = "Search the lines of text files with a regular expression.";
-    const NATURE: Nature = Nature::Reads;
+    const CAPABILITY: Capability = Capability::Read;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        scene.on_files(move |workspace| search(workspace, &arguments, FILES).map(Output::text)).await
+    fn subject(arguments: &Value) -> Subject {
+        Subject::of_path(arguments)
+    }
+
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        context.on_files(move |workspace| search(workspace, &arguments, FILES).map(Output::text)).await
     }
 }
 

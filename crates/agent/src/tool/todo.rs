@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Effect, Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Effect, Failure, Output, Tool, ToolContext};
 use crate::state::{Status, Todo};
 
 /// The list as lines.
@@ -31,9 +32,14 @@ impl Tool for TodoWrite {
     const NAME: &'static str = "todo_write";
     const ABOUT: &'static str =
         "Write down what is to be done and how far it is. Use it for work of several steps, and keep it up to date.";
-    const NATURE: Nature = Nature::Writes;
+    const CAPABILITY: Capability = Capability::Write;
 
-    async fn run(&self, arguments: Arguments, _: &Scene) -> Result<Output, Failure> {
+    /// The list is shown by itself.
+    fn summary(_: &Value) -> String {
+        String::new()
+    }
+
+    async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let todos = arguments.todos;
         let begun = todos.iter().filter(|todo| todo.status == Status::InProgress).count();
         if begun > 1 {
@@ -58,9 +64,9 @@ impl Tool for TodoRead {
     type Arguments = Nothing;
     const NAME: &'static str = "todo_read";
     const ABOUT: &'static str = "Read what is to be done and how far it is.";
-    const NATURE: Nature = Nature::Reads;
+    const CAPABILITY: Capability = Capability::Read;
 
-    async fn run(&self, _: Nothing, scene: &Scene) -> Result<Output, Failure> {
-        Ok(Output::text(lines(&scene.state.todos)))
+    async fn run(&self, _: Nothing, context: &ToolContext) -> Result<Output, Failure> {
+        Ok(Output::text(lines(&context.state.todos)))
     }
 }

@@ -29,9 +29,6 @@ use crate::error::AgentError;
 use crate::state::Local;
 use waterline_sandbox::Shell;
 
-/// Tools that nobody has unless they are switched on.
-const OFF: [&str; 2] = ["fetch_url", "hand_off"];
-
 /// How near a tool is to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
@@ -96,7 +93,7 @@ impl Toolbox {
             Arc::new(HandOff),
             Arc::new(CallTool),
         ];
-        let entry = |tool: Arc<dyn Callable>| Entry { enabled: !OFF.contains(&tool.name()), tool, brief: false };
+        let entry = |tool: Arc<dyn Callable>| Entry { enabled: tool.enabled_by_default(), tool, brief: false };
         Self { tools: tools.into_iter().map(entry).collect() }
     }
 
@@ -108,7 +105,7 @@ impl Toolbox {
         if self.find(tool.name()).is_some() {
             return Err(AgentError::Setting(format!("two tools are called {:?}; the second is left out", tool.name())));
         }
-        self.tools.push(Entry { tool, enabled: true, brief: false });
+        self.tools.push(Entry { enabled: tool.enabled_by_default(), tool, brief: false });
         Ok(())
     }
 

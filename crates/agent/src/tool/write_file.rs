@@ -2,8 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{Failure, Nature, Output, Scene, Tool};
+use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
+use crate::describe::text;
 
 /// Writes a file.
 #[derive(Debug)]
@@ -23,10 +25,18 @@ impl Tool for WriteFile {
     const NAME: &'static str = "write_file";
     const ABOUT: &'static str =
         "Write a file whole. Results for the user belong into outputs/. To change a part of a file use edit_file.";
-    const NATURE: Nature = Nature::Writes;
+    const CAPABILITY: Capability = Capability::Write;
 
-    async fn run(&self, arguments: Arguments, scene: &Scene) -> Result<Output, Failure> {
-        scene
+    fn subject(arguments: &Value) -> Subject {
+        let path = text(arguments, "path").unwrap_or_default();
+        match text(arguments, "content") {
+            Some(content) => Subject::Content { path, content },
+            None => Subject::Path(path),
+        }
+    }
+
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        context
             .on_files(move |workspace| {
                 let is_new = workspace.write(&arguments.path, arguments.content.as_bytes())?;
                 let what = if is_new { "made" } else { "replaced" };

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use waterline_agent::approval::Mode;
 use waterline_agent::tool::Toolbox;
-use waterline_agent::{AgentConfig, Ending, Said, skill};
+use waterline_agent::{AgentConfig, Ending, UserInput, skill};
 use waterline_sandbox::Shell;
 use waterline_sandbox::small_file::Folder;
 
@@ -57,7 +57,7 @@ pub(crate) fn results(
         let mut equipment = place.equipment(&server);
         equipment.approval.mode = Mode::None;
         change(&mut equipment);
-        let outcome = place.open(equipment).await.turn(Said::new("try it")).await.unwrap();
+        let outcome = place.open(equipment).await.turn(UserInput::new("try it")).await.unwrap();
         assert_eq!(outcome.ending, Ending::Done);
         server.received()
     });

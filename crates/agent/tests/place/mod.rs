@@ -18,7 +18,9 @@ use serde_json::{Value, json};
 use waterline::message::Message;
 use waterline::policy::Policy;
 use waterline_agent::tool::Toolbox;
-use waterline_agent::{Agent, AgentConfig, Event, Local, Person, Question, Request, State, Word, middleware};
+use waterline_agent::{
+    Agent, AgentConfig, ApprovalReply, ApprovalRequest, Approver, Event, Local, Observer, Question, State,
+};
 use waterline_log::{Log, Session};
 use waterline_provider::retry::Retry;
 use waterline_provider::wire::parse_stored;
@@ -37,10 +39,10 @@ pub fn model(lines: Vec<Line>) -> Scripted {
 /// Somebody who says what was prepared, and remembers what happened.
 #[derive(Default)]
 pub struct Watcher {
-    pub words: Mutex<VecDeque<Word>>,
+    pub words: Mutex<VecDeque<ApprovalReply>>,
     pub answers: Mutex<VecDeque<String>>,
     pub steers: Mutex<VecDeque<String>>,
-    pub requests: Mutex<Vec<Request>>,
+    pub requests: Mutex<Vec<ApprovalRequest>>,
     pub events: Mutex<Vec<Event>>,
 }
 
@@ -50,12 +52,14 @@ impl Watcher {
     }
 }
 
-impl Person for Watcher {
-    fn hear(&self, event: &Event) {
+impl Observer for Watcher {
+    fn on_event(&self, event: &Event) {
         self.events.lock().unwrap().push(event.clone());
     }
+}
 
-    fn approve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Word> {
+impl Approver for Watcher {
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         self.requests.lock().unwrap().push(request.clone());
         let word = self.words.lock().unwrap().pop_front();
         Box::pin(async move {
@@ -66,12 +70,12 @@ impl Person for Watcher {
         })
     }
 
-    fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
         let answer = self.answers.lock().unwrap().pop_front();
         Box::pin(async move { answer })
     }
 
-    fn steering(&self) -> Vec<String> {
+    fn poll_steering(&self) -> Vec<String> {
         self.steers.lock().unwrap().drain(..).collect()
     }
 }
@@ -117,13 +121,12 @@ impl Place {
         let mut equipment =
             AgentConfig::new(setup, Toolbox::new(Arc::new(shell)), self.folder.path().join("workspaces"));
         equipment.approval.confined = true;
-        equipment.middleware =
-            ["todo_list", "human_approval"].map(|name| middleware::build(name, &Value::Null).unwrap()).into();
+        ["todo_list", "human_approval"].iter().for_each(|name| equipment.add(name, &Value::Null).unwrap());
         equipment
     }
 
     pub async fn open(&self, mut equipment: AgentConfig) -> Agent {
-        equipment.equip().unwrap();
+        equipment.apply_settings().unwrap();
         Agent::open(self.log(), "s", equipment, self.watcher.clone()).await.unwrap()
     }
 

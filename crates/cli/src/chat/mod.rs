@@ -14,7 +14,7 @@ use anyhow::Result;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use waterline_agent::expiry::Cleanup;
-use waterline_agent::{AgentBuilder, AgentError, Outcome, Said, Start};
+use waterline_agent::{AgentBuilder, AgentError, HandoffRunner, Outcome, Start, UserInput};
 use waterline_config::{Assembly, Config, DEFAULT_WORKSPACE_DAYS, ModelOverrides, Overrides};
 use waterline_log::{Log, Session};
 use waterline_session::Level;
@@ -22,8 +22,7 @@ use waterline_session::Level;
 use crate::db;
 use crate::hint::with_hint;
 use crate::lang::say;
-use crate::relay::Relay;
-use crate::said;
+use crate::mentions;
 use crate::show::{kept, notice};
 use crate::signals::{end_when_told, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
@@ -59,7 +58,7 @@ pub struct Opening {
 
 /// A conversation.
 pub struct Chat {
-    pub(crate) relay: Relay,
+    pub(crate) relay: HandoffRunner,
     pub(crate) log: Log,
     /// Whether a flag named the log.
     is_log_named: bool,
@@ -89,7 +88,8 @@ impl Chat {
         let reader = log.clone();
         let sessions = Box::new(move || words::sessions(&reader));
         let input = Input::new(history.as_deref(), Arc::clone(&known), sessions);
-        let relay = Relay::open(log.clone(), &prepared.session.id, prepared.config().clone(), screen.clone()).await?;
+        let relay =
+            HandoffRunner::open(log.clone(), &prepared.session.id, prepared.config().clone(), screen.clone()).await?;
         let (is_log_named, gauge) = (opening.is_log_named, Gauge::default());
         let mut chat = Self { relay, log, is_log_named, assembly, screen, input, known, gauge, first_model };
         chat.refresh().await?;
@@ -194,7 +194,7 @@ impl Chat {
         });
         let after = match done {
             Some(Ok(Then::Say(text))) => {
-                let (said, notices) = said::read(&self.relay.agent, &text);
+                let (said, notices) = mentions::read(&self.relay.agent, &text);
                 notices.iter().for_each(|notice| self.screen.note(notice));
                 self.turn(runtime, Some(said))
             }
@@ -214,7 +214,7 @@ impl Chat {
     }
 
     /// One turn, which Ctrl-C ends and typed lines steer.
-    fn turn(&mut self, runtime: &Runtime, said: Option<Said>) -> After {
+    fn turn(&mut self, runtime: &Runtime, said: Option<UserInput>) -> After {
         self.screen.recall(self.input.recent());
         let outcome = runtime.block_on(async {
             let screen = Arc::clone(&self.screen);
@@ -239,20 +239,18 @@ impl Chat {
     }
 
     /// Says how a turn ended; none where somebody stopped it. Gives whether it failed.
-    fn tell_end(&mut self, runtime: &Runtime, outcome: Option<Result<Outcome>>) -> bool {
+    fn tell_end(&mut self, runtime: &Runtime, outcome: Option<Result<Outcome, AgentError>>) -> bool {
         match outcome {
             Some(Ok(outcome)) => {
                 if let Some(text) = ending::words(&outcome, &self.session().id) {
                     self.screen.note(&text);
                 }
             }
-            Some(Err(error))
-                if error.downcast_ref::<AgentError>().is_some_and(|error| matches!(error, AgentError::Finished)) =>
-            {
+            Some(Err(AgentError::Finished)) => {
                 self.screen.note(say("there is nothing to go on with", "没有可以继续的内容"));
             }
             Some(Err(error)) => {
-                self.screen.complain(&with_hint(&error));
+                self.screen.complain(&with_hint(&anyhow::Error::from(error)));
                 return true;
             }
             None => {
@@ -273,7 +271,7 @@ impl Chat {
         self.assembly.reload_models().await?;
         let config = self.assembly.agent_config()?;
         let is_other = self.session().id != id;
-        self.relay = Relay::open(self.log.clone(), id, config, self.screen.clone()).await?;
+        self.relay = HandoffRunner::open(self.log.clone(), id, config, self.screen.clone()).await?;
         if is_other {
             self.screen.forget_calls();
         }
@@ -318,7 +316,7 @@ impl Chat {
             self.screen.show(&asked);
         }
         let line = tokio::task::block_in_place(|| self.input.read(&asked, Level::Normal));
-        matches!(line, Ok(Line::Text(text)) if waterline_agent::Word::read(&text) == Some(waterline_agent::Word::Yes))
+        matches!(line, Ok(Line::Text(text)) if waterline_agent::ApprovalReply::read(&text) == Some(waterline_agent::ApprovalReply::Allow))
     }
 
     /// What is shown and completed at the prompt is what is true now.

@@ -174,7 +174,7 @@ async fn made(config: &Config) -> Finding {
     });
     match made {
         Ok(equipment) => {
-            let names: Vec<&str> = equipment.middleware.iter().map(|middleware| middleware.name()).collect();
+            let names = equipment.named();
             let names = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
             let rules = equipment.approval.rules.len();
             Finding::Good(say(

@@ -14,14 +14,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use waterline::message::Part;
-use waterline_agent::{Agent, Ending, Outcome, Said, Start, State, Waiting, schema};
+use waterline_agent::{Agent, Ending, HandoffRunner, Outcome, Start, State, UserInput, Waiting, schema};
 use waterline_config::Assembly;
 
 use crate::begin::{self, Flags};
 use crate::lang::say;
+use crate::mentions;
 use crate::printer::Printer;
-use crate::relay::Relay;
-use crate::said;
 use crate::show::{kept, notice};
 use crate::signals::stopped;
 use crate::trust;
@@ -98,11 +97,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     prepared.kept.iter().for_each(|told| printer.note(&kept(told)));
     let (session, is_new) = (prepared.session.id.clone(), prepared.is_new);
     let outcome = runtime.block_on(async {
-        let mut relay = Relay::open(log, &session, prepared.config().clone(), printer.clone()).await?;
+        let mut relay = HandoffRunner::open(log, &session, prepared.config().clone(), printer.clone()).await?;
         printer.begin(relay.agent.live(), is_new);
         let said = prompt.map(|prompt| {
             let (said, notices) = prompt.said(&relay.agent);
-            (Said { schema, ..said }, notices)
+            (UserInput { schema, ..said }, notices)
         });
         turn(&mut relay, said, &printer).await
     });
@@ -121,7 +120,11 @@ impl Arguments {
     }
 }
 
-async fn turn(relay: &mut Relay, said: Option<(Said, Vec<String>)>, printer: &Printer) -> Result<ExitCode> {
+async fn turn(
+    relay: &mut HandoffRunner,
+    said: Option<(UserInput, Vec<String>)>,
+    printer: &Printer,
+) -> Result<ExitCode> {
     let (said, notices) = said.unzip();
     notices.into_iter().flatten().for_each(|text| printer.note(&text));
     let outcome = tokio::select! {
@@ -158,17 +161,17 @@ struct Prompt {
 
 impl Prompt {
     /// What is said to the agent, and what the person should know about it.
-    fn said(self, agent: &Agent) -> (Said, Vec<String>) {
+    fn said(self, agent: &Agent) -> (UserInput, Vec<String>) {
         match (self.written, self.piped) {
             (Some(written), piped) => {
-                let (mut said, notices) = said::read(agent, &written);
+                let (mut said, notices) = mentions::read(agent, &written);
                 // A number that nobody knows beforehand: what comes through the pipe cannot end its block.
                 let mark = RandomState::new().build_hasher().finish();
                 let block = |data: String| format!("<stdin-{mark:x}>\n{}\n</stdin-{mark:x}>", data.trim_end());
                 said.parts.extend(piped.map(|data| Part::text(block(data))));
                 (said, notices)
             }
-            (None, piped) => (Said::new(piped.unwrap_or_default()), Vec::new()),
+            (None, piped) => (UserInput::new(piped.unwrap_or_default()), Vec::new()),
         }
     }
 }

@@ -19,7 +19,7 @@ pub use notice::{kept, notice};
 pub use report::Report;
 pub use table::{line, table};
 pub use text::{bar, cut, pad, room, size, width, wrap};
-pub use turn::{call_note, odd};
+pub use turn::{call_note, handed_off, odd};
 pub use why::why;
 
 use anstyle::Style;

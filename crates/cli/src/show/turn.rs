@@ -27,6 +27,11 @@ pub fn odd(outcome: &Outcome, session: &str) -> Option<String> {
     }
 }
 
+/// What is said when another role takes over.
+pub fn handed_off(to: &str, session: &str) -> String {
+    say(format!("{to} goes on, in session {session}"), format!("由 {to} 继续，会话 {session}"))
+}
+
 /// What is said of something that happens in a call, beside the answer.
 pub fn call_note(event: &CallEvent) -> Option<String> {
     match event {

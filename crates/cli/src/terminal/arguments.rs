@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use serde_json::{Map, Value};
+use waterline_agent::tool::{Capability, Subject};
 
 use super::diff::{Diff, row as row_of_file};
 use super::screen::dim;
@@ -11,32 +12,15 @@ use crate::show::{count, cut, plain, unhidden, width};
 /// What stands between a call and what came of it.
 const ARROW: &str = " → ";
 
-/// The values of a call, without the JSON around them.
-pub fn brief(tool: &str, arguments: &str) -> String {
-    // The list is shown by itself.
-    if tool == "todo_write" {
-        return String::new();
-    }
-    let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else { return arguments.to_owned() };
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    fields.values().map(word).collect::<Vec<_>>().join(" ").replace('\n', " ")
-}
-
-/// What came of a call, in the words that a person needs, and whether it failed.
-pub fn outcome(tool: &str, text: &str, failed: bool) -> (String, bool) {
-    let told = match tool {
-        "todo_write" if !failed => Some((todos(text), false)),
-        "call_subagent" if !failed => result(text),
+/// What came of a call, as the user reads it, and whether it failed. `todos` is the number of todos if the call wrote them.
+pub fn outcome(capability: Capability, todos: Option<usize>, text: &str, failed: bool) -> (String, bool) {
+    let told = match (capability, todos) {
+        _ if failed => None,
+        (_, Some(todos)) => Some((say(count(todos, "todo"), format!("{todos} 项待办")), false)),
+        (Capability::Delegate, None) => result(text),
         _ => None,
     };
     told.unwrap_or_else(|| (text.to_owned(), failed))
-}
-
-/// How many todos a list has.
-fn todos(text: &str) -> String {
-    let is_todo = |line: &&str| ["[ ] ", "[>] ", "[x] "].iter().any(|mark| line.starts_with(*mark));
-    let todos = text.lines().filter(is_todo).count();
-    say(count(todos, "todo"), format!("{todos} 项待办"))
 }
 
 /// What a sub-agent says, out of the JSON that its caller gets.
@@ -59,35 +43,36 @@ pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String 
     cut(&format!("{name}{called}{ARROW}{came}"), columns)
 }
 
-/// The whole call, for somebody who has to agree to it or wants to look at it, with codes for styles; of a file's text at most so
-/// many lines. `tool` may have the context of a sub-agent before it.
-pub fn whole(tool: &str, arguments: &str, most: usize) -> String {
+/// The whole call, for a user who approves it or looks at it, with codes for styles; of a file's content at most `most` lines. `tool`
+/// may have the context of a sub-agent before it.
+pub fn whole(tool: &str, arguments: &str, subject: &Subject, most: usize) -> String {
     let read = serde_json::from_str::<Value>(arguments).ok();
     let fields = read.as_ref().and_then(Value::as_object).cloned();
-    fields.and_then(|fields| told(tool, fields, most)).unwrap_or_else(|| {
+    fields.and_then(|fields| told(tool, fields, subject, most)).unwrap_or_else(|| {
         let pretty = read.and_then(|value| serde_json::to_string_pretty(&value).ok());
         unhidden(&format!("{tool} {}", pretty.unwrap_or_else(|| arguments.to_owned())))
     })
 }
 
-/// The calls that are read more easily otherwise than as JSON. What is set in from the left is the model's, so that nothing in
-/// it passes for a word of the program.
-fn told(tool: &str, mut fields: Map<String, Value>, most: usize) -> Option<String> {
-    let bare = tool.rsplit_once(": ").map_or(tool, |(_, bare)| bare);
+/// The calls that read more easily otherwise than as JSON. What is indented is the model's, so that nothing in it passes for a word
+/// of the program. Arguments that are not shown so are shown as JSON.
+fn told(tool: &str, mut fields: Map<String, Value>, subject: &Subject, most: usize) -> Option<String> {
     let mut head = tool.to_owned();
-    let body = match bare {
-        "run_bash_command" => rows(&take(&mut fields, "command")?, usize::MAX),
-        "write_file" => {
-            let path = take(&mut fields, "path")?;
-            let content = take(&mut fields, "content")?;
+    let shown: Vec<&str> = match subject {
+        Subject::Command(command) => vec![command],
+        Subject::Content { path, content } => vec![path, content],
+        Subject::Edit { path, old, new } => vec![path, old, new],
+        _ => return None,
+    };
+    fields.retain(|_, value| !value.as_str().is_some_and(|text| shown.contains(&text)));
+    let body = match subject {
+        Subject::Command(command) => rows(command, usize::MAX),
+        Subject::Content { path, content } => {
             head = format!("{head} {path}");
-            rows(&content, most)
+            rows(content, most)
         }
-        "edit_file" => {
-            let path = take(&mut fields, "path")?;
-            let old = take(&mut fields, "old")?;
-            let new = take(&mut fields, "new")?;
-            let diff = Diff::new(&old, &new);
+        Subject::Edit { path, old, new } => {
+            let diff = Diff::new(old, new);
             head = format!("{head} {path} (+{} -{})", diff.added, diff.removed);
             diff.rows().to_owned()
         }
@@ -97,14 +82,6 @@ fn told(tool: &str, mut fields: Map<String, Value>, most: usize) -> Option<Strin
         head = format!("{head} {}", Value::Object(fields));
     }
     Some(format!("{}{body}", plain(&unhidden(&head))))
-}
-
-/// A field that is a text.
-fn take(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
-    match fields.remove(key)? {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
 }
 
 /// The first lines of a text, each behind a line break.
@@ -118,11 +95,24 @@ fn rows(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use waterline_agent::tool::{Toolbox, info_of};
+    use waterline_sandbox::Shell;
+
     use super::*;
+
+    /// The whole call, with what its tool says about it.
+    fn coloured(tool: &str, arguments: &str, most: usize) -> String {
+        let tools = Toolbox::new(Arc::new(Shell::unconfined()));
+        let bare = tool.rsplit_once(": ").map_or(tool, |(_, bare)| bare);
+        let info = info_of(&**tools.find(bare).unwrap(), arguments);
+        whole(tool, arguments, &info.subject, most)
+    }
 
     /// The call without its styles.
     fn shown(tool: &str, arguments: &Value, most: usize) -> String {
-        anstream::adapter::strip_str(&whole(tool, &arguments.to_string(), most)).to_string()
+        anstream::adapter::strip_str(&coloured(tool, &arguments.to_string(), most)).to_string()
     }
 
     #[test]
@@ -136,16 +126,17 @@ mod tests {
 
     #[test]
     fn lists_and_sub_agents_are_told_in_words() {
-        assert_eq!(brief("todo_write", "{\"todos\":[]}"), "");
-        assert_eq!(outcome("todo_write", "[>] a\n[ ] b (high)", false).0, "2 todos");
-        assert_eq!(outcome("todo_write", "a todo says nothing", true).0, "a todo says nothing");
-        let json = |value: Value| outcome("call_subagent", &value.to_string(), false);
+        let told = |capability, todos, text: &str, failed| outcome(capability, todos, text, failed);
+        assert_eq!(told(Capability::Write, Some(2), "[>] a\n[ ] b (high)", false).0, "2 todos");
+        assert_eq!(told(Capability::Write, None, "a todo says nothing", true).0, "a todo says nothing");
+        let json = |value: Value| told(Capability::Delegate, None, &value.to_string(), false);
         assert_eq!(json(serde_json::json!({"ok": true, "result": "4.2 m\nhigh"})), ("4.2 m\nhigh".to_owned(), false));
         assert_eq!(
             json(serde_json::json!({"ok": false, "error": "no loops left"})),
             ("no loops left".to_owned(), true)
         );
-        assert_eq!(outcome("call_subagent", "{\"ok\": tr… cut", false), ("{\"ok\": tr… cut".to_owned(), false));
+        let cut = "{\"ok\": tr… cut";
+        assert_eq!(told(Capability::Delegate, None, cut, false), (cut.to_owned(), false));
     }
 
     #[test]
@@ -163,7 +154,7 @@ mod tests {
         assert_eq!(shown("write_file", &call, usize::MAX), "write_file a.txt\n  1\n  2\n  3\n  4");
         let call = serde_json::json!({"path": "a.txt", "old": "low", "new": "high\ntide"});
         assert_eq!(shown("edit_file", &call, 20), "edit_file a.txt (+2 -1)\n  - low\n  + high\n  + tide");
-        let coloured = whole("edit_file", &call.to_string(), 20);
+        let coloured = coloured("edit_file", &call.to_string(), 20);
         assert!(coloured.contains("\u{1b}[31m- low\u{1b}[0m") && coloured.contains("\u{1b}[32m+ tide"), "{coloured:?}");
     }
 
@@ -171,6 +162,6 @@ mod tests {
     fn anything_else_is_shown_as_json() {
         assert_eq!(shown("now", &serde_json::json!({"zone": "UTC"}), 20), "now {\n  \"zone\": \"UTC\"\n}");
         assert_eq!(shown("write_file", &serde_json::json!({"path": 3}), 20), "write_file {\n  \"path\": 3\n}");
-        assert_eq!(whole("now", "no json\u{7}", 20), "now no json\u{fffd}");
+        assert_eq!(coloured("now", "no json\u{7}", 20), "now no json\u{fffd}");
     }
 }

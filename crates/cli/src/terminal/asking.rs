@@ -1,6 +1,7 @@
 //! What a person is asked in the middle of a turn, in words, and what their answer means: the same in a chat and in `run`.
 
-use waterline_agent::{Question, Request, Word};
+use waterline_agent::tool::Subject;
+use waterline_agent::{ApprovalReply, ApprovalRequest, Question};
 
 use super::arguments::whole;
 use crate::lang::say;
@@ -11,10 +12,10 @@ const CONTENT_LINES: usize = 20;
 
 /// A request in words, with codes for styles: the whole of it, and its last line, which is asked once more where nothing is
 /// answered.
-pub fn request(request: &Request) -> (String, String) {
-    let always = match (request.may_always, request.tool.as_str()) {
+pub fn request(request: &ApprovalRequest) -> (String, String) {
+    let always = match (request.may_always, &request.info.subject) {
         (false, _) => "",
-        (true, "run_bash_command") => say(" / [a]lways this command", " / 总是此命令 [a]"),
+        (true, Subject::Command(_)) => say(" / [a]lways this command", " / 总是此命令 [a]"),
         (true, _) => say(" / [a]lways this tool", " / 总是此工具 [a]"),
     };
     let asked = say(
@@ -22,16 +23,17 @@ pub fn request(request: &Request) -> (String, String) {
         format!("是 [y] / 否 [n]{always}；其他内容：拒绝的理由"),
     );
     let who = request.context_id.as_ref().map(|context| format!("{context}: ")).unwrap_or_default();
-    let call = whole(&format!("{who}{}", request.tool), &request.arguments, CONTENT_LINES);
+    let tool = format!("{who}{}", request.tool);
+    let call = whole(&tool, &request.arguments, &request.info.subject, CONTENT_LINES);
     (format!("{call}\n{}\n{asked}", unhidden(&request.reason)), asked)
 }
 
 /// What somebody means by a line; nothing where it is empty.
-pub fn word(line: String) -> Option<Word> {
-    match Word::read(&line) {
+pub fn word(line: String) -> Option<ApprovalReply> {
+    match ApprovalReply::read(&line) {
         None if line.trim().is_empty() => None,
         // Whoever says something else says why not.
-        None => Some(Word::No(Some(line))),
+        None => Some(ApprovalReply::Deny(Some(line))),
         word => word,
     }
 }
@@ -59,22 +61,23 @@ mod tests {
 
     #[test]
     fn a_request_says_who_asks_and_what_may_be_answered() {
-        let critical = Request {
+        let critical = ApprovalRequest {
             call_id: "c".to_owned(),
             tool: "run_bash_command".to_owned(),
             arguments: "{\"command\":\"ls\"}".to_owned(),
             reason: "medium risk".to_owned(),
             may_always: false,
             context_id: Some("subagent-1a2b3c4d".to_owned()),
+            info: Box::default(),
         };
         let (whole, asked) = request(&critical);
         assert!(whole.starts_with("subagent-1a2b3c4d: run_bash_command") && whole.ends_with(&asked), "{whole}");
         assert!(!asked.contains("[a]"), "{asked}");
-        let (_, asked) = request(&Request { may_always: true, ..critical });
+        let (_, asked) = request(&ApprovalRequest { may_always: true, ..critical });
         assert!(asked.contains("[a]"), "{asked}");
         assert_eq!(word(" ".to_owned()), None);
-        assert_eq!(word("A".to_owned()), Some(Word::Always));
-        assert_eq!(word("too early".to_owned()), Some(Word::No(Some("too early".to_owned()))));
+        assert_eq!(word("A".to_owned()), Some(ApprovalReply::AllowAlways));
+        assert_eq!(word("too early".to_owned()), Some(ApprovalReply::Deny(Some("too early".to_owned()))));
     }
 
     #[test]

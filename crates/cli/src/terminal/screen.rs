@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use tokio::sync::oneshot;
-use waterline_agent::Word;
+use waterline_agent::ApprovalReply;
 
 use super::calls::{Calls, Folded};
 use super::doing::Doings;
@@ -54,6 +54,8 @@ pub(super) struct Inner {
     /// What had been begun when a question came up: it is no answer to it.
     set_aside: String,
     pub(super) calls: Calls,
+    /// How many todos the call wrote whose result comes next.
+    pub(super) todos: Option<usize>,
     pub(super) asked: Option<OpenQuestion>,
     /// What was typed while the agent works.
     pub(super) queue: Queue,
@@ -167,7 +169,11 @@ impl Screen {
         let mut inner = self.lock();
         let draft = self.typing.lock().unwrap_or_else(PoisonError::into_inner).draft();
         let text = &draft.text;
-        if inner.asked.is_some() && inner.question().is_none() && !text.is_empty() && Word::read(text).is_none() {
+        if inner.asked.is_some()
+            && inner.question().is_none()
+            && !text.is_empty()
+            && ApprovalReply::read(text).is_none()
+        {
             // The time for an answer is over, and this is none.
             inner.asked = None;
         }
@@ -195,7 +201,7 @@ impl Screen {
                 drop(asked.answer.send(line.to_owned()));
             }
             // The model would not know what a bare "y" is about.
-            Some(_) if Word::read(line).is_some() => {
+            Some(_) if ApprovalReply::read(line).is_some() => {
                 self.take_up(&mut inner);
                 self.line(&mut inner, &dim(say("too late: it was answered as no", "太迟了：已按拒绝处理")));
             }

@@ -4,9 +4,9 @@
 
 use waterline::message::{Part, ToolCall};
 
-use crate::agent::Agent;
+use super::Agent;
+use super::run_calls::result;
 use crate::error::AgentError;
-use crate::tools::result;
 
 const TEXT: &str = "[interrupted: the program ended while this ran; whether it took effect is not known. Look before you do it again.]";
 
@@ -16,7 +16,7 @@ const FOREIGN: &str = "[cancelled: this call came with an imported conversation 
 impl Agent {
     /// Answers calls that came with an imported conversation, before somebody goes on with it: whoever wrote that file must not have
     /// them run here. A question that waits does nothing, and stays.
-    pub(crate) async fn cancel_foreign(&mut self) -> Result<(), AgentError> {
+    pub(super) async fn cancel_foreign(&mut self) -> Result<(), AgentError> {
         let state = self.state()?;
         let asked = state.question().map(|question| question.call_id.clone());
         let foreign = self.foreign_ids();
@@ -42,7 +42,7 @@ impl Agent {
     }
 
     /// Answers calls that were begun and have no result; gives those that were not begun.
-    pub(crate) async fn answer_interrupted(&mut self, open: Vec<ToolCall>) -> Result<Vec<ToolCall>, AgentError> {
+    pub(super) async fn answer_interrupted(&mut self, open: Vec<ToolCall>) -> Result<Vec<ToolCall>, AgentError> {
         let started = self.local()?.started;
         let waiting = self.state()?.pending.map(|waiting| waiting.call_id().to_owned());
         let was_begun = |call: &ToolCall| started.contains(&call.id) && waiting.as_ref() != Some(&call.id);
@@ -54,7 +54,7 @@ impl Agent {
     }
 
     /// Notes which calls are started now, before they are.
-    pub(crate) async fn note_started(&mut self, calls: &[ToolCall]) -> Result<(), AgentError> {
+    pub(super) async fn note_started(&mut self, calls: &[ToolCall]) -> Result<(), AgentError> {
         let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
         self.change(move |_, local| local.started.clone_from(&ids)).await
     }

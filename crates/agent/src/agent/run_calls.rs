@@ -1,4 +1,5 @@
-//! The tools' part of a turn: open calls are looked at, agreed to, run, and answered, each result in the log as soon as it is there.
+//! The step of a turn that runs the open calls: they are checked, approved, run and answered, each result in the log as soon as it is
+//! there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,17 +11,16 @@ use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 use waterline::truncate::{Cut, artifact_id, truncate};
 use waterline_session::SessionError;
 
-use crate::agent::{Agent, View};
-use crate::callback;
+use super::turn_state::{MustEnd, Next, TurnState};
+use super::{Agent, View};
 use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::middleware::{Finished, Hook, Instead};
+use crate::middleware::{Finished, Hook, SyntheticResult};
 use crate::outcome::Ending;
 use crate::repeats::{self, Halt};
-use crate::run::{Next, Run};
 use crate::state::{HandedOff, Question};
-use crate::tool::{Effect, Failure, Nature, Output, Scene};
+use crate::tool::{CallInfo, Capability, Effect, Failure, Output, ToolContext, info_of};
 
 /// How many calls run side by side, where they may.
 const SIDE_BY_SIDE: usize = 3;
@@ -42,17 +42,17 @@ struct Ran {
 }
 
 /// A result, as it is said.
-pub(crate) fn result(call: &ToolCall, parts: Vec<Part>, is_error: bool) -> Message {
+pub(super) fn result(call: &ToolCall, parts: Vec<Part>, is_error: bool) -> Message {
     let result = ToolResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, is_error };
     Message::new(Role::Tool, vec![Body::Result(result).into()])
 }
 
 /// Why a call is not run because it goes in circles; it may be the end of the turn.
-fn circles(call: &ToolCall, run: &mut Run) -> Option<String> {
-    match run.repeats.look(&call.name, &call.arguments)? {
+fn circles(call: &ToolCall, turn: &mut TurnState) -> Option<String> {
+    match turn.repeats.look(&call.name, &call.arguments)? {
         Halt::Call(why) => Some(why),
         Halt::Turn(why) => {
-            run.last_words = Some(why.clone());
+            turn.must_end = Some(MustEnd::new(why.clone()));
             Some(format!("not run: {why}"))
         }
     }
@@ -70,12 +70,12 @@ fn arguments(text: &str) -> Result<Value, Failure> {
 }
 
 /// Runs one call; again after a while where its trouble may pass.
-async fn run_call(config: &AgentConfig, scene: &Scene, call: &ToolCall) -> Result<Output, Failure> {
+async fn run_call(config: &AgentConfig, context: &ToolContext, call: &ToolCall) -> Result<Output, Failure> {
     let arguments = arguments(&call.arguments)?;
     let tool = config.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
     let mut waits = config.tool_waits.iter();
     loop {
-        match (tool.call(arguments.clone(), scene).await, waits.next()) {
+        match (tool.call(arguments.clone(), context).await, waits.next()) {
             (Err(failure), Some(wait)) if failure.transient => tokio::time::sleep(*wait).await,
             (output, _) => return output,
         }
@@ -84,7 +84,7 @@ async fn run_call(config: &AgentConfig, scene: &Scene, call: &ToolCall) -> Resul
 
 impl Agent {
     /// Runs the open calls.
-    pub(crate) async fn tools(&mut self, run: &mut Run) -> Result<Next, AgentError> {
+    pub(super) async fn run_calls(&mut self, turn: &mut TurnState) -> Result<Next, AgentError> {
         let open = self.open_calls();
         let open = self.answer_interrupted(open).await?;
         if let Some(question) = self.state()?.question().cloned()
@@ -92,46 +92,46 @@ impl Agent {
         {
             return self.wait_for_answer(question).await;
         }
-        let mut view = View { calls: open, words: run.consents.clone(), ..View::default() };
-        self.refuse(&mut view, run)?;
-        if let Some(next) = self.decided(Hook::BeforeTools, run, &mut view).await? {
+        let mut view = View { calls: open, replies: turn.consents.clone(), ..View::default() };
+        self.refuse(&mut view, turn)?;
+        if let Some(next) = self.decided(Hook::BeforeTools, turn, &mut view).await? {
             return Ok(next);
         }
-        if let Some(next) = self.ask_people(&mut view, run).await? {
+        if let Some(next) = self.ask_people(&mut view, turn).await? {
             return Ok(next);
         }
         let mut calls = view.calls.as_slice();
         while let Some((group, rest)) = self.group(calls, &view.instead) {
             // Looked at anew: those before them in the same answer may have failed meanwhile.
             for call in group.iter().filter(|call| !view.instead.contains_key(&call.id)).collect::<Vec<_>>() {
-                if let Some(why) = circles(call, run) {
-                    view.instead.insert(call.id.clone(), Instead::refusal(why));
+                if let Some(why) = circles(call, turn) {
+                    view.instead.insert(call.id.clone(), SyntheticResult::refusal(why));
                 }
             }
             let ends_round = rest.is_empty();
-            if let Some(next) = self.run_group(group, ends_round, &view.instead, run).await? {
+            if let Some(next) = self.run_group(group, ends_round, &view.instead, turn).await? {
                 return Ok(next);
             }
             calls = rest;
         }
-        Ok(match (self.local()?.hand_off, run.last_words.take_if(|_| run.reported)) {
+        Ok(match (self.local()?.hand_off, turn.must_end.take_if(|must_end| must_end.report_asked)) {
             (Some(HandedOff { to, package, done: false }), _) => Next::End(Ending::HandOff { to, package }),
             // It called tools instead of reporting: the turn ends all the same.
-            (_, Some(why)) => Next::End(Ending::Limit(why)),
+            (_, Some(must_end)) => Next::End(Ending::Limit(must_end.why)),
             (_, None) => Next::Model,
         })
     }
 
     /// Calls that are not run, with what the model is told: those of tools that may not be used, those that go in circles, and those
     /// that are too many.
-    fn refuse(&self, view: &mut View<'_>, run: &mut Run) -> Result<(), AgentError> {
+    fn refuse(&self, view: &mut View<'_>, turn: &mut TurnState) -> Result<(), AgentError> {
         let local = self.local()?;
         for (at, call) in view.calls.iter().enumerate() {
-            let why = if let Some(why) = &run.last_words {
-                Some(format!("not run: the turn must end ({why})"))
+            let why = if let Some(must_end) = &turn.must_end {
+                Some(format!("not run: the turn must end ({})", must_end.why))
             } else if at >= MOST_CALLS {
                 Some(format!("not run: {MOST_CALLS} calls at once are as many as may be"))
-            } else if let Some(why) = circles(call, run) {
+            } else if let Some(why) = circles(call, turn) {
                 Some(why)
             } else if self.config.toolbox.find(&call.name).is_none() {
                 Some(self.config.toolbox.unknown(&call.name, &local))
@@ -141,7 +141,7 @@ impl Agent {
                 None
             };
             if let Some(why) = why {
-                view.instead.insert(call.id.clone(), Instead::refusal(why));
+                view.instead.insert(call.id.clone(), SyntheticResult::refusal(why));
             }
         }
         Ok(())
@@ -151,14 +151,14 @@ impl Agent {
     fn group<'a>(
         &self,
         calls: &'a [ToolCall],
-        instead: &BTreeMap<String, Instead>,
+        instead: &BTreeMap<String, SyntheticResult>,
     ) -> Option<(&'a [ToolCall], &'a [ToolCall])> {
         let together = |call: &&ToolCall| {
-            let nature = self.config.toolbox.find(&call.name).map(|tool| tool.nature());
-            let harmless = match nature {
-                Some(Nature::Reads) => true,
+            let capability = self.config.toolbox.find(&call.name).map(|tool| tool.capability());
+            let harmless = match capability {
+                Some(Capability::Read) => true,
                 // Below the first level one sub-agent works at a time, so that there are never more than three.
-                Some(Nature::Delegates) => self.depth == 0,
+                Some(Capability::Delegate) => self.depth == 0,
                 _ => false,
             };
             harmless && !instead.contains_key(&call.id)
@@ -173,8 +173,8 @@ impl Agent {
         &mut self,
         group: &[ToolCall],
         ends_round: bool,
-        instead: &BTreeMap<String, Instead>,
-        run: &mut Run,
+        instead: &BTreeMap<String, SyntheticResult>,
+        turn: &mut TurnState,
     ) -> Result<Option<Next>, AgentError> {
         // Written before they begin, so that nobody runs them twice.
         if !group.iter().all(|call| instead.contains_key(&call.id)) {
@@ -193,12 +193,12 @@ impl Agent {
             ready.insert(at, ran);
             while let Some(ran) = ready.remove(&due) {
                 due += 1;
-                run.tool_calls += 1;
+                turn.tool_calls += 1;
                 let is_last = ends_round && due == group.len();
                 if is_last {
-                    self.live.stage_checkpoint(json!({"step": run.steps, "after": "tools", "source": "agent"}));
+                    self.live.stage_checkpoint(json!({"step": turn.steps, "after": "tools", "source": "agent"}));
                 }
-                let after = self.take(ran, is_last, run).await?;
+                let after = self.take(ran, is_last, turn).await?;
                 next = next.or(after);
             }
         }
@@ -209,22 +209,21 @@ impl Agent {
     fn start(
         &self,
         call: &ToolCall,
-        instead: Option<&Instead>,
+        instead: Option<&SyntheticResult>,
     ) -> Result<impl Future<Output = Ran> + Send + use<>, AgentError> {
         let (call, instead) = (call.clone(), instead.cloned());
-        let (config, scene) = (Arc::clone(&self.config), self.scene(&call.id)?);
-        let begins =
-            Event::ToolBegins { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone() };
+        let (config, context) = (Arc::clone(&self.config), self.tool_context(&call.id)?);
+        let (observers, info) = (self.observers.clone(), self.info(&call));
         Ok(async move {
             let since = Instant::now();
             let was_run = instead.is_none();
             let output = match instead {
-                Some(Instead { text, failed: true }) => Err(Failure::new(text)),
-                Some(Instead { text, failed: false }) => Ok(Output::text(text)),
+                Some(SyntheticResult { text, failed: true }) => Err(Failure::new(text)),
+                Some(SyntheticResult { text, failed: false }) => Ok(Output::text(text)),
                 None => {
-                    scene.person.hear(&begins);
-                    config.callbacks.iter().for_each(|callback| callback::tell(&**callback, &begins));
-                    run_call(&config, &scene, &call).await
+                    let (id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+                    observers.emit(&Event::ToolBegins { id, name, arguments, info });
+                    run_call(&config, &context, &call).await
                 }
             };
             Ran { call, was_run, output, took: since.elapsed() }
@@ -232,7 +231,7 @@ impl Agent {
     }
 
     /// Does what a call wants done, and stores its result; the last one of a round with what the model is sent next.
-    async fn take(&mut self, ran: Ran, ends_round: bool, run: &mut Run) -> Result<Option<Next>, AgentError> {
+    async fn take(&mut self, ran: Ran, ends_round: bool, turn: &mut TurnState) -> Result<Option<Next>, AgentError> {
         let Ran { call, was_run, output, took } = ran;
         let (output, failed) = match output {
             Ok(output) => (output, false),
@@ -243,7 +242,7 @@ impl Agent {
             (true, true) => repeats::Outcome::Failed,
             (true, false) => repeats::Outcome::Done,
         };
-        run.repeats.note(&call.name, &call.arguments, outcome);
+        turn.repeats.note(&call.name, &call.arguments, outcome);
         for effect in &output.effects {
             match effect {
                 Effect::Todos(todos) => {
@@ -264,7 +263,7 @@ impl Agent {
         }
         let finished = Finished { call: call.clone(), text: output.words(), failed };
         let mut view = View { finished: vec![finished], ..View::default() };
-        let next = self.decided(Hook::AfterTools, run, &mut view).await?;
+        let next = self.decided(Hook::AfterTools, turn, &mut view).await?;
         let finished = view.finished.pop().unwrap_or(Finished { call, text: String::new(), failed });
         let words = self.shorten(finished.text).await?;
         let text = match &words.body {
@@ -285,16 +284,23 @@ impl Agent {
         // Announced when it is stored: whoever was told of it finds it after a crash.
         for effect in &output.effects {
             if let Effect::Todos(todos) = effect {
-                self.hear(&Event::Todos(todos.clone()));
+                self.emit(&Event::Todos(todos.clone()));
             }
         }
+        let info = self.info(&finished.call);
         let id = finished.call.id;
-        self.hear(&Event::ToolEnds { id, name, text, failed: finished.failed, took });
+        self.emit(&Event::ToolEnds { id, name, text, failed: finished.failed, took, info });
         Ok(next)
     }
 
+    /// What its tool says about a call.
+    pub(super) fn info(&self, call: &ToolCall) -> CallInfo {
+        let tool = self.config.toolbox.find(&call.name);
+        tool.map(|tool| info_of(&**tool, &call.arguments)).unwrap_or_default()
+    }
+
     /// How many characters of a result are sent.
-    pub(crate) fn result_chars(&self) -> usize {
+    pub(super) fn result_chars(&self) -> usize {
         LONGEST_CHARS.min(self.live.window() * 3 / WINDOW_SHARE).max(400)
     }
 

@@ -2,25 +2,22 @@
 
 use serde_json::Value;
 
-use crate::tool::{Callable, Nature};
-
-/// Tools whose `path` says what they work on.
-const FILE_TOOLS: [&str; 6] = ["read_file", "write_file", "edit_file", "list_files", "find_files", "search_files"];
+use crate::tool::{CallInfo, Callable, Capability, Subject};
 
 /// A call that is looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// The tool.
+pub struct CallRequest<'a> {
+    /// The name of the tool.
     pub tool: &'a str,
-    /// What it does to the world.
-    pub nature: Nature,
-    /// Its arguments as JSON.
+    /// What the tool says about the call.
+    pub info: &'a CallInfo,
+    /// The arguments, as JSON.
     pub arguments: &'a str,
-    /// What tells the tool from another one of its name: what is agreed to once and for all holds for just this one.
+    /// Tells the tool from another one of its name: an approval for good holds for just this one.
     pub identity: Option<&'a str>,
 }
 
-impl Asked<'_> {
+impl CallRequest<'_> {
     /// The arguments as they will be used; none where they are no JSON.
     fn value(&self) -> Option<Value> {
         let text = if self.arguments.trim().is_empty() { "{}" } else { self.arguments };
@@ -49,23 +46,22 @@ impl Asked<'_> {
         texts
     }
 
-    /// The path that a file tool works on, put together anew: `a/../.git//hooks/./x` is `.git/hooks/x`.
+    /// The path that a call works on, normalized: `a/../.git//hooks/./x` is `.git/hooks/x`.
     pub(super) fn path(&self) -> Option<String> {
-        let value = self.value().filter(|_| FILE_TOOLS.contains(&self.tool))?;
-        value.get("path")?.as_str().map(put_together)
+        self.info.subject.path().map(put_together)
     }
 
-    /// What decides what a call does, which a rule must fit to let it run: the command, the path of a file, of any other tool every
-    /// text. Words beside it, which no tool reads, earn nothing. There is always one.
+    /// What decides what a call does, which a rule must fit to let it run: its subject, or every text where the tool names none.
+    /// Arguments that no tool reads earn nothing. There is always one.
     pub(super) fn deciding(&self) -> Vec<String> {
-        if FILE_TOOLS.contains(&self.tool) {
-            return vec![self.path().unwrap_or_default()];
-        }
-        if self.nature == Nature::Runs
-            && let Some(value) = self.value()
-            && let Some(command) = value.get("command").and_then(Value::as_str)
-        {
-            return vec![command.to_owned()];
+        match &self.info.subject {
+            Subject::Command(command) => return vec![command.clone()],
+            Subject::Url(url) => return vec![url.clone()],
+            subject => {
+                if let Some(path) = subject.path() {
+                    return vec![put_together(path)];
+                }
+            }
         }
         let texts = self.leaves();
         if texts.is_empty() { vec![self.whole()] } else { texts }
@@ -102,7 +98,7 @@ fn put_together(path: &str) -> String {
 /// then. None for other tools, which are part of this program.
 #[must_use]
 pub(crate) fn identity(tool: &dyn Callable) -> Option<String> {
-    if tool.nature() != Nature::Reaches {
+    if tool.capability() != Capability::Network {
         return None;
     }
     let mut shown = serde_json::json!([tool.name(), tool.about(), tool.schema()]);
@@ -134,16 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_is_the_command_the_path_or_every_text() {
-        let deciding =
-            |tool: &str, nature, arguments: &str| Asked { tool, nature, arguments, identity: None }.deciding();
+    fn what_decides_is_the_subject_or_every_text() {
+        let deciding = |subject: Subject, arguments: &str| {
+            let info = CallInfo { subject, ..CallInfo::default() };
+            CallRequest { tool: "t", info: &info, arguments, identity: None }.deciding()
+        };
         let command = r#"{"command": "ls", "why": "cargo test"}"#;
-        assert_eq!(deciding("run_bash_command", Nature::Runs, command), ["ls"]);
-        let file = r#"{"content": "outputs/ x", "path": "outputs/../a"}"#;
-        assert_eq!(deciding("write_file", Nature::Writes, file), ["a"]);
-        assert_eq!(deciding("list_files", Nature::Reads, "{}"), [""]);
-        assert_eq!(deciding("t__x", Nature::Reaches, r#"{"a": "1", "b": [{"c": "2"}]}"#), ["1", "2"]);
-        assert_eq!(deciding("t__x", Nature::Reaches, r#"{"a": 1}"#), [r#"{"a":1}"#]);
-        assert_eq!(deciding("t__x", Nature::Reaches, "no JSON"), ["no JSON"]);
+        assert_eq!(deciding(Subject::Command("ls".to_owned()), command), ["ls"]);
+        let content = "outputs/ x".to_owned();
+        let file = Subject::Content { path: "outputs/../a".to_owned(), content };
+        assert_eq!(deciding(file, r#"{"content": "outputs/ x", "path": "outputs/../a"}"#), ["a"]);
+        assert_eq!(deciding(Subject::Path(String::new()), "{}"), [""]);
+        assert_eq!(deciding(Subject::Unknown, r#"{"a": "1", "b": [{"c": "2"}]}"#), ["1", "2"]);
+        assert_eq!(deciding(Subject::Unknown, r#"{"a": 1}"#), [r#"{"a":1}"#]);
+        assert_eq!(deciding(Subject::Unknown, "no JSON"), ["no JSON"]);
     }
 }

@@ -11,8 +11,8 @@ use crate::error::AgentError;
 
 /// The right to work in a session, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Lease {
-    pub(crate) held: Held,
+pub(super) struct Lease {
+    pub(super) held: Held,
     /// The workspace itself: a file beside it could be left behind, one in it removed by a command. Dropped last, so that
     /// the next process on this machine finds the lease given back or its holder gone.
     _locked: Option<File>,
@@ -20,7 +20,7 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// Takes it, by the directory that the session works in and by the log.
-    pub(crate) async fn take(log: AsyncLog, workspace: &Path, session: &str) -> Result<Self, AgentError> {
+    pub(super) async fn take(log: AsyncLog, workspace: &Path, session: &str) -> Result<Self, AgentError> {
         let in_use = || AgentError::InUse { session: session.to_owned() };
         // Where the file system has no locks, the lease in the log still holds.
         let locked = match File::open(workspace).map(|directory| (directory.try_lock(), directory)) {

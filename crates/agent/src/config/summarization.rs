@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use waterline::policy::Policy;
 
-use super::Middleware;
-use crate::config::AgentConfig;
+use super::AgentConfig;
+use super::setting::Setting;
 use crate::error::AgentError;
 
 /// Keeps a window, with a summary if that is wanted.
@@ -34,19 +34,16 @@ impl Default for Summarization {
     }
 }
 
-impl Middleware for Summarization {
-    fn name(&self) -> &'static str {
-        "summarization"
-    }
-
-    fn equip(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+impl Setting for Summarization {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
         config.policies.made = Some(self.policy(&mut config.notices)?);
+        config.summarization_set = true;
         Ok(())
     }
 }
 
-/// The policy of an older buffer, which a session's state may carry. A middleware that says the same wins over it.
-pub(crate) fn of_buffer(settings: &Value) -> Result<Policy, AgentError> {
+/// The policy of an older buffer, which a session's state may carry. The setting `summarization` overrides it.
+pub(crate) fn policy_of_buffer(settings: &Value) -> Result<Policy, AgentError> {
     let read: Summarization = serde_json::from_value(settings.clone())
         .map_err(|error| AgentError::Setting(format!("the buffer_config of the session cannot be used: {error}")))?;
     read.policy(&mut Vec::new())

@@ -8,7 +8,7 @@ const USUAL: &str = "You are a careful assistant who works with files and comman
     orders. When something is unclear and cannot be found out, ask.";
 
 /// The prompt, with what the session has.
-pub(crate) fn system(config: &AgentConfig, workspace: &Workspace) -> String {
+pub(super) fn system(config: &AgentConfig, workspace: &Workspace) -> String {
     let mut text = config.prompt.clone().unwrap_or_else(|| USUAL.to_owned());
     text.push_str(&format!(
         "\n\nYour workspace is {}. In it, uploads/ has the user's files, outputs/ is for results, temp/ for anything else, skills/ for \

@@ -6,12 +6,12 @@ use serde_json::Value;
 use waterline::message::{Body, Message, Part, Role};
 use waterline_log::Session;
 
-use crate::agent::{Agent, View};
+use super::run_calls::result;
+use super::turn_state::{Next, TurnState};
+use super::{Agent, View};
 use crate::error::AgentError;
 use crate::middleware::Hook;
-use crate::run::{Next, Run};
 use crate::state::{Local, State, Upload};
-use crate::tools::result;
 
 /// How long the title of a session is, which is what was said first.
 const TITLE: usize = 60;
@@ -25,7 +25,7 @@ const STOPPED: &str = "[stopped by the user]";
 
 /// Something that is said.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct UserInput {
     /// The words.
     pub text: String,
     /// What goes with them: files, pictures, notes on what was mentioned.
@@ -44,7 +44,7 @@ pub struct Said {
     pub handed: bool,
 }
 
-impl Said {
+impl UserInput {
     /// Words.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
@@ -53,7 +53,7 @@ impl Said {
 
 impl Agent {
     /// Takes in what is said. A question that waits is answered by it; a call that waits for something else is given up.
-    pub(crate) async fn submit(&mut self, mut said: Said) -> Result<Next, AgentError> {
+    pub(super) async fn submit(&mut self, mut said: UserInput) -> Result<Next, AgentError> {
         self.live.settle().await?;
         self.set_schema(&said).await?;
         let attached = said.parts.iter().filter_map(|part| match &part.body {
@@ -61,7 +61,7 @@ impl Agent {
             _ => None,
         });
         let mut view = View { said: said.text.clone(), attached: attached.collect(), ..View::default() };
-        if let Some(next) = self.decided(Hook::BeforeAgent, &mut Run::new(), &mut view).await? {
+        if let Some(next) = self.decided(Hook::BeforeAgent, &mut TurnState::new(), &mut view).await? {
             return Ok(next);
         }
         said.text = view.said;
@@ -93,7 +93,7 @@ impl Agent {
 
     /// A schema holds for its turn: an answer to a question goes on with the one that the turn began with, and so does another
     /// role. One that no answer can fit is refused before anything is stored or paid for.
-    async fn set_schema(&mut self, said: &Said) -> Result<(), AgentError> {
+    async fn set_schema(&mut self, said: &UserInput) -> Result<(), AgentError> {
         let state = self.state()?;
         let goes_on = said.handed || state.question().is_some();
         if !goes_on && said.schema != state.schema {
@@ -144,7 +144,7 @@ impl Agent {
     }
 
     /// Notes in the state what was mentioned, and what the session is about. It is stored with what is said.
-    async fn note(&mut self, said: &Said) -> Result<(), AgentError> {
+    async fn note(&mut self, said: &UserInput) -> Result<(), AgentError> {
         let title: String = said.text.trim().lines().next().unwrap_or_default().chars().take(TITLE).collect();
         let name = move |session: &mut Session| {
             if session.title.is_empty() {

@@ -4,23 +4,24 @@
 //! ends the turn. So a turn that was broken off anywhere is gone on with by looking where it stands.
 
 use serde_json::json;
+use waterline_session::SessionError;
 
-use crate::agent::{Agent, View};
+use super::lease::Lease;
+use super::submit::UserInput;
+use super::turn_state::{Next, TurnState};
+use super::{Agent, View};
 use crate::error::AgentError;
-use crate::event::Event;
-use crate::lease::Lease;
+use crate::event::{Event, FailureKind};
 use crate::middleware::Hook;
 use crate::outcome::{Ending, Outcome};
-use crate::run::{Next, Run};
 use crate::state::HandedOff;
-use crate::submit::Said;
 
 impl Agent {
     /// Says something to the agent, and lets it work until it has an answer, must end, or waits for somebody.
     ///
     /// # Errors
     /// When the log cannot be written, or the model cannot be asked. What was done until then is in the log.
-    pub async fn turn(&mut self, said: Said) -> Result<Outcome, AgentError> {
+    pub async fn turn(&mut self, said: UserInput) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
         let next = self.submit(said).await?;
         self.work(next).await
@@ -30,7 +31,7 @@ impl Agent {
     ///
     /// # Errors
     /// When there is nothing to go on with; otherwise as for a turn.
-    pub async fn go_on(&mut self) -> Result<Outcome, AgentError> {
+    pub async fn resume(&mut self) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
         self.schema()?;
         self.cancel_foreign().await?;
@@ -52,7 +53,7 @@ impl Agent {
         };
         self.live.settle().await?;
         if self.live.catch_up().await? {
-            self.hear(&Event::Notice("another process went on with this session; it goes on from there".to_owned()));
+            self.emit(&Event::Notice("another process went on with this session; it goes on from there".to_owned()));
         }
         let kept = self.state()?.kept();
         self.live.keep(kept);
@@ -60,22 +61,24 @@ impl Agent {
     }
 
     async fn work(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
-        let mut run = Run::new();
+        let mut turn = TurnState::new();
         self.live.forget_asides();
-        self.hear(&Event::Begins);
+        self.emit(&Event::Begins);
         let ending = loop {
-            let step = match next {
-                Next::Model => self.model(&mut run).await,
-                Next::Tools => self.tools(&mut run).await,
+            let (during, step) = match next {
+                Next::Model => (FailureKind::Model, self.call_model(&mut turn).await),
+                Next::Tools => (FailureKind::Tool, self.run_calls(&mut turn).await),
                 Next::End(ending) => break ending,
             };
-            next = step.inspect_err(|error| self.hear(&Event::Failed(error.to_string())))?;
+            next = step.inspect_err(|error| {
+                self.emit(&Event::Failed { kind: failure_kind(error, during), why: error.to_string() })
+            })?;
         };
-        self.end(&mut run, ending).await
+        self.end(&mut turn, ending).await
     }
 
     /// What comes next, read off the session; nothing where the last turn is finished.
-    pub(crate) fn next(&self) -> Result<Option<Next>, AgentError> {
+    pub(super) fn next(&self) -> Result<Option<Next>, AgentError> {
         if !self.open_calls().is_empty() {
             return Ok(Some(Next::Tools));
         }
@@ -86,8 +89,8 @@ impl Agent {
         Ok((self.awaits_answer() || local.is_cut).then_some(Next::Model))
     }
 
-    async fn end(&mut self, run: &mut Run, ending: Ending) -> Result<Outcome, AgentError> {
-        let ending = match self.decided(Hook::AfterAgent, run, &mut View::default()).await? {
+    async fn end(&mut self, turn: &mut TurnState, ending: Ending) -> Result<Outcome, AgentError> {
+        let ending = match self.decided(Hook::AfterAgent, turn, &mut View::default()).await? {
             Some(Next::End(other)) => other,
             _ => ending,
         };
@@ -97,10 +100,19 @@ impl Agent {
         }
         // The checkpoint of the last step is the turn's, unless something changed since.
         if self.live.is_staged() {
-            self.live.stage_checkpoint(json!({"step": run.steps, "after": "turn", "source": "agent"}));
+            self.live.stage_checkpoint(json!({"step": turn.steps, "after": "turn", "source": "agent"}));
             self.commit().await?;
         }
-        self.hear(&Event::Ends);
-        Ok(Outcome { ending, text: run.text.clone(), steps: run.steps, usage: run.usage })
+        self.emit(&Event::Ends);
+        Ok(Outcome { ending, text: turn.text.clone(), steps: turn.steps, usage: turn.usage })
+    }
+}
+
+/// What an error in a step says failed: the log and the workspace can fail in every step.
+const fn failure_kind(error: &AgentError, during: FailureKind) -> FailureKind {
+    match error {
+        AgentError::Session(SessionError::Log(_)) => FailureKind::Other,
+        AgentError::Session(_) => during,
+        _ => FailureKind::Other,
     }
 }

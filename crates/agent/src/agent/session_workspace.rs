@@ -10,7 +10,7 @@ use crate::error::AgentError;
 use crate::state::Local;
 
 /// Opens the workspace of a session. A sub-agent works in that of its parent; a fork starts with a copy of it.
-pub(crate) fn open(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
+pub(super) fn open(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
     let stored = session.workspace.as_ref().map(PathBuf::from);
     let owner = Local::of(session)?.workspace_of.unwrap_or_else(|| session.id.clone());
     let own = config.workspaces.join(directory_name(&session.id));

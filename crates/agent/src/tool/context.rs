@@ -1,19 +1,31 @@
-//! What a tool can reach beside its arguments.
+//! What a tool can reach in addition to its arguments.
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+use serde_json::Value;
 use waterline_log::{Log, LogError, Session};
+use waterline_sandbox::Workspace;
 
 use super::Failure;
-use crate::crew::Crew;
-use crate::person::Person;
 use crate::state::{Local, State};
-use waterline_sandbox::workspace::Workspace;
 
-/// Where a tool is run.
+/// What a tool can have its agent do.
+pub trait Host: Send + Sync {
+    /// Has a sub-agent work on a task, and returns its result. Its context is its own: nothing else enters the caller's history.
+    fn sub_agent<'a>(&'a self, task: &'a str, max_loops: u64) -> BoxFuture<'a, Result<Value, Failure>>;
+
+    /// Checks that the agent may hand its work to a role, and returns the role that the agent has itself.
+    ///
+    /// # Errors
+    /// When it may not.
+    fn may_hand_off(&self, to: &str) -> Result<String, Failure>;
+}
+
+/// What a tool can reach in addition to its arguments.
 #[derive(Clone)]
-pub struct Scene {
-    /// The call it answers.
+pub struct ToolContext {
+    /// The id of the call.
     pub call_id: String,
     /// The log.
     pub log: Log,
@@ -23,25 +35,21 @@ pub struct Scene {
     pub state: State,
     /// What this user and this machine know of it.
     pub local: Local,
-    /// Its folder.
+    /// The directory of the session.
     pub workspace: Arc<Workspace>,
-    /// Who can be started for a task.
-    pub crew: Arc<Crew>,
-    /// Who watches, and answers.
-    pub person: Arc<dyn Person>,
-    /// How many agents stand above this one.
-    pub depth: usize,
-    /// The place of the message that began the running turn.
+    /// The agent that makes the call.
+    pub host: Arc<dyn Host>,
+    /// The position of the message that started the turn.
     pub turn: u64,
-    /// How many characters of its words are sent; longer ones become an artifact.
+    /// How many characters of the result are sent; a longer one becomes an artifact.
     pub result_chars: usize,
 }
 
-impl Scene {
-    /// Work on the log, on one of its own threads.
+impl ToolContext {
+    /// Runs work on the log, on one of its own threads.
     ///
     /// # Errors
-    /// When the log says so.
+    /// What the log says.
     pub async fn on_log<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Log) -> Result<T, LogError> + Send + 'static,
@@ -49,7 +57,7 @@ impl Scene {
         self.log.handle().run(work).await.map_err(|error| Failure::new(error.to_string()))
     }
 
-    /// Work on files, on a thread where blocking is allowed.
+    /// Runs work on files, on a thread that may block.
     ///
     /// # Errors
     /// What the work says.

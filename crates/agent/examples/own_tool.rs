@@ -1,0 +1,72 @@
+//! A tool of one's own, in an agent whose model follows a script.
+//!
+//! ```console
+//! $ cargo run -p waterline-agent --example own_tool
+//! ```
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use waterline::message::Wire;
+use waterline::policy::Policy;
+use waterline_agent::tool::{Capability, Failure, Output, Tool, ToolContext, Toolbox};
+use waterline_agent::{Agent, AgentConfig, Unattended, UserInput};
+use waterline_log::{Log, Session};
+use waterline_provider::http::{Endpoint, Timeouts};
+use waterline_sandbox::Shell;
+use waterline_session::{Candidate, Setup};
+use waterline_testkit::script::{calls, model, says};
+
+/// Looks up the height of the next high tide.
+struct Tide;
+
+/// What the model must give. The doc comments become the descriptions in the tool's JSON schema.
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// The harbour.
+    harbour: String,
+}
+
+impl Tool for Tide {
+    type Arguments = Arguments;
+    const NAME: &'static str = "tide";
+    const ABOUT: &'static str = "Look up the height of the next high tide.";
+    // It only reads, so the user is not asked, and it may run at the same time as other calls.
+    const CAPABILITY: Capability = Capability::Read;
+
+    /// How a call is shown, after the tool's name.
+    fn summary(arguments: &Value) -> String {
+        format!("at {}", arguments["harbour"].as_str().unwrap_or("?"))
+    }
+
+    async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
+        match arguments.harbour.as_str() {
+            "Dover" => Ok(Output::text("6.7 m at 11:42")),
+            other => Err(Failure::new(format!("no tide table for {other}"))),
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // A model server on this machine that calls the tool, then answers. Use a real address here.
+    let server = model(vec![calls("tide", json!({"harbour": "Dover"})), says("High tide is 6.7 m, at 11:42.")]).await?;
+    let endpoint = Endpoint::new(Wire::OpenaiChat, Some(&server.url), None, Timeouts::default())?;
+    let setup = Setup::new(Candidate::new("scripted", endpoint), Policy::preset_with("auto", &[])?);
+
+    let directory = tempfile::tempdir()?;
+    let mut config =
+        AgentConfig::new(setup, Toolbox::new(Arc::new(Shell::unconfined())), directory.path().join("workspaces"));
+    config.toolbox.add(Arc::new(Tide))?;
+
+    let log = Log::open(&directory.path().join("log.db").display().to_string())?;
+    log.create(Session::new("harbour"))?;
+    let mut agent = Agent::open(log, "harbour", config, Arc::new(Unattended)).await?;
+    let outcome = agent.turn(UserInput::new("How high is the tide at Dover?")).await?;
+    println!("{} ({} model calls)", outcome.text, outcome.steps);
+    assert_eq!((outcome.text.as_str(), outcome.steps), ("High tide is 6.7 m, at 11:42.", 2));
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! What a config may name in its list of middlewares: middlewares, settings, and presets of both.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::AgentConfig;
+use super::setting::{
+    ContextEditing, FileSearch, HumanApproval, ModelFallback, ModelRetry, Setting, ShellTool, ToolRetry, ToolSelector,
+};
+use super::summarization::Summarization;
+use crate::error::AgentError;
+use crate::middleware::{CallLimit, Middleware, Pii, TodoList, ToolEmulator};
+
+/// Adds what a name stands for to a configuration.
+type Add = fn(&mut AgentConfig, &'static str, &Value) -> Result<(), AgentError>;
+
+/// Every name, and how it is added.
+const LIST: [(&str, Add); 13] = [
+    ("call_limit", middleware::<CallLimit>),
+    ("summarization", setting::<Summarization>),
+    ("context_editing", setting::<ContextEditing>),
+    ("human_approval", setting::<HumanApproval>),
+    ("model_fallback", setting::<ModelFallback>),
+    ("model_retry", setting::<ModelRetry>),
+    ("tool_retry", setting::<ToolRetry>),
+    ("tool_selector", setting::<ToolSelector>),
+    ("tool_emulator", middleware::<ToolEmulator>),
+    ("pii", middleware::<Pii>),
+    ("todo_list", middleware::<TodoList>),
+    ("shell_tool", setting::<ShellTool>),
+    ("file_search", setting::<FileSearch>),
+];
+
+/// Lists of middlewares for common needs.
+pub const PRESETS: [&str; 5] = ["default", "minimal", "production", "development", "human-in-loop"];
+
+impl AgentConfig {
+    /// Adds a middleware or a setting by its name, with its options. A setting takes effect in
+    /// [`apply_settings`](Self::apply_settings).
+    ///
+    /// # Errors
+    /// When the name is unknown, or the options do not fit.
+    pub fn add(&mut self, name: &str, options: &Value) -> Result<(), AgentError> {
+        match LIST.iter().find(|(known, _)| *known == name) {
+            Some((known, add)) => {
+                add(self, known, options)?;
+                self.named.push(known);
+                Ok(())
+            }
+            None => {
+                let names = LIST.map(|(known, _)| known).join(", ");
+                Err(AgentError::Setting(format!("no middleware is called {name:?}; there are {names}")))
+            }
+        }
+    }
+}
+
+/// The middlewares of a preset, each with its settings.
+///
+/// # Errors
+/// When there is no such preset.
+pub fn preset(name: &str) -> Result<Vec<(&'static str, Value)>, AgentError> {
+    let none = || json!({});
+    Ok(match name {
+        "default" => vec![("todo_list", none()), ("human_approval", none())],
+        "minimal" => Vec::new(),
+        "production" => vec![
+            ("call_limit", json!({"run": 100})),
+            ("todo_list", none()),
+            ("pii", none()),
+            ("human_approval", none()),
+            ("model_retry", none()),
+            ("tool_retry", none()),
+        ],
+        "development" => vec![("todo_list", none()), ("human_approval", json!({"mode": "none"}))],
+        "human-in-loop" => vec![("todo_list", none()), ("human_approval", json!({"mode": "all"}))],
+        _ => {
+            let names = PRESETS.join(", ");
+            return Err(AgentError::Setting(format!("no list of middlewares is called {name:?}; there are {names}")));
+        }
+    })
+}
+
+fn middleware<M: Middleware + DeserializeOwned + 'static>(
+    config: &mut AgentConfig,
+    name: &'static str,
+    options: &Value,
+) -> Result<(), AgentError> {
+    let made: M = read(name, options)?;
+    config.middleware.push(Arc::new(made));
+    Ok(())
+}
+
+fn setting<S: Setting + DeserializeOwned + 'static>(
+    config: &mut AgentConfig,
+    name: &'static str,
+    options: &Value,
+) -> Result<(), AgentError> {
+    let made: S = read(name, options)?;
+    config.settings.push(Arc::new(made));
+    Ok(())
+}
+
+fn read<T: DeserializeOwned>(name: &str, options: &Value) -> Result<T, AgentError> {
+    let options = if options.is_null() { json!({}) } else { options.clone() };
+    serde_json::from_value(options).map_err(|error| AgentError::Setting(format!("middleware {name}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::config;
+
+    #[test]
+    fn every_name_can_be_added_and_a_wrong_one_is_refused_with_the_right_ones() {
+        for (name, _) in LIST {
+            let options = if name == "model_fallback" { json!({"models": ["m"]}) } else { json!({}) };
+            let mut config = config();
+            config.add(name, &options).unwrap();
+            assert_eq!((config.named(), config.settings.len() + config.middleware.len()), (&[name][..], 1));
+            assert!(config.add(name, &json!({"nonsense": 1})).is_err(), "{name}");
+        }
+        for name in PRESETS {
+            for (name, options) in preset(name).unwrap() {
+                config().add(name, &options).unwrap();
+            }
+        }
+        let error = config().add("pll", &Value::Null).unwrap_err().to_string();
+        assert!(error.contains("pii"), "{error}");
+    }
+}

@@ -1,0 +1,182 @@
+//! Settings that a config names in its list of middlewares: each only sets a field of the agent's configuration. Their names stay
+//! because configs use them.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use waterline::policy::Policy;
+
+use super::AgentConfig;
+use crate::approval::Mode;
+use crate::error::AgentError;
+use crate::state::Local;
+
+/// What separates the name of a server from the name of its tool.
+const OF_SERVER: &str = "__";
+
+/// Sets something in the configuration of an agent.
+pub(super) trait Setting: Send + Sync {
+    /// Applies it. Settings are applied in the order they are named, so a later one overrides an earlier one.
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError>;
+}
+
+/// `human_approval`: when the user is asked before a call. That the user is asked at all does not depend on it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct HumanApproval {
+    mode: Option<Mode>,
+    /// Seconds a reply may take.
+    timeout: Option<u64>,
+}
+
+impl Setting for HumanApproval {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        if let Some(mode) = self.mode {
+            config.approval.mode = mode;
+        }
+        if let Some(seconds) = self.timeout {
+            config.approval.time = Duration::from_secs(seconds);
+        }
+        Ok(())
+    }
+}
+
+/// `tool_retry`: a tool whose failure may be transient is run again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ToolRetry {
+    /// Milliseconds to wait before each retry.
+    waits: Vec<u64>,
+}
+
+impl Default for ToolRetry {
+    fn default() -> Self {
+        Self { waits: vec![500, 1_000, 2_000] }
+    }
+}
+
+impl Setting for ToolRetry {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        config.tool_waits = self.waits.iter().copied().map(Duration::from_millis).collect();
+        Ok(())
+    }
+}
+
+/// `model_retry`: how long to wait before the model is asked again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ModelRetry {
+    /// Seconds to wait before each retry after a rate limit.
+    rate_limit: Vec<u64>,
+    /// Seconds to wait before each retry after another transient failure.
+    transient: Vec<u64>,
+}
+
+impl Default for ModelRetry {
+    fn default() -> Self {
+        Self { rate_limit: vec![30, 45, 60], transient: vec![2, 4, 6] }
+    }
+}
+
+impl Setting for ModelRetry {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        let waits = |seconds: &[u64]| seconds.iter().copied().map(Duration::from_secs).collect();
+        config.setup.retry.rate_limit = waits(&self.rate_limit);
+        config.setup.retry.transient = waits(&self.transient);
+        Ok(())
+    }
+}
+
+/// `model_fallback`: models that are asked when the first one fails.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelFallback {
+    models: Vec<String>,
+}
+
+impl Setting for ModelFallback {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        let found: Result<Vec<_>, String> = self.models.iter().map(|name| (config.models)(name)).collect();
+        config.setup.fallback = found.map_err(|why| AgentError::Setting(format!("model_fallback: {why}")))?;
+        Ok(())
+    }
+}
+
+/// `shell_tool`: commands on or off.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ShellTool {
+    off: bool,
+}
+
+impl Setting for ShellTool {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        config.toolbox.switch("run_bash_command", !self.off)
+    }
+}
+
+/// `file_search`: finding files and searching in them, on or off.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FileSearch {
+    off: bool,
+}
+
+impl Setting for FileSearch {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        config.toolbox.switch("find_files", !self.off)?;
+        config.toolbox.switch("search_files", !self.off)
+    }
+}
+
+/// `tool_selector`: the model is told of a few tools in full and of the others only by name; it reaches these through `call_tool`.
+/// The choice is made when a session starts, so that the list stays as it is.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ToolSelector {
+    /// How many are told in full.
+    max_tools: Option<usize>,
+    /// Those that always are.
+    always: Vec<String>,
+}
+
+impl Setting for ToolSelector {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        // A server that cannot be reached must not keep the program from starting, so its tools may be missing.
+        let is_missing = |name: &&String| !name.contains(OF_SERVER) && config.toolbox.find(name).is_none();
+        if let Some(name) = self.always.iter().find(is_missing) {
+            let tiers = config.toolbox.tiers(&Local::default(), &[]);
+            let names: Vec<&str> = tiers.iter().map(|(tool, _)| tool.name()).collect();
+            let names = names.join(", ");
+            return Err(AgentError::Setting(format!("tool_selector: no tool is called {name:?}; there are {names}")));
+        }
+        config.toolbox.tell_in_full(&self.always, self.max_tools.unwrap_or(12));
+        Ok(())
+    }
+}
+
+/// `context_editing`: old results of tools are cleared when the context gets long.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ContextEditing {
+    /// Tokens from which on.
+    trigger: u64,
+    /// How many of the newest results stay.
+    keep: u64,
+}
+
+impl Default for ContextEditing {
+    fn default() -> Self {
+        Self { trigger: 100_000, keep: 3 }
+    }
+}
+
+impl Setting for ContextEditing {
+    fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
+        let settings =
+            [("fold.high".to_owned(), self.trigger.to_string()), ("clear.keep".to_owned(), self.keep.to_string())];
+        let policy = Policy::preset_with("clear-tools", &settings);
+        config.policies.made = Some(policy.map_err(|error| AgentError::Setting(format!("context_editing: {error}")))?);
+        Ok(())
+    }
+}
