@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use place::{Line, Place, calls, model, says};
 use serde_json::json;
-use waterline_agent::{Agent, ApprovalReply, ApprovalRequest, Event, Person, Question, State, UserInput};
+use waterline_agent::{Agent, ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question, State, UserInput};
 use waterline_log::{Log, Session};
 use waterline_testkit::scripted::Scripted;
 
 /// An agent whose log is counted.
 async fn open(place: &Place, log: &Log, server: &Scripted) -> Agent {
     let mut equipment = place.equipment(server);
-    equipment.equip().unwrap();
+    equipment.apply_settings().unwrap();
     Agent::open(log.clone(), "s", equipment, place.watcher.clone()).await.unwrap()
 }
 
@@ -103,20 +103,22 @@ struct Looking {
     stored: Mutex<Vec<bool>>,
 }
 
-impl Person for Looking {
-    fn hear(&self, event: &Event) {
+impl Observer for Looking {
+    fn on_event(&self, event: &Event) {
         if let Event::ToolEnds { text, .. } = event {
             let stored = self.log.entries("s").unwrap();
             let last = String::from_utf8_lossy(&stored.last().unwrap().bytes).into_owned();
             self.stored.lock().unwrap().push(last.contains(text.as_str()));
         }
     }
+}
 
+impl Approver for Looking {
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         Box::pin(async { ApprovalReply::Allow })
     }
 
-    fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }
 }
@@ -127,7 +129,7 @@ async fn a_result_is_announced_when_it_is_stored() {
     let server = model(vec![calls("now", json!({})), calls("now", json!({"zone": "UTC"})), says("late")]);
     let looking = Arc::new(Looking { log: place.log(), stored: Mutex::default() });
     let mut equipment = place.equipment(&server);
-    equipment.equip().unwrap();
+    equipment.apply_settings().unwrap();
     let mut agent = Agent::open(place.log(), "s", equipment, looking.clone()).await.unwrap();
     agent.turn(UserInput::new("what time is it?")).await.unwrap();
     assert_eq!(*looking.stored.lock().unwrap(), [true, true]);
@@ -142,7 +144,7 @@ async fn a_state_that_does_not_parse_is_told() {
     place.log().save(&session).unwrap();
     let server = model(vec![]);
     let mut equipment = place.equipment(&server);
-    equipment.equip().unwrap();
+    equipment.apply_settings().unwrap();
     let error = Agent::open(place.log(), "s", equipment, place.watcher.clone()).await.err().unwrap().to_string();
     assert!(error.contains("session s") && error.contains("pending_action"), "{error}");
 }
