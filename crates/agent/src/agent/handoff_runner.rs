@@ -65,8 +65,9 @@ impl HandoffRunner {
     /// Replaces the agent by that of another role; returns what the other role is told.
     async fn hand_over(&mut self, to: &str, package: &Value) -> Result<String, AgentError> {
         let (from, role, given) = (self.agent.live().session().clone(), to.to_owned(), package.clone());
-        let made = self.log.handle().run(move |log| role::transfer(log, &from, &role, &given)).await?;
-        let Transfer { session, text } = made;
+        // What a session carries may not parse, which is not an error of the log.
+        let made = self.log.handle().run(move |log| Ok(role::transfer(log, &from, &role, &given))).await?;
+        let Transfer { session, text } = made?;
         let own = self.base.of_role(role::named(&self.base.roles, to)?)?;
         self.agent.emit(&Event::HandedOff { to: to.to_owned(), session: session.id.clone() });
         self.agent = Agent::open(self.log.clone(), &session.id, own, Arc::clone(&self.frontend)).await?;
