@@ -123,6 +123,7 @@ enum Line<'a> {
     Arguments { at: usize, json: &'a str },
     Again { why: &'a str, wait_ms: u128 },
     Model { model: &'a str },
+    Raw { name: Option<&'a str>, data: &'a str },
     Summarising,
     Folded { reason: &'a str, before: usize, after: usize },
     Notice { text: &'a str },
@@ -175,6 +176,7 @@ impl<'a> Line<'a> {
             CallEvent::Summarising => Self::Summarising,
             CallEvent::Folded { reason, before, after } => Self::Folded { reason, before: *before, after: *after },
             CallEvent::Notice(text) => Self::Notice { text },
+            CallEvent::Raw(raw) => Self::Raw { name: raw.name.as_deref(), data: &raw.data },
         }
     }
 }
