@@ -360,7 +360,7 @@ async fn s4_10_every_observer_receives_every_event() {
     let server = model(vec![calls("now", json!({})), says("noon")]);
     let observers = [Arc::new(Counting::default()), Arc::new(Counting::default())];
     let mut session = place.log().session("s").unwrap();
-    session.state.buffer_config = json!({"window_size": 17});
+    session.state.insert("buffer_config".to_owned(), json!({"window_size": 17}));
     place.log().save(&session).unwrap();
     let mut equipment = place.equipment(&server);
     equipment.add("summarization", &json!({})).unwrap();
