@@ -10,15 +10,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use waterline::message::Wire;
 use waterline::policy::Policy;
 use waterline_agent::tool::{Capability, Failure, Output, Tool, ToolContext, Toolbox};
 use waterline_agent::{Agent, AgentConfig, Unattended, UserInput};
 use waterline_log::{Log, Session};
-use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_sandbox::Shell;
 use waterline_session::{Candidate, Setup};
-use waterline_testkit::script::{calls, model, says};
+use waterline_testkit::script::{calls, says};
+use waterline_testkit::scripted::Scripted;
 
 /// Looks up the height of the next high tide.
 struct Tide;
@@ -52,10 +51,10 @@ impl Tool for Tide {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A model server on this machine that calls the tool, then answers. Use a real address here.
-    let server = model(vec![calls("tide", json!({"harbour": "Dover"})), says("High tide is 6.7 m, at 11:42.")]).await?;
-    let endpoint = Endpoint::new(Wire::OpenaiChat, Some(&server.url), None, Timeouts::default())?;
-    let setup = Setup::new(Candidate::new("scripted", endpoint), Policy::preset_with("auto", &[])?);
+    // A model that calls the tool, then answers. A program would use a `waterline_provider::http::Endpoint` here.
+    let model =
+        Scripted::lines(vec![calls("tide", json!({"harbour": "Dover"})), says("High tide is 6.7 m, at 11:42.")]);
+    let setup = Setup::new(Candidate::new("scripted", model), Policy::preset_with("auto", &[])?);
 
     let directory = tempfile::tempdir()?;
     let mut config =
