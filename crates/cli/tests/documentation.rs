@@ -103,3 +103,13 @@ fn every_stage_and_key_is_in_the_policy_guide() {
         assert!(guide.contains(&format!("`{}`", preset.name)), "preset {}", preset.name);
     }
 }
+
+/// The Rust block of the README is an example, so it compiles and runs with the others.
+#[test]
+fn the_readme_shows_code_that_runs() {
+    let readme = read("README.md");
+    let (_, after) = readme.split_once("```rust\n").unwrap();
+    let (block, _) = after.split_once("```").unwrap();
+    let example = read("crates/engine/examples/readme.rs");
+    assert!(example.ends_with(block), "crates/engine/examples/readme.rs and the README differ");
+}
