@@ -138,7 +138,8 @@ impl Agent {
             } else if !self.config.toolbox.may_use(&call.name, &local) {
                 Some(format!("refused: {} is switched off; the user can allow it by mentioning @{0}", call.name))
             } else {
-                None
+                // A call that cannot be run is not put before a person.
+                arguments(&call.arguments).err().map(|failure| failure.text)
             };
             if let Some(why) = why {
                 view.instead.insert(call.id.clone(), SyntheticResult::refusal(why));

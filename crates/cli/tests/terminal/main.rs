@@ -256,6 +256,30 @@ fn what_is_typed_while_a_turn_runs_steers_it() {
     assert!(last.last().unwrap().contains("in UTC please"), "{last:?}");
 }
 
+/// The same keys edit a line at the prompt and while a turn runs, and the same lines are recalled.
+#[test]
+fn a_line_is_edited_while_a_turn_runs_as_at_the_prompt() {
+    let world = World::new(vec![
+        calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"})),
+        says("in UTC, then"),
+    ]);
+    let mut terminal = Terminal::start(&world, &["--session", "s"]);
+    terminal.play("> what time is it?");
+    terminal.sees("run_bash_command while");
+    terminal.keys("\x1b[A");
+    terminal.sees("» what time is it?▏");
+    terminal.keys("\x15UTC now");
+    terminal.sees("» UTC now▏");
+    terminal.keys("\x17please\x1b[Hin ");
+    terminal.sees("» in ▏UTC please");
+    terminal.keys("\r");
+    terminal.sees("↳ in UTC please");
+    std::fs::write(world.path(".local/share/waterline/workspaces/s/go"), "").unwrap();
+    terminal.sees("in UTC, then");
+    let last = world.last_request();
+    assert!(last.last().unwrap().contains("in UTC please"), "{last:?}");
+}
+
 #[test]
 fn commands_names_and_files_are_completed_and_lines_go_on() {
     let world = World::new(vec![says("noted")]);

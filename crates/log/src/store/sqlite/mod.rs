@@ -117,7 +117,7 @@ impl Sqlite {
         });
         match opened {
             Ok(handle) => self.readers.add(handle),
-            Err(error @ (LogError::Newer { .. } | LogError::ReadOnly { .. })) => return Err(error),
+            Err(error @ LogError::Newer { .. }) => return Err(error),
             // As it lies there it may only be read if nothing waits in a write-ahead log.
             Err(error) if size_of(&beside(&self.path, "-wal")) > 0 => return Err(error),
             Err(_) => {
