@@ -8,7 +8,7 @@ use std::path::Path;
 use waterline::tokens::{Counter, Method};
 
 fn main() {
-    let directory = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let directory = std::env::args().nth(1).unwrap_or_else(|| "examples".to_owned());
     let o200k = tiktoken_rs::o200k_base().unwrap();
     let cl100k = tiktoken_rs::cl100k_base().unwrap();
     let mut lines = 0;
