@@ -1,7 +1,7 @@
 //! Files that are no longer what they were.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::time::Duration;
 
 use waterline_log::{Log, LogError, Session, Whom};
 
@@ -18,7 +18,9 @@ pub(crate) fn a_torn_write_ahead_log_loses_no_whole_append() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db");
     let mut child = command(&format!("append {} s", file.display())).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    // The writer prints each append when it is acknowledged.
+    let acknowledged = BufReader::new(child.stdout.take().unwrap()).lines().take(40).count();
+    assert_eq!(acknowledged, 40);
     child.kill().unwrap();
     child.wait().unwrap();
     let (data, wal) = (std::fs::read(&file).unwrap(), std::fs::read(with_ending(&file, "-wal")).unwrap());
