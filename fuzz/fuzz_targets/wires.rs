@@ -1,6 +1,6 @@
-//! Any bytes through parse → plan → render → check, on every wire. The first four bytes choose the wires, the preset,
-//! the window and how often a call is made; the rest is the conversation. Nothing may panic, and whatever is sent must
-//! be valid.
+//! Any bytes through parse → plan → render → check, on every wire. The first four bytes choose the
+//! wires, the preset, the window and how often a call is made; the rest is the conversation.
+//! Nothing may panic, and whatever is sent must be valid.
 #![no_main]
 
 use std::sync::Arc;

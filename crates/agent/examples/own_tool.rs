@@ -15,7 +15,7 @@ use waterline_agent::tool::{Capability, Failure, Output, Tool, ToolContext, Tool
 use waterline_agent::{Agent, AgentConfig, Unattended, UserInput};
 use waterline_log::{Log, Session};
 use waterline_sandbox::Shell;
-use waterline_session::{Candidate, Setup};
+use waterline_session::{ModelTarget, SessionConfig};
 use waterline_testkit::script::{calls, says};
 use waterline_testkit::scripted::Scripted;
 
@@ -51,14 +51,21 @@ impl Tool for Tide {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A model that calls the tool, then answers. A program would use a `waterline_provider::http::Endpoint` here.
-    let model =
-        Scripted::lines(vec![calls("tide", json!({"harbour": "Dover"})), says("High tide is 6.7 m, at 11:42.")]);
-    let setup = Setup::new(Candidate::new("scripted", model), Policy::preset_with("auto", &[])?);
+    // A model that calls the tool, then answers. A program would use a
+    // `waterline_provider::http::Endpoint` here.
+    let model = Scripted::lines(vec![
+        calls("tide", json!({"harbour": "Dover"})),
+        says("High tide is 6.7 m, at 11:42."),
+    ]);
+    let setup =
+        SessionConfig::new(ModelTarget::new("scripted", model), Policy::preset_with("auto", &[])?);
 
     let directory = tempfile::tempdir()?;
-    let mut config =
-        AgentConfig::new(setup, Toolbox::new(Arc::new(Shell::unconfined())), directory.path().join("workspaces"));
+    let mut config = AgentConfig::new(
+        setup,
+        Toolbox::new(Arc::new(Shell::unconfined())),
+        directory.path().join("workspaces"),
+    );
     config.toolbox.add(Arc::new(Tide))?;
 
     let log = Log::open(&directory.path().join("log.db").display().to_string())?;

@@ -1,5 +1,5 @@
-//! An agent: a session, its workspace, its tools, its observers and its approver. The submodules are the steps of its turn; `turn`
-//! has the loop.
+//! An agent: a session, its workspace, its tools, its observers and its approver. The submodules
+//! are the steps of its turn; `turn` has the loop.
 
 mod ask_people;
 mod call_model;
@@ -24,7 +24,7 @@ use waterline_log::{Log, Session};
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
-use waterline_session::Live;
+use waterline_session::LiveSession;
 
 pub use handoff_runner::HandoffRunner;
 pub use submit::UserInput;
@@ -45,7 +45,7 @@ use crate::tool::{CALL_TOOL, Tiers, ToolContext};
 
 /// An agent.
 pub struct Agent {
-    live: Live,
+    live: LiveSession,
     config: Arc<AgentConfig>,
     workspace: Arc<Workspace>,
     shared: Arc<Shared>,
@@ -82,7 +82,8 @@ impl Agent {
         frontend: Arc<dyn Frontend>,
     ) -> Result<Self, AgentError> {
         let shared = Arc::new(Shared::new(config.clone()));
-        let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&frontend) as Arc<dyn Observer>];
+        let mut observers: Vec<Arc<dyn Observer>> =
+            vec![Arc::clone(&frontend) as Arc<dyn Observer>];
         observers.extend(config.observers.iter().cloned());
         let people = (Observers::new(observers), frontend as Arc<dyn Approver>);
         Self::open_at(log, session, config, people, shared, 0).await
@@ -101,13 +102,15 @@ impl Agent {
         let known = log.handle().run(move |log| log.session(&id)).await?;
         let (session_of, gear) = (known.clone(), config.clone());
         // A fork copies the files of the session it came from.
-        let opened = tokio::task::spawn_blocking(move || session_workspace::open(&session_of, &gear)).await;
+        let opened =
+            tokio::task::spawn_blocking(move || session_workspace::open(&session_of, &gear)).await;
         let workspace = Arc::new(opened.map_err(|_| waterline_session::SessionError::Ending)??);
-        let (mut setup, mut policies) = (config.setup.clone(), config.policies.clone());
+        let (mut setup, mut policies) = (config.session.clone(), config.policies.clone());
         if let Some(buffer) = &State::of(&known)?.buffer_config {
             match config.summarization_set {
                 true => observers.emit(&Event::Notice(
-                    "the session has a buffer_config; the setting summarization overrides it".to_owned(),
+                    "the session has a buffer_config; the setting summarization overrides it"
+                        .to_owned(),
                 )),
                 false => policies.made = Some(config::policy_of_buffer(buffer)?),
             }
@@ -119,16 +122,28 @@ impl Agent {
         };
         setup.tools = stored.clone().unwrap_or_else(|| config.toolbox.definitions());
         Offline::connect(&setup, &log);
-        let live = Live::open(log, session, setup).await?;
+        let live = LiveSession::open(log, session, setup).await?;
         let chain = Chain::new(config.middleware.clone());
         let config = Arc::new(config);
-        let mut agent = Self { live, config, workspace, shared, observers, approver, chain, depth, hook_failures: 0 };
+        let mut agent = Self {
+            live,
+            config,
+            workspace,
+            shared,
+            observers,
+            approver,
+            chain,
+            depth,
+            hook_failures: 0,
+        };
         // What does not parse is told before anything is done.
         let waits = agent.state()?.pending;
         agent.local()?;
-        let is_stale = waits.is_some_and(|waiting| !agent.open_calls().iter().any(|call| call.id == waiting.call_id()));
+        let is_stale = waits.is_some_and(|waiting| {
+            !agent.open_calls().iter().any(|call| call.id == waiting.call_id())
+        });
         if stored.is_none() {
-            let tools = definitions(session, &agent.live.setup().tools)?;
+            let tools = definitions(session, &agent.live.config().tools)?;
             agent.live.stage_tools(tools);
         }
         let path = agent.workspace.path().display().to_string();
@@ -151,8 +166,8 @@ impl Agent {
         Ok(agent)
     }
 
-    /// The conversation begins with the system prompt: a new one, and one that was cleared when something is said in it again. It
-    /// is stored with the next write.
+    /// The conversation begins with the system prompt: a new one, and one that was cleared when
+    /// something is said in it again. It is stored with the next write.
     async fn begin(&mut self) -> Result<(), AgentError> {
         if !self.live.history().is_empty() {
             return Ok(());
@@ -166,12 +181,12 @@ impl Agent {
 
     /// The session it works in.
     #[must_use]
-    pub const fn live(&self) -> &Live {
+    pub const fn live(&self) -> &LiveSession {
         &self.live
     }
 
     /// The session it works in, to be changed.
-    pub const fn live_mut(&mut self) -> &mut Live {
+    pub const fn live_mut(&mut self) -> &mut LiveSession {
         &mut self.live
     }
 
@@ -228,7 +243,7 @@ impl Agent {
     /// # Errors
     /// When what the session carries cannot be read.
     pub fn tiers(&self) -> Result<Tiers<'_>, AgentError> {
-        Ok(self.config.toolbox.tiers(&self.local()?, &self.live.setup().tools))
+        Ok(self.config.toolbox.tiers(&self.local()?, &self.live.config().tools))
     }
 
     /// Changes what is kept with the session, in the log and here.
@@ -302,7 +317,11 @@ impl Agent {
             session: self.live.session().clone(),
             workspace: Arc::clone(&self.workspace),
             host: Arc::new(host),
-            turn: self.live.history().latest_user().map_or(0, |at| self.live.cleared() + at as u64 + 1),
+            turn: self
+                .live
+                .history()
+                .latest_user()
+                .map_or(0, |at| self.live.cleared() + at as u64 + 1),
             result_chars: self.result_chars(),
         })
     }
@@ -318,7 +337,9 @@ impl Agent {
         let mut answered: Vec<&str> = Vec::new();
         let mut open: Vec<ToolCall> = Vec::new();
         for (message, source) in self.newest() {
-            if message.role == Role::User && message.results().next().is_none() || message.role == Role::System {
+            if message.role == Role::User && message.results().next().is_none()
+                || message.role == Role::System
+            {
                 break;
             }
             answered.extend(message.results().map(|result| result.call_id.as_str()));
@@ -329,7 +350,10 @@ impl Agent {
                 ToolCall { arguments: same.unwrap_or(&call).arguments.clone(), ..call.clone() }
             };
             let calls: Vec<ToolCall> = message.calls().enumerate().map(call).collect();
-            open.splice(0..0, calls.into_iter().filter(|call| !answered.contains(&call.id.as_str())));
+            open.splice(
+                0..0,
+                calls.into_iter().filter(|call| !answered.contains(&call.id.as_str())),
+            );
         }
         open.into_iter().map(meant).collect()
     }
@@ -342,8 +366,14 @@ impl Agent {
         })
     }
 
-    /// Asks the hooks of one kind. What they change of the state is stored with the next write, what fails is shown and counted.
-    async fn ask_about(&mut self, hook: Hook, turn: &TurnState, view: &mut View<'_>) -> Result<Verdict, AgentError> {
+    /// Asks the hooks of one kind. What they change of the state is stored with the next write,
+    /// what fails is shown and counted.
+    async fn ask_about(
+        &mut self,
+        hook: Hook,
+        turn: &TurnState,
+        view: &mut View<'_>,
+    ) -> Result<Verdict, AgentError> {
         let mut state = self.state()?;
         let mut context = HookContext {
             state: &mut state,
@@ -373,9 +403,12 @@ fn meant(call: ToolCall) -> ToolCall {
     if call.name != CALL_TOOL {
         return call;
     }
-    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&call.arguments) else { return call };
+    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&call.arguments) else {
+        return call;
+    };
     let Some(name) = fields.get("name").and_then(Value::as_str) else { return call };
-    let arguments = fields.get("arguments").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    let arguments =
+        fields.get("arguments").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
     // Some models write the arguments as a text.
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
     ToolCall { id: call.id, name: name.to_owned(), arguments }

@@ -1,4 +1,5 @@
-//! Decisions that are a person's: whether a call may run, the answer to a question, and messages sent while a turn runs.
+//! Decisions that are a person's: whether a call may run, the answer to a question, and messages
+//! sent while a turn runs.
 
 use futures_util::future::BoxFuture;
 
@@ -40,14 +41,15 @@ pub trait Approver: Send + Sync {
     /// Answers a question of the model. `None`: the turn ends and waits for the answer.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>>;
 
-    /// Returns messages that the user sent since the last call. They are added before the next model call.
+    /// Returns messages that the user sent since the last call. They are added before the next
+    /// model call.
     fn poll_steering(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// An approver and observer for agents that nobody attends: it refuses calls that need approval, answers no question, and ignores
-/// events.
+/// An approver and observer for agents that nobody attends: it refuses calls that need approval,
+/// answers no question, and ignores events.
 #[derive(Clone, Copy, Debug)]
 pub struct Unattended;
 

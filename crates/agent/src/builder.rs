@@ -14,7 +14,8 @@ use crate::role;
 use crate::start::Start;
 use crate::state::{State, edit};
 
-/// Builds an agent: first its session ([`AgentBuilder::prepare`]), then the agent in it ([`Prepared::open`]).
+/// Builds an agent: first its session ([`AgentBuilder::prepare`]), then the agent in it
+/// ([`Prepared::open`]).
 #[derive(Clone)]
 pub struct AgentBuilder {
     log: Log,
@@ -36,7 +37,8 @@ pub enum Kept {
         /// The role that was asked for.
         asked: String,
     },
-    /// The session was begun without a role and takes the one that was asked for; it keeps its system prompt.
+    /// The session was begun without a role and takes the one that was asked for; it keeps its
+    /// system prompt.
     PromptInRole(String),
     /// The session was held with another model.
     Model {
@@ -50,12 +52,20 @@ pub enum Kept {
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Prompt => f.write_str("a system prompt is for new sessions; this one keeps the prompt it has"),
+            Self::Prompt => {
+                f.write_str("a system prompt is for new sessions; this one keeps the prompt it has")
+            }
             Self::Role { own, asked } => {
-                write!(f, "this session stays in the role {own} and keeps the prompt it has; {asked} needs a new one")
+                write!(
+                    f,
+                    "this session stays in the role {own} and keeps the prompt it has; {asked} needs a new one"
+                )
             }
             Self::PromptInRole(role) => {
-                write!(f, "this session takes the role {role} from now on; it keeps the prompt it has")
+                write!(
+                    f,
+                    "this session takes the role {role} from now on; it keeps the prompt it has"
+                )
             }
             Self::Model { before, now } => {
                 write!(f, "this session was held with {before}; from now on {now} is asked")
@@ -105,7 +115,8 @@ impl AgentBuilder {
     /// Finds or creates the session, and stores in it what the caller chooses: policy, role, model.
     ///
     /// # Errors
-    /// When the session must exist and does not, the role does not exist, or the log cannot be written.
+    /// When the session must exist and does not, the role does not exist, or the log cannot be
+    /// written.
     pub async fn prepare(self) -> Result<Prepared, AgentError> {
         if let Some(name) = &self.role {
             role::named(&self.config.roles, name)?;
@@ -115,11 +126,14 @@ impl AgentBuilder {
     }
 
     fn prepare_now(mut self) -> Result<Prepared, AgentError> {
-        let model = self.config.setup.model.name.clone();
+        let model = self.config.session.model.name.clone();
         let policy = self.config.policies.first().to_owned();
         // A policy that cannot be used is refused before a session is created for it.
         let known = self.start.find(&self.log)?;
-        let wanted = known.unwrap_or_else(|| Session { policy: Some(policy.clone()), ..Session::new(String::new()) });
+        let wanted = known.unwrap_or_else(|| Session {
+            policy: Some(policy.clone()),
+            ..Session::new(String::new())
+        });
         self.config.policies.of(&wanted, &model)?;
         let (mut session, is_new) = self.start.session(&self.log, &policy)?;
         let kept = self.kept(&session, &model)?;
@@ -131,7 +145,9 @@ impl AgentBuilder {
             session.policy = Some(policy.clone());
         }
         if let Some(role) = &self.role {
-            edit(&mut session, |state, _| state.role = state.role.take().or_else(|| Some(role.clone())))?;
+            edit(&mut session, |state, _| {
+                state.role = state.role.take().or_else(|| Some(role.clone()))
+            })?;
         }
         session.model = Some(model);
         if before != session {
@@ -151,7 +167,8 @@ impl AgentBuilder {
             None => has_prompt.then(|| Kept::PromptInRole(asked.clone())),
         });
         let before = session.model.as_ref().filter(|before| *before != model && has_prompt);
-        let model = before.map(|before| Kept::Model { before: before.clone(), now: model.to_owned() });
+        let model =
+            before.map(|before| Kept::Model { before: before.clone(), now: model.to_owned() });
         Ok([prompt, role, model].into_iter().flatten().collect())
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use waterline_sandbox::Grant;
-use waterline_session::{Candidate, Setup};
+use waterline_session::{ModelTarget, SessionConfig};
 
 pub use list::{PRESETS, preset};
 pub(crate) use summarization::policy_of_buffer;
@@ -27,13 +27,13 @@ use crate::skill::Skill;
 use crate::tool::Toolbox;
 
 /// Finds a model by its name.
-pub type FindModel = Arc<dyn Fn(&str) -> Result<Candidate, String> + Send + Sync>;
+pub type FindModel = Arc<dyn Fn(&str) -> Result<ModelTarget, String> + Send + Sync>;
 
 /// What an agent is made with.
 #[derive(Clone)]
 pub struct AgentConfig {
     /// Models, policy, memory. Its tools are filled in from the session.
-    pub setup: Setup,
+    pub session: SessionConfig,
     /// Finds other models.
     pub models: FindModel,
     /// The tools.
@@ -73,9 +73,9 @@ pub struct AgentConfig {
 impl AgentConfig {
     /// A model and a policy, with the built-in tools and nothing else.
     #[must_use]
-    pub fn new(setup: Setup, toolbox: Toolbox, workspaces: PathBuf) -> Self {
+    pub fn new(session: SessionConfig, toolbox: Toolbox, workspaces: PathBuf) -> Self {
         Self {
-            setup,
+            session,
             models: Arc::new(|name| Err(format!("no model is called {name:?}"))),
             toolbox,
             limits: Limits::default(),
@@ -120,10 +120,10 @@ impl AgentConfig {
     pub fn of_role(&self, role: &Role) -> Result<Self, AgentError> {
         let mut own = self.clone();
         if let Some(model) = &role.model {
-            own.setup.model = (self.models)(model).map_err(AgentError::Setting)?;
+            own.session.model = (self.models)(model).map_err(AgentError::Setting)?;
         }
         if role.window.is_some() {
-            own.setup.model.window = role.window;
+            own.session.model.window = role.window;
         }
         own.policies.role = role.policy()?;
         if let Some(tools) = &role.tools {
@@ -144,7 +144,10 @@ mod tests {
 
     /// A configuration with the offline model.
     pub(super) fn config() -> AgentConfig {
-        let setup = Setup::new(crate::offline::Offline::candidate(""), Policy::preset_with("auto", &[]).unwrap());
+        let setup = SessionConfig::new(
+            crate::offline::Offline::candidate(""),
+            Policy::preset_with("auto", &[]).unwrap(),
+        );
         AgentConfig::new(setup, Toolbox::new(Arc::new(Shell::unconfined())), PathBuf::new())
     }
 }

@@ -1,4 +1,5 @@
-//! What a tool says about one of its calls, so that approval and display need no list of tool names.
+//! What a tool says about one of its calls, so that approval and display need no list of tool
+//! names.
 
 use serde_json::Value;
 
@@ -12,7 +13,8 @@ pub enum Capability {
     Write,
     /// It runs a program.
     Execute,
-    /// It reaches something outside: a server, the network. Nothing is known about what it does there.
+    /// It reaches something outside: a server, the network. Nothing is known about what it does
+    /// there.
     #[default]
     Network,
     /// It starts a sub-agent.

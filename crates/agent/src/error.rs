@@ -1,4 +1,5 @@
-//! What can go wrong around a turn. A tool that fails is no error here: its failure is a result that the model reads.
+//! What can go wrong around a turn. A tool that fails is no error here: its failure is a result
+//! that the model reads.
 
 use waterline_log::LogError;
 use waterline_sandbox::SandboxError;
@@ -28,8 +29,11 @@ pub enum AgentError {
         /// What is wrong with it.
         why: String,
     },
-    /// Another process works in the folder of the session: in the session itself, or in that of another role.
-    #[error("another process works in the workspace of session {session}; wait for it or end it, or fork the session")]
+    /// Another process works in the folder of the session: in the session itself, or in that of
+    /// another role.
+    #[error(
+        "another process works in the workspace of session {session}; wait for it or end it, or fork the session"
+    )]
     InUse {
         /// The session that was refused.
         session: String,

@@ -110,8 +110,8 @@ impl Serialize for Event {
     }
 }
 
-/// An event as JSON: `{"event": "text", "text": "…"}`. The names are part of the interface of programs that read them, so they do
-/// not follow the names in Rust.
+/// An event as JSON: `{"event": "text", "text": "…"}`. The names are part of the interface of
+/// programs that read them, so they do not follow the names in Rust.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line<'a> {
@@ -157,9 +157,13 @@ impl<'a> Line<'a> {
             }
             Event::Todos(todos) => Self::Todos { todos },
             Event::Steered(text) => Self::Steered { text },
-            Event::HookFailed { middleware, hook, why } => Self::HookFailed { middleware, hook, why },
+            Event::HookFailed { middleware, hook, why } => {
+                Self::HookFailed { middleware, hook, why }
+            }
             Event::HandedOff { to, session } => Self::HandedOff { to, session },
-            Event::Below { context_id, event } => Self::Below { context_id, of: Box::new(Self::of(event)) },
+            Event::Below { context_id, event } => {
+                Self::Below { context_id, of: Box::new(Self::of(event)) }
+            }
             Event::Notice(text) => Self::Notice { text },
             Event::Ends => Self::Ends,
         }
@@ -174,7 +178,9 @@ impl<'a> Line<'a> {
             CallEvent::Again { why, wait } => Self::Again { why, wait_ms: wait.as_millis() },
             CallEvent::Model(model) => Self::Model { model },
             CallEvent::Summarising => Self::Summarising,
-            CallEvent::Folded { reason, before, after } => Self::Folded { reason, before: *before, after: *after },
+            CallEvent::Folded { reason, before, after } => {
+                Self::Folded { reason, before: *before, after: *after }
+            }
             CallEvent::Notice(text) => Self::Notice { text },
             CallEvent::Raw(raw) => Self::Raw { name: raw.name.as_deref(), data: &raw.data },
         }
@@ -194,10 +200,15 @@ mod tests {
         assert_eq!(line(&text), json!({"event": "text", "text": "tide"}));
         let (id, name) = ("c1".to_owned(), "now".to_owned());
         let took = Duration::from_millis(7);
-        let ends =
-            Event::ToolEnds { id, name, text: "noon".to_owned(), failed: false, took, info: CallInfo::default() };
-        let result =
-            json!({"event": "result", "id": "c1", "name": "now", "text": "noon", "failed": false, "took_ms": 7});
+        let ends = Event::ToolEnds {
+            id,
+            name,
+            text: "noon".to_owned(),
+            failed: false,
+            took,
+            info: CallInfo::default(),
+        };
+        let result = json!({"event": "result", "id": "c1", "name": "now", "text": "noon", "failed": false, "took_ms": 7});
         assert_eq!(line(&ends), result);
         let below = Event::Below { context_id: "a".to_owned(), event: Box::new(ends) };
         assert_eq!(line(&below), json!({"event": "below", "context_id": "a", "of": result}));

@@ -1,5 +1,6 @@
-//! Workspaces of sessions that expire: which sessions they belong to, when they are old, and their removal. A directory is
-//! a session's if its name among the workspaces or a file in it says so; any other directory is never touched.
+//! Workspaces of sessions that expire: which sessions they belong to, when they are old, and their
+//! removal. A directory is a session's if its name among the workspaces or a file in it says so;
+//! any other directory is never touched.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
@@ -44,7 +45,8 @@ pub struct Workspaces {
     place: PathBuf,
 }
 
-/// The workspaces of sessions that are erased, as far as they exist. A workspace that another session works in stays.
+/// The workspaces of sessions that are erased, as far as they exist. A workspace that another
+/// session works in stays.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -52,8 +54,8 @@ pub fn of(log: &Log, sessions: &[String], place: PathBuf) -> Result<Workspaces, 
     old(log, None, i64::MIN, sessions, place)
 }
 
-/// The workspaces of sessions that were not used since a time, and of those that are erased. A workspace that another
-/// session works in stays, and so does that of `own`.
+/// The workspaces of sessions that were not used since a time, and of those that are erased. A
+/// workspace that another session works in stays, and so does that of `own`.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -66,24 +68,29 @@ pub fn old(
 ) -> Result<Workspaces, LogError> {
     let erased: HashSet<&str> = erased.iter().map(String::as_str).collect();
     let is_old = |session: &Session| {
-        own != Some(session.id.as_str()) && (session.active < since || erased.contains(session.id.as_str()))
+        own != Some(session.id.as_str())
+            && (session.active < since || erased.contains(session.id.as_str()))
     };
-    let (old, others): (Vec<Session>, Vec<Session>) = log.sessions(&Filter::default())?.into_iter().partition(is_old);
+    let (old, others): (Vec<Session>, Vec<Session>) =
+        log.sessions(&Filter::default())?.into_iter().partition(is_old);
     Ok(Workspaces::only_of(&old, &others, place))
 }
 
-/// Whose workspace a session works in: roles and sub-agents share a folder with the session they work for.
+/// Whose workspace a session works in: roles and sub-agents share a folder with the session they
+/// work for.
 fn owner(session: &Session) -> String {
-    // What does not parse names no other owner, so its workspace is kept unless it is the session's own.
+    // What does not parse names no other owner, so its workspace is kept unless it is the session's
+    // own.
     let local = Local::of(session).unwrap_or_default();
     local.workspace_of.unwrap_or_else(|| session.id.clone())
 }
 
 impl Workspaces {
-    /// The workspaces that only some sessions have. A shared one goes with the last session that works in it, also where its owner
-    /// went before.
+    /// The workspaces that only some sessions have. A shared one goes with the last session that
+    /// works in it, also where its owner went before.
     fn only_of(sessions: &[Session], others: &[Session], place: PathBuf) -> Self {
-        let shared: HashSet<&str> = others.iter().filter_map(|other| other.workspace.as_deref()).collect();
+        let shared: HashSet<&str> =
+            others.iter().filter_map(|other| other.workspace.as_deref()).collect();
         let mut owners: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for session in sessions {
             if let Some(path) = session.workspace.as_deref().filter(|path| !shared.contains(path)) {
@@ -97,18 +104,24 @@ impl Workspaces {
         found
     }
 
-    /// Puts a folder with those that go or with those that stay; nothing need be said of one that is not there.
+    /// Puts a folder with those that go or with those that stay; nothing need be said of one that
+    /// is not there.
     fn sort(&mut self, path: &str, owners: &[String]) {
         if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             return;
         }
         match owners.iter().find(|owner| is_of(path, owner, &self.place)) {
-            Some(owner) => self.expired.push(Workspace { path: path.to_owned(), session: owner.clone() }),
-            None => self.kept.push(format!("{path}: {}", not_of(owners.first().map_or("", String::as_str)))),
+            Some(owner) => {
+                self.expired.push(Workspace { path: path.to_owned(), session: owner.clone() })
+            }
+            None => self
+                .kept
+                .push(format!("{path}: {}", not_of(owners.first().map_or("", String::as_str)))),
         }
     }
 
-    /// Removes those that expired, with everything in them; returns all that stayed, each with a reason.
+    /// Removes those that expired, with everything in them; returns all that stayed, each with a
+    /// reason.
     #[must_use]
     pub fn remove(&self) -> Vec<String> {
         let remove = |folder: &Workspace| folder.remove(&self.place).err();
@@ -133,11 +146,13 @@ impl Workspace {
         if !is_of(&self.path, &self.session, place) {
             return Err(format!("{}: {}", self.path, not_of(&self.session)));
         }
-        std::fs::remove_dir_all(&self.path).map_err(|error| format!("{}: cannot remove it: {error}", self.path))
+        std::fs::remove_dir_all(&self.path)
+            .map_err(|error| format!("{}: cannot remove it: {error}", self.path))
     }
 }
 
-/// Removes what is old: workspaces, and sessions where a number of days is set. Made for a start of the program.
+/// Removes what is old: workspaces, and sessions where a number of days is set. Made for a start of
+/// the program.
 #[derive(Clone)]
 pub struct Cleanup {
     /// The log.
@@ -153,7 +168,8 @@ pub struct Cleanup {
 }
 
 impl Cleanup {
-    /// Cleans up on a thread of its own: nothing waits for it, and what it could not do is done the next time.
+    /// Cleans up on a thread of its own: nothing waits for it, and what it could not do is done the
+    /// next time.
     pub fn in_background(self) {
         std::thread::spawn(move || {
             if let Err(error) = self.run() {

@@ -1,7 +1,9 @@
-//! An agent's turn: model calls with tools between them, in a workspace of its own, with people in the loop.
+//! An agent's turn: model calls with tools between them, in a workspace of its own, with people in
+//! the loop.
 //!
-//! [`Agent::turn`] shows the whole way: submit → (call → tools)* → end. Each step is in the log before the next one begins, so
-//! whatever ends the program, [`Agent::resume`] continues from there. This crate prints nothing and reads no environment.
+//! [`Agent::turn`] shows the whole way: submit → (call → tools)* → end. Each step is in the log
+//! before the next one begins, so whatever ends the program, [`Agent::resume`] continues from
+//! there. This crate prints nothing and reads no environment.
 
 mod agent;
 pub mod approval;
@@ -13,6 +15,7 @@ mod error;
 mod event;
 pub mod expiry;
 mod limits;
+mod loop_guard;
 pub mod mcp;
 pub mod mention;
 pub mod middleware;
@@ -20,7 +23,6 @@ mod observer;
 mod offline;
 mod outcome;
 mod policy;
-mod repeats;
 pub mod role;
 pub mod schema;
 pub mod skill;

@@ -21,12 +21,19 @@ impl Default for Limits {
 
 impl Limits {
     /// Why the agent must end, if it must.
-    pub(crate) fn reached(&self, steps: usize, iterations: usize, since: Instant) -> Option<String> {
+    pub(crate) fn reached(
+        &self,
+        steps: usize,
+        iterations: usize,
+        since: Instant,
+    ) -> Option<String> {
         if steps >= self.steps {
             return Some(format!("the turn took {steps} steps, as many as it may"));
         }
         if let Some(most) = self.iterations.filter(|most| iterations >= *most) {
-            return Some(format!("the session took {most} model calls since it was opened, as many as it may"));
+            return Some(format!(
+                "the session took {most} model calls since it was opened, as many as it may"
+            ));
         }
         let over = self.time.filter(|most| since.elapsed() >= *most);
         over.map(|most| format!("the turn took longer than the {} s it may", most.as_secs()))

@@ -20,7 +20,8 @@ pub trait Frontend: Observer + Approver {}
 
 impl<T: Observer + Approver> Frontend for T {}
 
-/// The observers of an agent. Everything that happens goes through [`Observers::emit`], so that none is left out.
+/// The observers of an agent. Everything that happens goes through [`Observers::emit`], so that
+/// none is left out.
 #[derive(Clone)]
 pub(crate) struct Observers(Arc<[Arc<dyn Observer>]>);
 
@@ -42,6 +43,9 @@ pub(crate) struct Below {
 
 impl Observer for Below {
     fn on_event(&self, event: &Event) {
-        self.above.emit(&Event::Below { context_id: self.context_id.clone(), event: Box::new(event.clone()) });
+        self.above.emit(&Event::Below {
+            context_id: self.context_id.clone(),
+            event: Box::new(event.clone()),
+        });
     }
 }

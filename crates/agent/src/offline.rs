@@ -1,5 +1,6 @@
-//! The offline model: no language model at all. It quotes what the session and the memory hold on a question, carries out a few
-//! plain requests with the tools it is given, and says what it is. Enough to try everything else without a key.
+//! The offline model: no language model at all. It quotes what the session and the memory hold on a
+//! question, carries out a few plain requests with the tools it is given, and says what it is.
+//! Enough to try everything else without a key.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use waterline_log::Log;
 use waterline_provider::answer::{Answer, Delta, Stop, Usage};
 use waterline_provider::{Event, EventStream, Model, Request, wire};
 use waterline_session::memory::{Section, Sink};
-use waterline_session::{Candidate, Setup};
+use waterline_session::{ModelTarget, SessionConfig};
 
 /// Its name.
 pub const NAME: &str = "offline";
@@ -45,19 +46,20 @@ struct Sources {
 }
 
 impl Offline {
-    /// The offline model. `hint` tells the user how to connect a real one; it follows what the model says about itself.
+    /// The offline model. `hint` tells the user how to connect a real one; it follows what the
+    /// model says about itself.
     pub fn new(hint: impl Into<String>) -> Self {
         Self { hint: hint.into(), sources: OnceLock::new() }
     }
 
     /// The offline model as sessions are set up with it.
-    pub fn candidate(hint: impl Into<String>) -> Candidate {
-        Candidate::new(NAME, Self::new(hint))
+    pub fn candidate(hint: impl Into<String>) -> ModelTarget {
+        ModelTarget::new(NAME, Self::new(hint))
     }
 
-    /// Lets the offline models of a setup quote from a log and from the setup's memory. Models are chosen before the log is
-    /// open, so an agent does this when it opens its session.
-    pub fn connect(setup: &Setup, log: &Log) {
+    /// Lets the offline models of a setup quote from a log and from the setup's memory. Models are
+    /// chosen before the log is open, so an agent does this when it opens its session.
+    pub fn connect(setup: &SessionConfig, log: &Log) {
         let candidates = [&setup.model].into_iter().chain(&setup.fallback).chain(&setup.summariser);
         for candidate in candidates {
             let model: &dyn Any = &*candidate.model;
@@ -135,7 +137,10 @@ impl Asked {
         let has = |tool: &str| self.tools.iter().any(|known| known == tool);
         let text = match plain(question) {
             Some(Plain::List(path)) if has("list_files") => {
-                let path = path.map_or_else(|| serde_json::json!({}), |path| serde_json::json!({ "path": path }));
+                let path = path.map_or_else(
+                    || serde_json::json!({}),
+                    |path| serde_json::json!({ "path": path }),
+                );
                 return self.call("list_files", &path);
             }
             Some(Plain::Read(path)) if has("read_file") => {
@@ -161,7 +166,9 @@ impl Asked {
         let text = format!("- {what}");
         match tokio::task::spawn_blocking(move || memory.keep(Section::Notes, &text)).await {
             Ok(Ok(())) => format!("I wrote it down: {what}"),
-            Ok(Err(error)) => format!("It is in this session's log, but not in the memory: {error}"),
+            Ok(Err(error)) => {
+                format!("It is in this session's log, but not in the memory: {error}")
+            }
             Err(_) => "The program is ending.".to_owned(),
         }
     }
@@ -169,7 +176,9 @@ impl Asked {
     /// What session and memory hold on a question.
     async fn quote(&self, question: &str) -> String {
         let mut quotes = self.said(question).await;
-        quotes.extend(self.remembered(question).await.into_iter().map(|line| format!("- memory, {line}")));
+        quotes.extend(
+            self.remembered(question).await.into_iter().map(|line| format!("- memory, {line}")),
+        );
         let about = if self.is_known { BRIEF.to_owned() } else { self.about() };
         if quotes.is_empty() {
             return format!("Nothing in this session or the memory is about that.\n\n{about}");
@@ -179,13 +188,17 @@ impl Asked {
 
     /// Messages of the session with words of the question.
     async fn said(&self, question: &str) -> Vec<String> {
-        let (Some(sources), Some(id)) = (self.sources.clone(), self.session.clone()) else { return Vec::new() };
+        let (Some(sources), Some(id)) = (self.sources.clone(), self.session.clone()) else {
+            return Vec::new();
+        };
         let words = words(question);
         let found = tokio::task::spawn_blocking(move || {
             let own = sources.log.session(&id)?.tip.position();
             let hits = words.iter().map(|word| sources.log.search(word, Some(&id), QUOTES * 4));
             let hits = hits.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
-            Ok::<_, waterline_log::LogError>(hits.filter(|hit| hit.entry.position < own).collect::<Vec<_>>())
+            Ok::<_, waterline_log::LogError>(
+                hits.filter(|hit| hit.entry.position < own).collect::<Vec<_>>(),
+            )
         });
         let hits = found.await.ok().and_then(Result::ok).unwrap_or_default();
         // What has most of the words comes first, and of equals what was said last.
@@ -193,13 +206,14 @@ impl Asked {
         for hit in hits {
             let message = hit.entry.message(wire::parse_stored);
             // What this model said before only quotes, and the system prompt answers no question.
-            let is_own =
-                message.role == Role::Assistant && [ABOUT, BRIEF].iter().any(|about| message.text().contains(about));
+            let is_own = message.role == Role::Assistant
+                && [ABOUT, BRIEF].iter().any(|about| message.text().contains(about));
             if is_own || message.role == Role::System || !message.has_text() {
                 continue;
             }
             let (position, role) = (hit.entry.position, message.role.name());
-            let line = format!("- message {position}, {role}: {}", cut(&message.text(), QUOTE_CHARS));
+            let line =
+                format!("- message {position}, {role}: {}", cut(&message.text(), QUOTE_CHARS));
             passages.entry(position).or_insert((0, line)).0 += 1;
         }
         let mut said: Vec<(u64, (usize, String))> = passages.into_iter().collect();
@@ -208,7 +222,9 @@ impl Asked {
     }
 
     async fn remembered(&self, question: &str) -> Vec<String> {
-        let Some(memory) = self.sources.as_ref().and_then(|sources| sources.memory.clone()) else { return Vec::new() };
+        let Some(memory) = self.sources.as_ref().and_then(|sources| sources.memory.clone()) else {
+            return Vec::new();
+        };
         let words = words(question);
         let found = tokio::task::spawn_blocking(move || memory.find(&words, QUOTES)).await;
         found.ok().and_then(Result::ok).unwrap_or_default()
@@ -217,8 +233,8 @@ impl Asked {
 
 /// Words that are in most questions.
 const COMMON: [&str; 24] = [
-    "the", "and", "are", "was", "for", "you", "how", "who", "why", "can", "did", "has", "not", "what", "when", "where",
-    "which", "with", "that", "this", "have", "does", "about", "there",
+    "the", "and", "are", "was", "for", "you", "how", "who", "why", "can", "did", "has", "not",
+    "what", "when", "where", "which", "with", "that", "this", "have", "does", "about", "there",
 ];
 
 /// A request that is plain enough.
@@ -260,10 +276,22 @@ fn plain(question: &str) -> Option<Plain<'_>> {
         let path = rest.trim_start_matches("in ").trim();
         return Some(Plain::List((!path.is_empty()).then_some(path)));
     }
-    if let Some(rest) = after(&["remember that ", "remember: ", "remember this: ", "remember ", "记住"]) {
-        return (!rest.is_empty()).then_some(Plain::Remember(rest.trim_start_matches(['：', ':', ' '])));
+    if let Some(rest) =
+        after(&["remember that ", "remember: ", "remember this: ", "remember ", "记住"])
+    {
+        return (!rest.is_empty())
+            .then_some(Plain::Remember(rest.trim_start_matches(['：', ':', ' '])));
     }
-    let rest = after(&["read the file ", "read file ", "read ", "show me ", "show ", "cat ", "读取", "打开"])?;
+    let rest = after(&[
+        "read the file ",
+        "read file ",
+        "read ",
+        "show me ",
+        "show ",
+        "cat ",
+        "读取",
+        "打开",
+    ])?;
     (!rest.is_empty() && !rest.contains(char::is_whitespace)).then_some(Plain::Read(rest))
 }
 
@@ -284,7 +312,10 @@ mod tests {
         assert_eq!(plain("列出文件"), Some(Plain::List(None)));
         assert_eq!(plain("read `src/main.rs`."), Some(Plain::Read("src/main.rs")));
         assert_eq!(plain("read between the lines"), None);
-        assert_eq!(plain("Remember that the door code is 4711"), Some(Plain::Remember("the door code is 4711")));
+        assert_eq!(
+            plain("Remember that the door code is 4711"),
+            Some(Plain::Remember("the door code is 4711"))
+        );
         assert_eq!(plain("记住：我喜欢茶"), Some(Plain::Remember("我喜欢茶")));
         assert_eq!(plain("what is the door code?"), None);
     }

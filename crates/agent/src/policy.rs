@@ -1,5 +1,5 @@
-//! Which policy holds for a session and a model. This is decided here and nowhere else: [`Policies`] collects where
-//! policies are named, [`Policies::of`] chooses one and loads it.
+//! Which policy holds for a session and a model. This is decided here and nowhere else:
+//! [`Policies`] collects where policies are named, [`Policies::of`] chooses one and loads it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,19 +7,20 @@ use std::sync::Arc;
 
 use waterline::policy::Policy;
 use waterline_log::Session;
-use waterline_session::Setup;
+use waterline_session::SessionConfig;
 
 use crate::error::AgentError;
 
-/// The policy that holds where none is named. A session stores it when it is created without a choice, so a session
-/// that has it leaves the choice to its role, its settings and its model.
+/// The policy that holds where none is named. A session stores it when it is created without a
+/// choice, so a session that has it leaves the choice to its role, its settings and its model.
 pub const DEFAULT_POLICY: &str = "auto";
 
 /// Keys of a policy, and their values.
 pub type PolicyKeys = Vec<(String, String)>;
 
 /// Loads a policy by its name or file, with some keys set differently.
-pub type LoadPolicy = Arc<dyn Fn(&str, &[(String, String)]) -> Result<Policy, String> + Send + Sync>;
+pub type LoadPolicy =
+    Arc<dyn Fn(&str, &[(String, String)]) -> Result<Policy, String> + Send + Sync>;
 
 /// Where policies are named, apart from the session.
 #[derive(Clone)]
@@ -51,8 +52,9 @@ pub struct ModelPolicy {
 
 impl Default for Policies {
     fn default() -> Self {
-        let load: LoadPolicy =
-            Arc::new(|name, keys| Policy::preset_with(name, keys).map_err(|error| error.to_string()));
+        let load: LoadPolicy = Arc::new(|name, keys| {
+            Policy::preset_with(name, keys).map_err(|error| error.to_string())
+        });
         let (keys, models) = (PolicyKeys::new(), BTreeMap::new());
         Self { caller: None, keys, role: None, made: None, config: None, models, load }
     }
@@ -78,8 +80,9 @@ enum Source {
 }
 
 impl Policies {
-    /// Decides where the policy of a session and a model comes from: caller > session > role > settings > model >
-    /// default. A session that stores the default made no choice; it still keeps a config that was changed later away.
+    /// Decides where the policy of a session and a model comes from: caller > session > role >
+    /// settings > model > default. A session that stores the default made no choice; it still keeps
+    /// a config that was changed later away.
     fn source(&self, session: Option<&str>, model: Option<&str>) -> Source {
         let chose_default = session == Some(DEFAULT_POLICY);
         match () {
@@ -110,7 +113,8 @@ impl Policies {
             Source::Default => None,
         };
         let overrides = session.overrides.iter().map(|(key, value)| (key.clone(), value.clone()));
-        let keys: PolicyKeys = own.keys.iter().cloned().chain(overrides).chain(self.keys.iter().cloned()).collect();
+        let keys: PolicyKeys =
+            own.keys.iter().cloned().chain(overrides).chain(self.keys.iter().cloned()).collect();
         if name.is_none() && keys.is_empty() {
             return Ok(None);
         }
@@ -124,7 +128,11 @@ impl Policies {
     }
 
     /// Gives each model of a setup the policy that holds for it in a session.
-    pub(crate) fn apply(&self, setup: &mut Setup, session: &Session) -> Result<(), AgentError> {
+    pub(crate) fn apply(
+        &self,
+        setup: &mut SessionConfig,
+        session: &Session,
+    ) -> Result<(), AgentError> {
         if let Some(policy) = self.of(session, &setup.model.name)? {
             setup.policy = policy;
             setup.model.policy = None;
@@ -154,7 +162,8 @@ mod tests {
             (&[Role, Made, Config, Model], Role),
             (&[Session, Role, Made, Config, Model], Session),
             (&[Caller, Session, Role, Made, Config, Model], Caller),
-            // A session that stores the default made no choice, and a config that was set later does not change it.
+            // A session that stores the default made no choice, and a config that was set later
+            // does not change it.
             (&[Default], Default),
             (&[Default, Config], Default),
             (&[Default, Config, Model], Model),
@@ -171,35 +180,50 @@ mod tests {
                 config: names(Config).then(|| "tail".to_owned()),
                 ..Policies::default()
             };
-            let session = if names(Default) { Some(DEFAULT_POLICY) } else { names(Session).then_some("window") };
-            assert_eq!(policies.source(session, names(Model).then_some("budget")), expected, "{named:?}");
+            let session = if names(Default) {
+                Some(DEFAULT_POLICY)
+            } else {
+                names(Session).then_some("window")
+            };
+            assert_eq!(
+                policies.source(session, names(Model).then_some("budget")),
+                expected,
+                "{named:?}"
+            );
         }
     }
 
     fn stored(policy: Option<&str>, overrides: &[(&str, &str)]) -> waterline_log::Session {
         let mut session = waterline_log::Session::new("s");
         session.policy = policy.map(str::to_owned);
-        session.overrides = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        session.overrides =
+            overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         session
     }
 
-    /// Keys that are set for a model, in the session and by the caller apply to whichever policy is loaded by its name,
-    /// the caller's last.
+    /// Keys that are set for a model, in the session and by the caller apply to whichever policy is
+    /// loaded by its name, the caller's last.
     #[test]
     fn keys_of_model_session_and_caller_apply_to_the_policy_that_holds() {
         let keys = |value: &str| vec![("fold.high".to_owned(), value.to_owned())];
         let own = ModelPolicy { name: None, keys: keys("1000") };
-        let mut policies = Policies { models: BTreeMap::from([("m".to_owned(), own)]), ..Policies::default() };
+        let mut policies =
+            Policies { models: BTreeMap::from([("m".to_owned(), own)]), ..Policies::default() };
         let high = |policies: &Policies, session: &waterline_log::Session, model: &str| {
             let policy = policies.of(session, model).unwrap();
-            policy.map(|policy| (policy.name.clone(), policy.setting("fold.high").unwrap().to_string()))
+            policy.map(|policy| {
+                (policy.name.clone(), policy.setting("fold.high").unwrap().to_string())
+            })
         };
         assert_eq!(high(&policies, &stored(None, &[]), "other"), None);
         let auto = |value: &str| Some(("auto".to_owned(), value.to_owned()));
         assert_eq!(high(&policies, &stored(None, &[]), "m"), auto("1000"));
         assert_eq!(high(&policies, &stored(None, &[("fold.high", "2000")]), "m"), auto("2000"));
         policies.keys = keys("3000");
-        assert_eq!(high(&policies, &stored(Some("chat"), &[("fold.high", "2000")]), "m").unwrap().0, "chat");
+        assert_eq!(
+            high(&policies, &stored(Some("chat"), &[("fold.high", "2000")]), "m").unwrap().0,
+            "chat"
+        );
         assert_eq!(high(&policies, &stored(None, &[("fold.high", "2000")]), "m"), auto("3000"));
         let error = policies.of(&stored(Some("nothing"), &[]), "m").unwrap_err().to_string();
         assert!(error.contains("nothing"), "{error}");

@@ -1,5 +1,5 @@
-//! Structured output: an answer that must fit a JSON schema. The schema is state of the session, so that it is not lost with
-//! the program; it holds until its turn is over.
+//! Structured output: an answer that must fit a JSON schema. The schema is state of the session, so
+//! that it is not lost with the program; it holds until its turn is over.
 
 use jsonschema::{ValidationError, Validator};
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ pub struct AnswerSchema {
     validator: Validator,
 }
 
-/// Reads a schema: by itself, or wrapped as OpenAI and other agents write it. None where any answer will do.
+/// Reads a schema: by itself, or wrapped as OpenAI and other agents write it. None where any answer
+/// will do.
 ///
 /// # Errors
 /// When no answer could be held to it.
@@ -33,7 +34,9 @@ pub fn read(given: &Value) -> Result<Option<AnswerSchema>, AgentError> {
             let validator = validator(&json!({"type": "object"}))?;
             return Ok(Some(AnswerSchema { shape: Shape::Object, validator }));
         }
-        (Some("json_schema"), None) => return Err(unusable("it is a json_schema without a schema")),
+        (Some("json_schema"), None) => {
+            return Err(unusable("it is a json_schema without a schema"));
+        }
         (_, None) => given,
     };
     if !schema.is_object() {
@@ -41,12 +44,19 @@ pub fn read(given: &Value) -> Result<Option<AnswerSchema>, AgentError> {
         return Err(unusable(&format!("{shown} is no schema")));
     }
     let validator = validator(schema)?;
-    let strict = given.pointer("/json_schema/strict").or_else(|| given.get("strict")).and_then(Value::as_bool);
-    Ok(Some(AnswerSchema { shape: Shape::Schema { schema: schema.to_string(), strict }, validator }))
+    let strict = given
+        .pointer("/json_schema/strict")
+        .or_else(|| given.get("strict"))
+        .and_then(Value::as_bool);
+    Ok(Some(AnswerSchema {
+        shape: Shape::Schema { schema: schema.to_string(), strict },
+        validator,
+    }))
 }
 
 impl AnswerSchema {
-    /// What the model is told about the schema. It stays in the history, so it says how long it holds.
+    /// What the model is told about the schema. It stays in the history, so it says how long it
+    /// holds.
     pub(crate) fn request(&self) -> String {
         let what = match &self.shape {
             Shape::Object => "one JSON object".to_owned(),
@@ -62,8 +72,10 @@ impl AnswerSchema {
 
     /// Whether an answer fits; if not, why.
     pub(crate) fn check(&self, answer: &str) -> Result<(), String> {
-        let value: Value = serde_json::from_str(bare(answer)).map_err(|error| format!("it is no JSON ({error})"))?;
-        let errors: Vec<String> = self.validator.iter_errors(&value).take(3).map(|error| located(&error)).collect();
+        let value: Value = serde_json::from_str(bare(answer))
+            .map_err(|error| format!("it is no JSON ({error})"))?;
+        let errors: Vec<String> =
+            self.validator.iter_errors(&value).take(3).map(|error| located(&error)).collect();
         if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
     }
 }
@@ -100,7 +112,8 @@ mod tests {
 
     #[test]
     fn an_answer_is_held_to_its_schema() {
-        let schema = json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
+        let schema =
+            json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
         for given in [
             schema.clone(),
             json!({"schema": schema}),
@@ -112,10 +125,18 @@ mod tests {
             assert!(read.check("{\"n\": \"four\"}").unwrap_err().contains("/n"), "{given}");
             assert!(read.check("four").unwrap_err().contains("no JSON"), "{given}");
             assert!(read.request().contains("\"required\":[\"n\"]"), "{given}");
-            assert_eq!(*read.shape(), Shape::Schema { schema: schema.to_string(), strict: None }, "{given}");
+            assert_eq!(
+                *read.shape(),
+                Shape::Schema { schema: schema.to_string(), strict: None },
+                "{given}"
+            );
         }
-        let strict = json!({"type": "json_schema", "json_schema": {"strict": true, "schema": schema}});
-        assert_eq!(*schema_of(&strict).shape(), Shape::Schema { schema: schema.to_string(), strict: Some(true) });
+        let strict =
+            json!({"type": "json_schema", "json_schema": {"strict": true, "schema": schema}});
+        assert_eq!(
+            *schema_of(&strict).shape(),
+            Shape::Schema { schema: schema.to_string(), strict: Some(true) }
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Skills: folders with a `SKILL.md`, whose head says name and description. The model is told only these; it reads the rest when it
-//! needs it, from a copy in its workspace.
+//! Skills: folders with a `SKILL.md`, whose head says name and description. The model is told only
+//! these; it reads the rest when it needs it, from a copy in its workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -36,16 +36,21 @@ struct Head {
     description: Option<String>,
 }
 
-/// The skills in folders, those of a later folder before those of the same name in an earlier one; and what could not be read.
+/// The skills in folders, those of a later folder before those of the same name in an earlier one;
+/// and what could not be read.
 #[must_use]
 pub fn find(folders: &[Folder]) -> (Vec<Skill>, Vec<String>) {
     let mut skills: Vec<Skill> = Vec::new();
     let mut notices = Vec::new();
     for folder in folders {
         for path in folder.entries().into_iter().filter(|path| path.join(FILE).is_file()) {
-            // What a link leads to is not part of the project: it may be anything that the user can read.
+            // What a link leads to is not part of the project: it may be anything that the user can
+            // read.
             if folder.is_foreign() && (is_link(&path) || is_link(&path.join(FILE))) {
-                notices.push(format!("the skill {} of the project is left out: it is a link", path.display()));
+                notices.push(format!(
+                    "the skill {} of the project is left out: it is a link",
+                    path.display()
+                ));
                 continue;
             }
             match read(folder, &path) {
@@ -53,7 +58,9 @@ pub fn find(folders: &[Folder]) -> (Vec<Skill>, Vec<String>) {
                     skills.retain(|known| known.id != skill.id);
                     skills.push(skill);
                 }
-                Err(why) => notices.push(format!("the skill {} cannot be used: {why}", path.display())),
+                Err(why) => {
+                    notices.push(format!("the skill {} cannot be used: {why}", path.display()))
+                }
             }
         }
     }
@@ -74,7 +81,13 @@ fn read(around: &Folder, folder: &Path) -> Result<Skill, String> {
         return Err("the name of its folder is too long, or no name".to_owned());
     }
     let flat = |text: &str, most: usize| -> String {
-        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).take(most).collect()
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(most)
+            .collect()
     };
     let name = flat(&head.name.unwrap_or_else(|| id.clone()), NAME);
     Ok(Skill {
@@ -87,7 +100,11 @@ fn read(around: &Folder, folder: &Path) -> Result<Skill, String> {
 
 /// What stands between the first two lines of `---`.
 fn head(text: &str) -> Option<&str> {
-    let rest = text.trim_start_matches('\u{feff}').strip_prefix("---")?.trim_start_matches('\r').strip_prefix('\n')?;
+    let rest = text
+        .trim_start_matches('\u{feff}')
+        .strip_prefix("---")?
+        .trim_start_matches('\r')
+        .strip_prefix('\n')?;
     rest.split_once("\n---").map(|(head, _)| head)
 }
 
@@ -113,12 +130,16 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        write("user/pdf/SKILL.md", "---\nname: pdf\ndescription: |\n  Reads PDF files,\n  page by page\n---\n# PDF");
+        write(
+            "user/pdf/SKILL.md",
+            "---\nname: pdf\ndescription: |\n  Reads PDF files,\n  page by page\n---\n# PDF",
+        );
         write("user/broken/SKILL.md", "no head");
         write("user/no-skill/notes.md", "");
         write("project/pdf/SKILL.md", "---\nname: pdf\ndescription: ours\n---\n");
         write("project/pdf/scripts/read.sh", "echo");
-        let folders = ["user", "project", "nowhere"].map(|name| Folder::own(place.path().join(name)));
+        let folders =
+            ["user", "project", "nowhere"].map(|name| Folder::own(place.path().join(name)));
         let (skills, notices) = find(&folders[..1]);
         assert_eq!(skills[0].description, "Reads PDF files, page by page");
         assert!(notices[0].contains("broken"), "{notices:?}");
@@ -128,7 +149,8 @@ mod tests {
         assert!(place.path().join("w/skills/pdf/scripts/read.sh").is_file());
     }
 
-    /// A folder from somebody else must not have the user's own files copied to where the model reads them.
+    /// A folder from somebody else must not have the user's own files copied to where the model
+    /// reads them.
     #[test]
     fn a_skill_of_a_project_that_is_a_link_is_left_out() {
         use std::os::unix::fs::symlink;
@@ -144,7 +166,10 @@ mod tests {
         symlink(place.path().join("home/tide/SKILL.md"), skills.join("half/SKILL.md")).unwrap();
         let (found, notices) = find(&[Folder::of_project(place.path().join("project"), "skills")]);
         assert_eq!(found.iter().map(|skill| skill.id.as_str()).collect::<Vec<_>>(), ["own"]);
-        assert!(notices.len() == 2 && notices.iter().all(|notice| notice.contains("it is a link")), "{notices:?}");
+        assert!(
+            notices.len() == 2 && notices.iter().all(|notice| notice.contains("it is a link")),
+            "{notices:?}"
+        );
         let (found, _) = find(&[Folder::own(&skills)]);
         assert_eq!(found.len(), 3, "the user may keep skills elsewhere");
     }

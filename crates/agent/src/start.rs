@@ -46,7 +46,8 @@ impl Start {
         }
     }
 
-    /// The session, created or forked if need be, and whether it is new. A new session stores `policy`. Blocks.
+    /// The session, created or forked if need be, and whether it is new. A new session stores
+    /// `policy`. Blocks.
     pub(crate) fn session(&self, log: &Log, policy: &str) -> Result<(Session, bool), AgentError> {
         let known = self.find(log)?;
         match (self, known) {

@@ -1,15 +1,17 @@
 //! Which calls somebody is asked about.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use place::{Place, calls, model, says};
 use serde_json::{Value, json};
+use test_bed::{TestBed, calls, model, says};
 use waterline_agent::approval::{Approval, CallRequest, Decision, Mode, Ruling, rule};
-use waterline_agent::tool::{CallInfo, Callable, Capability, Failure, Output, ToolContext, Toolbox, info_of};
+use waterline_agent::tool::{
+    CallInfo, Callable, Capability, Failure, Output, ToolContext, Toolbox, info_of,
+};
 use waterline_agent::{ApprovalReply, Local, UserInput};
 use waterline_sandbox::Shell;
 
@@ -208,7 +210,10 @@ fn info(tool: &str, arguments: &str) -> CallInfo {
 fn decide(approval: &Approval, tool: &str, arguments: &Value) -> Decision {
     let arguments = arguments.to_string();
     let info = info(tool, &arguments);
-    approval.decide(CallRequest { tool, info: &info, arguments: &arguments, identity: None }, &Local::default())
+    approval.decide(
+        CallRequest { tool, info: &info, arguments: &arguments, identity: None },
+        &Local::default(),
+    )
 }
 
 fn bash(approval: &Approval, command: &str) -> Decision {
@@ -228,11 +233,17 @@ fn commands_are_asked_about_by_what_they_do() {
     let approval = confined();
     for command in CRITICAL {
         let decision = bash(&approval, command);
-        assert!(matches!(&decision, Decision::Ask { may_always: false, .. }), "{command}: {decision:?}");
+        assert!(
+            matches!(&decision, Decision::Ask { may_always: false, .. }),
+            "{command}: {decision:?}"
+        );
     }
     for command in ASKED {
         let decision = bash(&approval, command);
-        assert!(matches!(&decision, Decision::Ask { may_always: true, .. }), "{command}: {decision:?}");
+        assert!(
+            matches!(&decision, Decision::Ask { may_always: true, .. }),
+            "{command}: {decision:?}"
+        );
     }
     for command in NOT_ASKED {
         assert_eq!(bash(&approval, command), Decision::Run, "{command}");
@@ -324,7 +335,15 @@ fn files_that_programs_obey_are_asked_about() {
         let read = decide(&approval, "read_file", &json!({"path": path}));
         assert_eq!(read, Decision::Run, "{path}");
     }
-    for path in ["a.txt", "outputs/bashrc.md", ".gitignore", "docs/env.md", "x.env", "Makefile", "src/profile.rs"] {
+    for path in [
+        "a.txt",
+        "outputs/bashrc.md",
+        ".gitignore",
+        "docs/env.md",
+        "x.env",
+        "Makefile",
+        "src/profile.rs",
+    ] {
         assert_eq!(write(&approval, path), Decision::Run, "{path}");
     }
 }
@@ -359,9 +378,14 @@ fn a_rule_allows_what_it_was_written_for() {
 /// A rule that keeps calls back needs any text.
 #[test]
 fn a_rule_forbids_wherever_it_fits() {
-    let rules = vec![rule("*", "secret", Ruling::Deny).unwrap(), rule("write_file", r"^\.git/", Ruling::Deny).unwrap()];
+    let rules = vec![
+        rule("*", "secret", Ruling::Deny).unwrap(),
+        rule("write_file", r"^\.git/", Ruling::Deny).unwrap(),
+    ];
     let approval = Approval { mode: Mode::None, rules, ..confined() };
-    for arguments in [json!({"command": "cat secret"}), json!({"command": "ls", "why": ["the secret"]})] {
+    for arguments in
+        [json!({"command": "cat secret"}), json!({"command": "ls", "why": ["the secret"]})]
+    {
         let decision = decide(&approval, "run_bash_command", &arguments);
         assert!(matches!(decision, Decision::Refuse(_)), "{arguments}");
     }
@@ -373,12 +397,19 @@ fn a_rule_forbids_wherever_it_fits() {
 fn commands_that_are_not_confined_are_asked_about_in_every_mode() {
     for mode in [Mode::All, Mode::Selective, Mode::Custom, Mode::None] {
         let mut approval = Approval { mode, confined: false, ..Approval::default() };
-        let Decision::Ask { reason, may_always: true } = bash(&approval, "ls") else { panic!("{mode:?}") };
+        let Decision::Ask { reason, may_always: true } = bash(&approval, "ls") else {
+            panic!("{mode:?}")
+        };
         assert!(mode == Mode::All || reason.contains("does not confine"), "{mode:?}: {reason}");
 
         let arguments = json!({"command": "ls"}).to_string();
         let info = info("run_bash_command", &arguments);
-        let asked = CallRequest { tool: "run_bash_command", info: &info, arguments: &arguments, identity: None };
+        let asked = CallRequest {
+            tool: "run_bash_command",
+            info: &info,
+            arguments: &arguments,
+            identity: None,
+        };
         let mut local = Local::default();
         local.approvals.push(Approval::grant(asked));
         assert_eq!(approval.decide(asked, &local), Decision::Run, "{mode:?}: always");
@@ -421,39 +452,45 @@ impl Callable for Offered {
 /// What is agreed to once and for all is a tool as it was, not its name.
 #[tokio::test]
 async fn a_tool_that_changed_is_asked_about_again() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let read = || calls("tide__read", json!({}));
     let turns = [read(), read(), read(), read()].into_iter().flat_map(|call| [call, says("noon")]);
     let server = model(turns.collect());
-    place.watcher.words.lock().unwrap().extend([
+    bed.watcher.words.lock().unwrap().extend([
         ApprovalReply::AllowAlways,
         ApprovalReply::AllowAlways,
         ApprovalReply::Deny(None),
     ]);
-    let offered = [("Reads.", "port"), ("Reads.", "port"), ("Reads and sends.", "port"), ("Reads.", "address")];
+    let offered = [
+        ("Reads.", "port"),
+        ("Reads.", "port"),
+        ("Reads and sends.", "port"),
+        ("Reads.", "address"),
+    ];
     for ((about, field), asked) in offered.into_iter().zip([1, 1, 2, 3]) {
-        let mut equipment = place.equipment(&server);
-        equipment.toolbox.add(Arc::new(Offered { about, field })).unwrap();
-        place.open(equipment).await.turn(UserInput::new("when is high tide?")).await.unwrap();
-        assert_eq!(place.watcher.requests.lock().unwrap().len(), asked, "{about} {field}");
+        let mut config = bed.config(&server);
+        config.toolbox.add(Arc::new(Offered { about, field })).unwrap();
+        bed.open(config).await.turn(UserInput::new("when is high tide?")).await.unwrap();
+        assert_eq!(bed.watcher.requests.lock().unwrap().len(), asked, "{about} {field}");
     }
 }
 
 /// Nobody is asked about a call that cannot be made.
 #[tokio::test]
 async fn a_call_of_no_tool_fails_before_anybody_is_asked() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![
         calls("call_tool", json!({})),
         calls("call_tool", json!({"name": "call_tool", "arguments": {"name": "now"}})),
         calls("call_tool", json!({"name": "nothing"})),
         says("then not"),
     ]);
-    place.agent(&server).await.turn(UserInput::new("go")).await.unwrap();
-    assert!(place.watcher.requests.lock().unwrap().is_empty());
-    let story = place.story("s");
+    bed.agent(&server).await.turn(UserInput::new("go")).await.unwrap();
+    assert!(bed.watcher.requests.lock().unwrap().is_empty());
+    let story = bed.story("s");
     assert!(
-        story[2].contains("the name of another tool") && story[4].contains("the name of another tool"),
+        story[2].contains("the name of another tool")
+            && story[4].contains("the name of another tool"),
         "{story:?}"
     );
     assert!(story[6].contains("failed: ") && story[6].contains("nothing"), "{story:?}");

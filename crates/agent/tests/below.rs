@@ -1,14 +1,14 @@
 //! Sub-agents: a task of their own, a context of their own, and only the result above.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use place::{Line, Place, bash, calls, reply, says, sent, tools};
 use serde_json::{Value, json};
+use test_bed::{Line, TestBed, bash, calls, reply, says, sent, tools};
 use waterline_agent::skill::Skill;
 use waterline_agent::{ApprovalReply, Ending, UserInput};
 use waterline_log::{Filter, Relation, Session};
@@ -20,7 +20,9 @@ fn two_models(above: Vec<Line>, below: Vec<Line>, task: &'static str) -> Scripte
     let parts = Mutex::new([above, below].map(std::collections::VecDeque::from));
     let count = AtomicUsize::new(0);
     let script = move |received: &Received| {
-        let first = sent(received).iter().find(|message| message["role"] == "user").unwrap()["content"].to_string();
+        let first =
+            sent(received).iter().find(|message| message["role"] == "user").unwrap()["content"]
+                .to_string();
         let at = usize::from(first.contains(task));
         let line = parts.lock().unwrap()[at].pop_front().unwrap_or_else(|| says("done"));
         reply(received, &line, count.fetch_add(1, Ordering::SeqCst))
@@ -28,24 +30,30 @@ fn two_models(above: Vec<Line>, below: Vec<Line>, task: &'static str) -> Scripte
     Scripted::new(script)
 }
 
-fn children(place: &Place, parent: &str) -> Vec<Session> {
-    let all = place.log().sessions(&Filter { parent: Some(parent.to_owned()), ..Filter::default() }).unwrap();
+fn children(bed: &TestBed, parent: &str) -> Vec<Session> {
+    let all = bed
+        .log()
+        .sessions(&Filter { parent: Some(parent.to_owned()), ..Filter::default() })
+        .unwrap();
     all.into_iter().filter(|session| session.relation == Relation::SubAgent).collect()
 }
 
 /// S0.48 to S0.52, S0.56, S0.58: the seed's own example. Seventeen messages below, three above.
 #[tokio::test]
 async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
-    let place = Place::new();
-    let skill = place.folder.path().join("skills/pdf");
+    let bed = TestBed::new();
+    let skill = bed.folder.path().join("skills/pdf");
     std::fs::create_dir_all(skill.join("scripts")).unwrap();
     std::fs::write(
         skill.join("SKILL.md"),
         format!("---\nname: pdf\ndescription: PDF 转图片\n---\n{}", "步骤说明。".repeat(600)),
     )
     .unwrap();
-    std::fs::write(skill.join("scripts/convert.sh"), "mkdir -p outputs && echo 图片 > outputs/page-1.txt && echo ok\n")
-        .unwrap();
+    std::fs::write(
+        skill.join("scripts/convert.sh"),
+        "mkdir -p outputs && echo 图片 > outputs/page-1.txt && echo ok\n",
+    )
+    .unwrap();
     let read = |path: &str| calls("read_file", json!({"path": path}));
     let below = vec![
         read("skills/pdf/SKILL.md"),
@@ -57,16 +65,18 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
         calls("find_files", json!({"pattern": "outputs/*"})),
         says("转换完成，输出在 outputs/"),
     ];
-    let above = vec![calls("call_subagent", json!({"task": "读取 PDF skill 并执行转换"})), says("完成！")];
+    let above =
+        vec![calls("call_subagent", json!({"task": "读取 PDF skill 并执行转换"})), says("完成！")];
     let server = two_models(above, below, "读取 PDF skill");
-    let mut equipment = place.equipment(&server);
+    let mut config = bed.config(&server);
     let description = "PDF 转图片".to_owned();
-    equipment.skills = vec![Skill { id: "pdf".to_owned(), name: "pdf".to_owned(), description, folder: skill }];
-    place.open(equipment).await.turn(UserInput::new("把 PDF 转成图片")).await.unwrap();
+    config.skills =
+        vec![Skill { id: "pdf".to_owned(), name: "pdf".to_owned(), description, folder: skill }];
+    bed.open(config).await.turn(UserInput::new("把 PDF 转成图片")).await.unwrap();
 
-    let child = children(&place, "s").pop().unwrap();
-    assert_eq!(place.story(&child.id).len(), 17, "{:#?}", place.story(&child.id));
-    let above = place.story("s");
+    let child = children(&bed, "s").pop().unwrap();
+    assert_eq!(bed.story(&child.id).len(), 17, "{:#?}", bed.story(&child.id));
+    let above = bed.story("s");
     assert_eq!(above[..2], ["user: 把 PDF 转成图片", "assistant: calls call_subagent"]);
     let result: Value = serde_json::from_str(above[2].strip_prefix("tool: ").unwrap()).unwrap();
     assert_eq!(
@@ -75,91 +85,127 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
     );
     assert!(above[2].contains("转换完成"), "not escaped: {}", above[2]);
     assert_eq!(above.len(), 4, "three, and the answer");
-    assert!(place.workspace().join("outputs/page-1.txt").is_file(), "it works in the workspace of its parent");
+    assert!(
+        bed.workspace().join("outputs/page-1.txt").is_file(),
+        "it works in the workspace of its parent"
+    );
     let catalogue = sent(&server.received()[0])[0]["content"].to_string();
     assert!(
-        catalogue.contains("pdf: PDF 转图片 (skills/pdf/SKILL.md)") && !catalogue.contains("步骤说明"),
+        catalogue.contains("pdf: PDF 转图片 (skills/pdf/SKILL.md)")
+            && !catalogue.contains("步骤说明"),
         "{catalogue}"
     );
 }
 
-/// S0.17, S0.18, S0.49, S0.50, C0.8, C0.9: fresh state, a parent that is the real one, the same core tools.
+/// S0.17, S0.18, S0.49, S0.50, C0.8, C0.9: fresh state, a parent that is the real one, the same
+/// core tools.
 #[tokio::test]
 async fn s0_49_a_sub_agent_begins_fresh_and_knows_its_parent() {
-    let place = Place::new();
-    let deeper = vec![calls("call_subagent", json!({"task": "the task below, deeper", "max_loops": 3})), says("half")];
+    let bed = TestBed::new();
+    let deeper = vec![
+        calls("call_subagent", json!({"task": "the task below, deeper", "max_loops": 3})),
+        says("half"),
+    ];
     let server = two_models(
         vec![calls("call_subagent", json!({"task": "the task below"})), says("all")],
         deeper,
         "the task below",
     );
-    place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
-    let child = children(&place, "s").pop().unwrap();
-    let grandchild = children(&place, &child.id).pop().unwrap();
+    bed.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
+    let child = children(&bed, "s").pop().unwrap();
+    let grandchild = children(&bed, &child.id).pop().unwrap();
     assert_eq!(
         (child.parent_context.as_deref(), grandchild.parent_context.as_deref()),
         (Some("main"), Some(child.context_id.as_str()))
     );
-    assert_eq!((place.state(&child.id).max_loops, place.state(&grandchild.id).max_loops), (Some(10), Some(3)));
+    assert_eq!(
+        (bed.state(&child.id).max_loops, bed.state(&grandchild.id).max_loops),
+        (Some(10), Some(3))
+    );
     assert!(child.context_id.starts_with("subagent-") && child.id == child.context_id);
-    assert_eq!(place.messages(&child.id)[1].text(), "the task below");
+    assert_eq!(bed.messages(&child.id)[1].text(), "the task below");
     let lists: Vec<Vec<String>> = server.received().iter().map(tools).collect();
-    assert!(lists.iter().all(|list| list.contains(&"read_file".to_owned())), "core tools are always there");
+    assert!(
+        lists.iter().all(|list| list.contains(&"read_file".to_owned())),
+        "core tools are always there"
+    );
 }
 
 #[tokio::test]
 async fn c0_9_sub_agents_are_two_deep_at_most() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let down = || calls("call_subagent", json!({"task": "below"}));
-    let server = two_models(vec![down()], vec![down(), down(), says("enough"), says("enough")], "below");
-    place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
-    let child = children(&place, "s").pop().unwrap();
-    let grandchild = children(&place, &child.id).pop().unwrap();
-    let refused = place.story(&grandchild.id).join("\n");
+    let server =
+        two_models(vec![down()], vec![down(), down(), says("enough"), says("enough")], "below");
+    bed.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
+    let child = children(&bed, "s").pop().unwrap();
+    let grandchild = children(&bed, &child.id).pop().unwrap();
+    let refused = bed.story(&grandchild.id).join("\n");
     assert!(refused.contains("2 deep at most"), "{refused}");
-    assert!(children(&place, &grandchild.id).is_empty());
+    assert!(children(&bed, &grandchild.id).is_empty());
 }
 
 /// C0.11: a sub-agent at its limit of loops reports, and what it could not do is told.
 #[tokio::test]
 async fn c0_11_at_the_limit_of_loops_the_result_says_so() {
-    let place = Place::new();
-    let below: Vec<Line> = (0..4).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
+    let bed = TestBed::new();
+    let below: Vec<Line> =
+        (0..4).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
     let below = [below, vec![says("I saw nothing.")]].concat();
-    let server =
-        two_models(vec![calls("call_subagent", json!({"task": "look below", "max_loops": 4}))], below, "look below");
-    place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
-    let result = place.story("s")[2].clone();
+    let server = two_models(
+        vec![calls("call_subagent", json!({"task": "look below", "max_loops": 4}))],
+        below,
+        "look below",
+    );
+    bed.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
+    let result = bed.story("s")[2].clone();
     let result: Value = serde_json::from_str(result.strip_prefix("tool: ").unwrap()).unwrap();
-    assert_eq!((&result["ok"], &result["loops"]), (&json!(false), &json!(5)), "four, and the report");
-    assert!(result["error"].as_str().unwrap().contains("4 loops") && result["result"] == "I saw nothing.", "{result}");
+    assert_eq!(
+        (&result["ok"], &result["loops"]),
+        (&json!(false), &json!(5)),
+        "four, and the report"
+    );
+    assert!(
+        result["error"].as_str().unwrap().contains("4 loops")
+            && result["result"] == "I saw nothing.",
+        "{result}"
+    );
 }
 
 /// What a sub-agent wants to do is asked about as above, and a refusal is its result.
 #[tokio::test]
 async fn a_sub_agent_is_held_to_the_same_approval() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = two_models(
         vec![calls("call_subagent", json!({"task": "clean below"}))],
         vec![bash("rm -r build"), says("no")],
         "clean below",
     );
-    place.watcher.words.lock().unwrap().push_back(ApprovalReply::Deny(None));
-    place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
-    let child = children(&place, "s").pop().unwrap();
-    assert!(place.story(&child.id)[2].contains("the user refused this call"));
-    assert!(place.watcher.heard().iter().any(|event| event.starts_with("Below") && event.contains(&child.context_id)));
+    bed.watcher.words.lock().unwrap().push_back(ApprovalReply::Deny(None));
+    bed.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
+    let child = children(&bed, "s").pop().unwrap();
+    assert!(bed.story(&child.id)[2].contains("the user refused this call"));
+    assert!(
+        bed.watcher
+            .heard()
+            .iter()
+            .any(|event| event.starts_with("Below") && event.contains(&child.context_id))
+    );
 }
 
-/// Three at once, the results in the order of the calls; one too large for the parent is an artifact.
+/// Three at once, the results in the order of the calls; one too large for the parent is an
+/// artifact.
 #[tokio::test]
 async fn sub_agents_work_beside_each_other() {
-    let place = Place::new();
-    let three = ["below one", "below two", "below three"].map(|task| ("call_subagent", json!({"task": task})));
+    let bed = TestBed::new();
+    let three = ["below one", "below two", "below three"]
+        .map(|task| ("call_subagent", json!({"task": task})));
     let count = Arc::new(AtomicUsize::new(0));
     let script = move |received: &Received| {
         let turn = count.fetch_add(1, Ordering::SeqCst);
-        let first = sent(received).iter().find(|message| message["role"] == "user").unwrap()["content"].to_string();
+        let first =
+            sent(received).iter().find(|message| message["role"] == "user").unwrap()["content"]
+                .to_string();
         if !first.contains("below") {
             let line = if turn == 0 { Line::Calls(three.to_vec()) } else { says("all three") };
             return reply(received, &line, turn);
@@ -167,14 +213,16 @@ async fn sub_agents_work_beside_each_other() {
         let text = if first.contains("two") { "long ".repeat(20_000) } else { first };
         match reply(received, &says(text), turn) {
             // Slow enough to be together.
-            Reply::Stream { events, .. } => Reply::Slow { events, pause: Duration::from_millis(200) },
+            Reply::Stream { events, .. } => {
+                Reply::Slow { events, pause: Duration::from_millis(200) }
+            }
             other => other,
         }
     };
     let server = Scripted::new(script);
-    let outcome = place.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
+    let outcome = bed.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
-    let story = place.story("s");
+    let story = bed.story("s");
     assert!(
         story[2].contains("below one")
             && story[3].contains("the whole is artifact")
@@ -182,9 +230,10 @@ async fn sub_agents_work_beside_each_other() {
         "{}",
         story.len()
     );
-    assert_eq!(place.log().artifacts("s").unwrap().len(), 1);
-    let all = children(&place, "s");
+    assert_eq!(bed.log().artifacts("s").unwrap().len(), 1);
+    let all = children(&bed, "s");
     assert_eq!(all.len(), 3);
-    let (begun, ended) = (all.iter().map(|child| child.created).max(), all.iter().map(|child| child.active).min());
+    let (begun, ended) =
+        (all.iter().map(|child| child.created).max(), all.iter().map(|child| child.active).min());
     assert!(begun < ended, "they waited for each other");
 }

@@ -1,51 +1,70 @@
 //! One way to an agent: which session it works in, what is stored in it, and what it keeps.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
-use place::{Place, model, says};
+use test_bed::{TestBed, model, says};
 use waterline_agent::{AgentBuilder, AgentError, Kept, Start, UserInput};
 use waterline_log::LogError;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_created_resumed_and_forked() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![says("one"), says("two")]);
-    let builder = || AgentBuilder::new(place.log(), place.equipment(&server));
+    let builder = || AgentBuilder::new(bed.log(), bed.config(&server));
     let missing = builder().start(Start::Resume("mill".to_owned())).prepare().await.err().unwrap();
     assert!(matches!(missing, AgentError::Log(LogError::NoSession { .. })), "{missing}");
     let none = builder().start(Start::Latest).prepare().await.err().unwrap();
     assert!(matches!(none, AgentError::NothingToResume), "{none}");
 
     let opened = builder().start(Start::Open("mill".to_owned())).prepare().await.unwrap();
-    assert!(opened.is_new && opened.session.policy.as_deref() == Some("auto") && opened.kept.is_empty());
-    let mut agent = opened.open(place.watcher.clone()).await.unwrap();
+    assert!(
+        opened.is_new && opened.session.policy.as_deref() == Some("auto") && opened.kept.is_empty()
+    );
+    let mut agent = opened.open(bed.watcher.clone()).await.unwrap();
     agent.turn(UserInput::new("hello")).await.unwrap();
     drop(agent);
     let latest = builder().start(Start::Latest).prepare().await.unwrap();
     assert!(latest.session.id == "mill" && !latest.is_new);
-    let fork = builder().start(Start::Fork { of: "mill".to_owned(), at: Some(2) }).prepare().await.unwrap();
+    let fork = builder()
+        .start(Start::Fork { of: "mill".to_owned(), at: Some(2) })
+        .prepare()
+        .await
+        .unwrap();
     assert!(fork.is_new && fork.session.parent.as_deref() == Some("mill"));
     assert_eq!(fork.session.tip.position(), 2);
 }
 
-/// What a caller asks for is stored; what the session was begun with stays, and the caller is told so.
+/// What a caller asks for is stored; what the session was begun with stays, and the caller is told
+/// so.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_keeps_its_prompt_its_role_and_says_that_the_model_changed() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![says("one")]);
-    let mut config = place.equipment(&server);
+    let mut config = bed.config(&server);
     config.policies.caller = Some("chat".to_owned());
     let roles = waterline_agent::role::find(&[]).unwrap();
     config.roles = roles;
-    let builder = || AgentBuilder::new(place.log(), config.clone()).start(Start::Open("mill".to_owned()));
-    let opened = builder().prompt(Some("Be brief".to_owned())).role(Some("init".to_owned())).prepare().await.unwrap();
+    let builder =
+        || AgentBuilder::new(bed.log(), config.clone()).start(Start::Open("mill".to_owned()));
+    let opened = builder()
+        .prompt(Some("Be brief".to_owned()))
+        .role(Some("init".to_owned()))
+        .prepare()
+        .await
+        .unwrap();
     assert_eq!((opened.kept.len(), opened.session.policy.as_deref()), (0, Some("chat")));
-    drop(opened.open(place.watcher.clone()).await.unwrap());
+    drop(opened.open(bed.watcher.clone()).await.unwrap());
 
-    config.setup.model.name = "other".to_owned();
-    let builder = || AgentBuilder::new(place.log(), config.clone()).start(Start::Open("mill".to_owned()));
-    let again = builder().prompt(Some("Be long".to_owned())).role(Some("execute".to_owned())).prepare().await.unwrap();
+    config.session.model.name = "other".to_owned();
+    let builder =
+        || AgentBuilder::new(bed.log(), config.clone()).start(Start::Open("mill".to_owned()));
+    let again = builder()
+        .prompt(Some("Be long".to_owned()))
+        .role(Some("execute".to_owned()))
+        .prepare()
+        .await
+        .unwrap();
     let role = Kept::Role { own: "init".to_owned(), asked: "execute".to_owned() };
     let model = Kept::Model { before: "m".to_owned(), now: "other".to_owned() };
     assert_eq!(again.kept, [Kept::Prompt, role, model]);
@@ -56,11 +75,12 @@ async fn a_session_keeps_its_prompt_its_role_and_says_that_the_model_changed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_policy_that_does_not_exist_creates_no_session() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![]);
-    let mut config = place.equipment(&server);
+    let mut config = bed.config(&server);
     config.policies.caller = Some("nothing".to_owned());
-    let refused = AgentBuilder::new(place.log(), config).start(Start::Open("mill".to_owned())).prepare().await;
+    let refused =
+        AgentBuilder::new(bed.log(), config).start(Start::Open("mill".to_owned())).prepare().await;
     assert!(refused.err().unwrap().to_string().contains("nothing"));
-    assert!(place.log().lookup("mill").unwrap().is_none());
+    assert!(bed.log().lookup("mill").unwrap().is_none());
 }

@@ -75,20 +75,29 @@ fn names(connected: &Connected) -> Vec<&str> {
 #[tokio::test]
 async fn the_tools_of_a_program_are_listed_and_called() {
     let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
-    let all = ["demo__die", "demo__echo", "demo__environment", "demo__fail", "demo__hang", "demo__pid"];
+    let all =
+        ["demo__die", "demo__echo", "demo__environment", "demo__fail", "demo__hang", "demo__pid"];
     assert_eq!(names(&connected), all);
 
     let echo = find(&connected, "demo__echo");
     assert_eq!(echo.about(), "Says it again");
     assert_eq!(echo.schema(), json!({"type": "object", "properties": {}}));
-    assert_eq!(echo.capability(), Capability::Network, "what a server says of itself earns no trust");
+    assert_eq!(
+        echo.capability(),
+        Capability::Network,
+        "what a server says of itself earns no trust"
+    );
     assert_eq!(find(&connected, "demo__fail").capability(), Capability::Network);
 
     assert_eq!(echo.invoke(json!({"word": "tide"})).await.unwrap().words(), "you said tide");
     let failure = find(&connected, "demo__fail").invoke(Value::Null).await.unwrap_err();
     assert_eq!((failure.text.as_str(), failure.transient), ("the tide is out", false));
     let failure = echo.invoke(json!("tide")).await.unwrap_err();
-    assert!(failure.text.contains("demo__echo") && failure.text.contains("object"), "{}", failure.text);
+    assert!(
+        failure.text.contains("demo__echo") && failure.text.contains("object"),
+        "{}",
+        failure.text
+    );
 }
 
 #[tokio::test]
@@ -121,7 +130,11 @@ async fn a_program_that_died_is_named() {
     let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
     for tool in ["demo__die", "demo__echo"] {
         let failure = find(&connected, tool).invoke(json!({})).await.unwrap_err();
-        assert!(failure.text.contains("demo") && failure.text.contains("ended"), "{}", failure.text);
+        assert!(
+            failure.text.contains("demo") && failure.text.contains("ended"),
+            "{}",
+            failure.text
+        );
     }
 }
 
@@ -149,7 +162,10 @@ async fn a_program_that_does_not_start_or_does_not_speak_is_an_error_with_a_reas
         folder: PathBuf::from("/"),
     };
     let error = connect(&server).await.unwrap_err();
-    assert!(error.starts_with("the MCP server demo cannot be started: /nowhere/tide-server: "), "{error}");
+    assert!(
+        error.starts_with("the MCP server demo cannot be started: /nowhere/tide-server: "),
+        "{error}"
+    );
 
     let error = connect(&program("exit 3", PATIENT)).await.unwrap_err();
     assert!(error.contains("demo") && error.contains("ended"), "{error}");
@@ -232,9 +248,13 @@ async fn a_tool_that_vanished_is_told_from_a_call_that_is_wrong() {
 
 #[tokio::test]
 async fn a_server_over_http_that_refuses_or_is_not_there_is_an_error_without_secrets() {
-    let refuses = server::Server::start(|_| Reply::status(401, format!("bad key {SECRET}"))).await.unwrap();
+    let refuses =
+        server::Server::start(|_| Reply::status(401, format!("bad key {SECRET}"))).await.unwrap();
     let error = connect(&at(&refuses.url, PATIENT)).await.unwrap_err();
-    assert!(error.contains("demo") && error.contains("401") && error.contains("bad key"), "{error}");
+    assert!(
+        error.contains("demo") && error.contains("401") && error.contains("bad key"),
+        "{error}"
+    );
     assert!(!error.contains(SECRET), "{error}");
 
     let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();

@@ -1,14 +1,17 @@
-//! Middleware: the hooks in their order, what each verdict does, and the list that comes with the program.
+//! Middleware: the hooks in their order, what each verdict does, and the list that comes with the
+//! program.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
 use std::sync::{Arc, Mutex};
 
-use place::{Line, Place, bash, calls, model, says, sent, tools};
 use serde_json::json;
+use test_bed::{Line, TestBed, bash, calls, model, says, sent, tools};
 use waterline_agent::middleware::{HookContext, Hooked, Middleware, To, Verdict};
-use waterline_agent::{ApprovalReply, ApprovalRequest, Ending, Event, FailureKind, Observer, UserInput};
+use waterline_agent::{
+    ApprovalReply, ApprovalRequest, Ending, Event, FailureKind, Observer, UserInput,
+};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
 
@@ -130,13 +133,15 @@ fn spy(
 /// S4.11, section G: six hooks, lowest priority first.
 #[tokio::test]
 async fn s4_11_hooks_are_asked_in_their_order() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![calls("now", json!({})), says("noon")]);
     let heard = Arc::default();
-    let mut equipment = place.equipment(&server);
-    equipment.middleware =
-        vec![spy("late", 200, &heard, |_| Ok(Verdict::Ok)), spy("early", 5, &heard, |_| Ok(Verdict::Ok))];
-    place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
+    let mut config = bed.config(&server);
+    config.middleware = vec![
+        spy("late", 200, &heard, |_| Ok(Verdict::Ok)),
+        spy("early", 5, &heard, |_| Ok(Verdict::Ok)),
+    ];
+    bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
     let hooks = [
         "before_agent",
         "before_model",
@@ -155,71 +160,84 @@ async fn s4_11_hooks_are_asked_in_their_order() {
 /// Section G: a failing hook is visible, and nothing else fails with it.
 #[tokio::test]
 async fn a_failing_hook_is_shown_and_counted() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![says("noon")]);
     let heard = Arc::default();
-    let mut equipment = place.equipment(&server);
-    equipment.middleware = vec![spy("broken", 5, &heard, |hook| {
+    let mut config = bed.config(&server);
+    config.middleware = vec![spy("broken", 5, &heard, |hook| {
         if hook == "before_model" { Err("it broke".to_owned()) } else { Ok(Verdict::Ok) }
     })];
-    let mut agent = place.open(equipment).await;
+    let mut agent = bed.open(config).await;
     let outcome = agent.turn(UserInput::new("time?")).await.unwrap();
     assert_eq!((outcome.text.as_str(), agent.hook_failures()), ("noon", 1));
-    assert!(place.watcher.heard().iter().any(|event| event.contains("HookFailed") && event.contains("it broke")));
+    assert!(
+        bed.watcher
+            .heard()
+            .iter()
+            .any(|event| event.contains("HookFailed") && event.contains("it broke"))
+    );
 }
 
 #[tokio::test]
 async fn verdicts_halt_go_elsewhere_and_store_the_state() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![calls("now", json!({}))]);
     let heard = Arc::default();
-    let mut equipment = place.equipment(&server);
-    equipment.middleware = vec![spy("m", 5, &heard, |hook| match hook {
+    let mut config = bed.config(&server);
+    config.middleware = vec![spy("m", 5, &heard, |hook| match hook {
         "before_model" => Ok(Verdict::Update),
         "before_tools" => Ok(Verdict::Halt("enough".to_owned())),
         _ => Ok(Verdict::Ok),
     })];
-    let outcome = place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
+    let outcome = bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
     assert_eq!(outcome.ending, Ending::Halted("enough".to_owned()));
-    assert_eq!(place.log().session("s").unwrap().state["seen"], true, "an update is stored");
+    assert_eq!(bed.log().session("s").unwrap().state["seen"], true, "an update is stored");
 
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![says("never said")]);
-    let mut equipment = place.equipment(&server);
-    equipment.middleware =
-        vec![spy(
-            "m",
-            5,
-            &heard,
-            |hook| if hook == "before_model" { Ok(Verdict::Goto(To::End)) } else { Ok(Verdict::Ok) },
-        )];
-    let outcome = place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
+    let mut config = bed.config(&server);
+    config.middleware = vec![spy("m", 5, &heard, |hook| {
+        if hook == "before_model" { Ok(Verdict::Goto(To::End)) } else { Ok(Verdict::Ok) }
+    })];
+    let outcome = bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
     assert_eq!((outcome.ending, server.received().len()), (Ending::Done, 0));
 }
 
 /// A middleware that wants a person's consent gets it once, and those behind it are still heard.
 #[tokio::test]
 async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
-    for hook in ["before_agent", "before_model", "after_model", "before_tools", "after_tools", "after_agent"] {
-        for (word, ends) in
-            [(ApprovalReply::Allow, Ending::Done), (ApprovalReply::Deny(None), Ending::Halted(String::new()))]
-        {
-            let place = Place::new();
+    for hook in [
+        "before_agent",
+        "before_model",
+        "after_model",
+        "before_tools",
+        "after_tools",
+        "after_agent",
+    ] {
+        for (word, ends) in [
+            (ApprovalReply::Allow, Ending::Done),
+            (ApprovalReply::Deny(None), Ending::Halted(String::new())),
+        ] {
+            let bed = TestBed::new();
             let server = model(vec![calls("now", json!({})), says("noon")]);
             let behind = Arc::default();
-            let mut equipment = place.equipment(&server);
+            let mut config = bed.config(&server);
             let asking: Arc<dyn Middleware> = Arc::new(Asks(hook));
-            equipment.middleware = vec![asking, spy("behind", 200, &behind, |_| Ok(Verdict::Ok))];
-            place.watcher.words.lock().unwrap().extend(vec![word.clone(); 3]);
-            let outcome = place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
+            config.middleware = vec![asking, spy("behind", 200, &behind, |_| Ok(Verdict::Ok))];
+            bed.watcher.words.lock().unwrap().extend(vec![word.clone(); 3]);
+            let outcome = bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
             // Before tools a no is a result of the call, and the turn goes on.
             let ends = if hook == "before_tools" { Ending::Done } else { ends };
-            assert_eq!(std::mem::discriminant(&outcome.ending), std::mem::discriminant(&ends), "{hook}: {outcome:?}");
+            assert_eq!(
+                std::mem::discriminant(&outcome.ending),
+                std::mem::discriminant(&ends),
+                "{hook}: {outcome:?}"
+            );
             // Also where the hook is met again: before and after the second model call.
-            assert_eq!(place.watcher.requests.lock().unwrap().len(), 1, "{hook}");
+            assert_eq!(bed.watcher.requests.lock().unwrap().len(), 1, "{hook}");
             if hook == "before_tools" {
-                let refused = place.story("s")[2].contains("failed: the user refused this call");
-                assert_eq!(refused, word != ApprovalReply::Allow, "{:?}", place.story("s"));
+                let refused = bed.story("s")[2].contains("failed: the user refused this call");
+                assert_eq!(refused, word != ApprovalReply::Allow, "{:?}", bed.story("s"));
             }
             if word == ApprovalReply::Allow {
                 assert!(behind.lock().unwrap().contains(&format!("behind {hook}")), "{hook}");
@@ -237,10 +255,12 @@ impl Middleware for AsksAboutCalls {
     }
 
     fn before_tools(&self, context: &mut HookContext<'_>) -> Hooked {
-        let Some(call) = context.calls.iter().find(|call| !context.replies.contains_key(&call.id)) else {
+        let Some(call) = context.calls.iter().find(|call| !context.replies.contains_key(&call.id))
+        else {
             return Ok(Verdict::Ok);
         };
-        let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+        let (call_id, tool, arguments) =
+            (call.id.clone(), call.name.clone(), call.arguments.clone());
         let reason = "it is counted".to_owned();
         Ok(Verdict::Interrupt(ApprovalRequest {
             call_id,
@@ -257,89 +277,122 @@ impl Middleware for AsksAboutCalls {
 /// A yes to a middleware is no yes to a risk.
 #[tokio::test]
 async fn what_is_a_risk_is_asked_about_whatever_a_middleware_was_told() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![bash("rm -rf /"), says("not done")]);
-    let mut equipment = place.equipment(&server);
-    equipment.middleware = vec![Arc::new(AsksAboutCalls)];
-    place.watcher.words.lock().unwrap().extend([ApprovalReply::AllowAlways, ApprovalReply::Deny(None)]);
-    place.open(equipment).await.turn(UserInput::new("clean up")).await.unwrap();
+    let mut config = bed.config(&server);
+    config.middleware = vec![Arc::new(AsksAboutCalls)];
+    bed.watcher
+        .words
+        .lock()
+        .unwrap()
+        .extend([ApprovalReply::AllowAlways, ApprovalReply::Deny(None)]);
+    bed.open(config).await.turn(UserInput::new("clean up")).await.unwrap();
     let reasons: Vec<String> =
-        place.watcher.requests.lock().unwrap().iter().map(|request| request.reason.clone()).collect();
+        bed.watcher.requests.lock().unwrap().iter().map(|request| request.reason.clone()).collect();
     assert!(reasons.len() == 2 && reasons[1].contains("critical risk"), "{reasons:?}");
-    assert!(place.story("s")[2].contains("the user refused this call"), "{:?}", place.story("s"));
+    assert!(bed.story("s")[2].contains("the user refused this call"), "{:?}", bed.story("s"));
 }
 
 #[tokio::test]
 async fn call_limit_halts_the_turn() {
-    let place = Place::new();
-    let server = model((0..9).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect());
-    let mut equipment = place.equipment(&server);
-    equipment.add("call_limit", &json!({"turn": 2})).unwrap();
-    let outcome = place.open(equipment).await.turn(UserInput::new("read")).await.unwrap();
-    assert!(matches!(&outcome.ending, Ending::Halted(why) if why.contains("2 model calls")), "{outcome:?}");
+    let bed = TestBed::new();
+    let server =
+        model((0..9).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect());
+    let mut config = bed.config(&server);
+    config.add("call_limit", &json!({"turn": 2})).unwrap();
+    let outcome = bed.open(config).await.turn(UserInput::new("read")).await.unwrap();
+    assert!(
+        matches!(&outcome.ending, Ending::Halted(why) if why.contains("2 model calls")),
+        "{outcome:?}"
+    );
 }
 
 #[tokio::test]
 async fn pii_changes_what_is_said_and_what_tools_find_before_anything_is_stored() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![bash("echo ann@$(echo example).org"), says("done")]);
-    let mut equipment = place.equipment(&server);
-    equipment.add("pii", &json!({})).unwrap();
-    place.open(equipment).await.turn(UserInput::new("mail bob@example.org")).await.unwrap();
-    assert_eq!((place.story("s")[0].as_str(), place.story("s")[2].as_str()), ("user: mail [EMAIL]", "tool: [EMAIL]"));
+    let mut config = bed.config(&server);
+    config.add("pii", &json!({})).unwrap();
+    bed.open(config).await.turn(UserInput::new("mail bob@example.org")).await.unwrap();
+    assert_eq!(
+        (bed.story("s")[0].as_str(), bed.story("s")[2].as_str()),
+        ("user: mail [EMAIL]", "tool: [EMAIL]")
+    );
     assert!(!server.received().iter().any(|request| request.body.contains("example.org")));
 }
 
 #[tokio::test]
 async fn tools_are_emulated_retried_and_selected() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![bash("rm -rf /"), says("pretended")]);
-    let mut equipment = place.equipment(&server);
-    equipment.add("tool_emulator", &json!({"results": {"run_bash_command": "as if"}})).unwrap();
-    equipment.add("tool_selector", &json!({"max_tools": 3, "always": ["run_bash_command"]})).unwrap();
-    place.open(equipment).await.turn(UserInput::new("wipe it")).await.unwrap();
-    assert_eq!(place.story("s")[2], "tool: as if");
-    assert_eq!(place.watcher.requests.lock().unwrap().len(), 0, "what is not run is not asked about");
+    let mut config = bed.config(&server);
+    config.add("tool_emulator", &json!({"results": {"run_bash_command": "as if"}})).unwrap();
+    config.add("tool_selector", &json!({"max_tools": 3, "always": ["run_bash_command"]})).unwrap();
+    bed.open(config).await.turn(UserInput::new("wipe it")).await.unwrap();
+    assert_eq!(bed.story("s")[2], "tool: as if");
+    assert_eq!(bed.watcher.requests.lock().unwrap().len(), 0, "what is not run is not asked about");
     let told = tools(&server.received()[0]);
     assert_eq!(told, ["read_file", "write_file", "run_bash_command", "call_tool"]);
     let prompt = sent(&server.received()[0])[0]["content"].to_string();
-    assert!(prompt.contains("More tools, reached through call_tool") && prompt.contains("- todo_write:"), "{prompt}");
-    let mut equipment = place.equipment(&server);
+    assert!(
+        prompt.contains("More tools, reached through call_tool")
+            && prompt.contains("- todo_write:"),
+        "{prompt}"
+    );
+    let mut config = bed.config(&server);
     // A server may be away; a tool of the program's own is there or misspelt.
-    equipment.add("tool_selector", &json!({"always": ["tide__level", "run_bash"]})).unwrap();
-    let error = equipment.apply_settings().unwrap_err().to_string();
-    assert!(error.contains("no tool is called \"run_bash\"") && error.contains("run_bash_command"), "{error}");
+    config.add("tool_selector", &json!({"always": ["tide__level", "run_bash"]})).unwrap();
+    let error = config.apply_settings().unwrap_err().to_string();
+    assert!(
+        error.contains("no tool is called \"run_bash\"") && error.contains("run_bash_command"),
+        "{error}"
+    );
 }
 
 /// S4.38, S4.39, C4.4: the window of the seed, with its numbers, as a middleware with options.
 #[tokio::test]
 async fn s4_39_summarization_and_context_editing_set_the_policy() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![]);
     for (name, settings, key, value) in [
-        ("summarization", json!({"window_size": 12, "compress_threshold": 24}), "window.messages", 12),
+        (
+            "summarization",
+            json!({"window_size": 12, "compress_threshold": 24}),
+            "window.messages",
+            12,
+        ),
         ("context_editing", json!({"keep": 5}), "clear.keep", 5),
     ] {
-        let mut equipment = place.equipment(&server);
-        equipment.add(name, &settings).unwrap();
-        equipment.apply_settings().unwrap();
+        let mut config = bed.config(&server);
+        config.add(name, &settings).unwrap();
+        config.apply_settings().unwrap();
         assert_eq!(
-            equipment.policies.made.as_ref().unwrap().setting(key).and_then(|set| set.as_integer()),
+            config.policies.made.as_ref().unwrap().setting(key).and_then(|set| set.as_integer()),
             Some(value),
             "{name}"
         );
     }
-    let mut equipment = place.equipment(&server);
-    equipment.add("summarization", &json!({"summarize": true})).unwrap();
-    equipment.apply_settings().unwrap();
+    let mut config = bed.config(&server);
+    config.add("summarization", &json!({"summarize": true})).unwrap();
+    config.apply_settings().unwrap();
     assert_eq!(
-        equipment.policies.made.as_ref().unwrap().setting("summarise.on").and_then(|set| set.as_bool()),
+        config
+            .policies
+            .made
+            .as_ref()
+            .unwrap()
+            .setting("summarise.on")
+            .and_then(|set| set.as_bool()),
         Some(true)
     );
-    let mut equipment = place.equipment(&server);
-    equipment.add("summarization", &json!({"token_threshold": 10})).unwrap();
-    equipment.apply_settings().unwrap();
-    assert!(equipment.notices[0].contains("token_threshold 10 is below max_tokens"), "{:?}", equipment.notices);
+    let mut config = bed.config(&server);
+    config.add("summarization", &json!({"token_threshold": 10})).unwrap();
+    config.apply_settings().unwrap();
+    assert!(
+        config.notices[0].contains("token_threshold 10 is below max_tokens"),
+        "{:?}",
+        config.notices
+    );
 }
 
 /// Writes down the names of all events.
@@ -356,32 +409,38 @@ impl Observer for Counting {
 /// S4.10: every observer receives every event.
 #[tokio::test]
 async fn s4_10_every_observer_receives_every_event() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![calls("now", json!({})), says("noon")]);
     let observers = [Arc::new(Counting::default()), Arc::new(Counting::default())];
-    let mut session = place.log().session("s").unwrap();
+    let mut session = bed.log().session("s").unwrap();
     session.state.insert("buffer_config".to_owned(), json!({"window_size": 17}));
-    place.log().save(&session).unwrap();
-    let mut equipment = place.equipment(&server);
-    equipment.add("summarization", &json!({})).unwrap();
-    equipment.observers.extend(observers.iter().map(|observer| Arc::clone(observer) as Arc<dyn Observer>));
-    place.open(equipment).await.turn(UserInput::new("time?")).await.unwrap();
+    bed.log().save(&session).unwrap();
+    let mut config = bed.config(&server);
+    config.add("summarization", &json!({})).unwrap();
+    config
+        .observers
+        .extend(observers.iter().map(|observer| Arc::clone(observer) as Arc<dyn Observer>));
+    bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
     let seen = observers[0].0.lock().unwrap().clone();
     let count = |name: &str| seen.iter().filter(|seen| *seen == name).count();
     // The notice is given while the agent is opened.
-    assert_eq!(["notice", "begins", "asks", "tool", "result", "ends"].map(count), [1, 1, 2, 1, 1, 1], "{seen:?}");
+    assert_eq!(
+        ["notice", "begins", "asks", "tool", "result", "ends"].map(count),
+        [1, 1, 2, 1, 1, 1],
+        "{seen:?}"
+    );
     assert!(count("text") >= 1, "{seen:?}");
     assert_eq!(*observers[1].0.lock().unwrap(), seen);
-    assert_eq!(place.watcher.events.lock().unwrap().len(), seen.len());
+    assert_eq!(bed.watcher.events.lock().unwrap().len(), seen.len());
 }
 
 /// A full disk is not a failure of the model.
 #[tokio::test]
 async fn a_failed_turn_says_what_failed() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = Scripted::new(|_: &Received| Reply::status(401, "{}"));
-    place.agent(&server).await.turn(UserInput::new("time?")).await.unwrap_err();
-    let events = place.watcher.events.lock().unwrap();
+    bed.agent(&server).await.turn(UserInput::new("time?")).await.unwrap_err();
+    let events = bed.watcher.events.lock().unwrap();
     let failed = |event: &Event| matches!(event, Event::Failed { kind: FailureKind::Model, .. });
     assert!(events.iter().any(failed), "{events:?}");
 }
@@ -390,54 +449,78 @@ async fn a_failed_turn_says_what_failed() {
 #[tokio::test]
 async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
     use waterline_agent::approval::{Mode, Ruling, rule};
-    for (mode, asked) in [(Mode::All, 2), (Mode::Selective, 1), (Mode::Custom, 1), (Mode::None, 1)] {
-        let place = Place::new();
+    for (mode, asked) in [(Mode::All, 2), (Mode::Selective, 1), (Mode::Custom, 1), (Mode::None, 1)]
+    {
+        let bed = TestBed::new();
         let server = model(vec![
-            Line::Calls(vec![("now", json!({})), ("run_bash_command", json!({"command": "git push"}))]),
+            Line::Calls(vec![
+                ("now", json!({})),
+                ("run_bash_command", json!({"command": "git push"})),
+            ]),
             says("done"),
         ]);
-        let mut equipment = place.equipment(&server);
-        equipment.approval.mode = mode;
+        let mut config = bed.config(&server);
+        config.approval.mode = mode;
         if matches!(mode, Mode::Custom | Mode::None) {
-            equipment.approval.rules =
-                vec![rule("now", "", Ruling::Ask).unwrap(), rule("run_bash_command", "push", Ruling::Deny).unwrap()];
+            config.approval.rules = vec![
+                rule("now", "", Ruling::Ask).unwrap(),
+                rule("run_bash_command", "push", Ruling::Deny).unwrap(),
+            ];
         }
-        place.watcher.words.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
-        place.open(equipment).await.turn(UserInput::new("go")).await.unwrap();
-        assert_eq!(place.watcher.requests.lock().unwrap().len(), asked, "{mode:?}");
+        bed.watcher.words.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
+        bed.open(config).await.turn(UserInput::new("go")).await.unwrap();
+        assert_eq!(bed.watcher.requests.lock().unwrap().len(), asked, "{mode:?}");
         if matches!(mode, Mode::Custom | Mode::None) {
-            assert!(place.story("s")[3].contains("a rule of the user forbids it"), "{:?}", place.story("s"));
+            assert!(
+                bed.story("s")[3].contains("a rule of the user forbids it"),
+                "{:?}",
+                bed.story("s")
+            );
         }
-        assert!(place.watcher.events.lock().unwrap().iter().any(|event| matches!(event, Event::Ends)));
+        assert!(
+            bed.watcher.events.lock().unwrap().iter().any(|event| matches!(event, Event::Ends))
+        );
     }
 }
 
 /// No list of middlewares leaves a person out.
 #[tokio::test]
 async fn without_any_middleware_somebody_is_still_asked() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![bash("git push"), says("not pushed")]);
-    let mut equipment = place.equipment(&server);
-    equipment.middleware = Vec::new();
-    place.watcher.words.lock().unwrap().push_back(waterline_agent::ApprovalReply::Deny(None));
-    place.open(equipment).await.turn(UserInput::new("publish")).await.unwrap();
-    assert_eq!(place.watcher.requests.lock().unwrap().len(), 1);
-    assert!(place.story("s")[2].contains("the user refused this call"));
+    let mut config = bed.config(&server);
+    config.middleware = Vec::new();
+    bed.watcher.words.lock().unwrap().push_back(waterline_agent::ApprovalReply::Deny(None));
+    bed.open(config).await.turn(UserInput::new("publish")).await.unwrap();
+    assert_eq!(bed.watcher.requests.lock().unwrap().len(), 1);
+    assert!(bed.story("s")[2].contains("the user refused this call"));
 }
 
-/// S4.40, C4.4: the older buffer counts where no middleware says the same; where one does, it wins and that is said.
+/// S4.40, C4.4: the older buffer counts where no middleware says the same; where one does, it wins
+/// and that is said.
 #[tokio::test]
 async fn s4_40_c4_4_an_older_buffer_counts_and_the_middleware_wins_over_it() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![]);
-    let mut session = place.log().session("s").unwrap();
+    let mut session = bed.log().session("s").unwrap();
     session.state.insert("buffer_config".to_owned(), json!({"window_size": 17}));
-    place.log().save(&session).unwrap();
-    let agent = place.agent(&server).await;
-    assert_eq!(agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()), Some(17));
-    let mut equipment = place.equipment(&server);
-    equipment.add("summarization", &json!({"window_size": 12})).unwrap();
-    let agent = place.open(equipment).await;
-    assert_eq!(agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()), Some(12));
-    assert!(place.watcher.heard().iter().any(|event| event.contains("the setting summarization overrides it")));
+    bed.log().save(&session).unwrap();
+    let agent = bed.agent(&server).await;
+    assert_eq!(
+        agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()),
+        Some(17)
+    );
+    let mut config = bed.config(&server);
+    config.add("summarization", &json!({"window_size": 12})).unwrap();
+    let agent = bed.open(config).await;
+    assert_eq!(
+        agent.live().policy().setting("window.messages").and_then(|set| set.as_integer()),
+        Some(12)
+    );
+    assert!(
+        bed.watcher
+            .heard()
+            .iter()
+            .any(|event| event.contains("the setting summarization overrides it"))
+    );
 }

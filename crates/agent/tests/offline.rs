@@ -11,7 +11,7 @@ use waterline_log::{Log, Session};
 use waterline_provider::answer::Stop;
 use waterline_provider::wire::Tool;
 use waterline_session::memory::DayFiles;
-use waterline_session::{Live, Setup};
+use waterline_session::{LiveSession, SessionConfig};
 
 fn tool(name: &str) -> Tool {
     Tool { name: name.to_owned(), description: None, schema: Some("{}".to_owned()) }
@@ -22,19 +22,22 @@ fn user(text: &str) -> Vec<Message> {
 }
 
 /// A session of the offline model, with a memory beside the log.
-async fn live(folder: &Path, session: &str) -> Live {
+async fn live(folder: &Path, session: &str) -> LiveSession {
     let log = Log::open(&folder.join("log.db").display().to_string()).unwrap();
     log.create(Session::new(session)).unwrap();
-    let setup = Setup {
+    let setup = SessionConfig {
         tools: vec![tool("list_files"), tool("read_file")],
         memory: Some(Arc::new(DayFiles::new(folder.join("memory")))),
-        ..Setup::new(Offline::candidate("Set ANTHROPIC_API_KEY."), Policy::preset("auto").unwrap())
+        ..SessionConfig::new(
+            Offline::candidate("Set ANTHROPIC_API_KEY."),
+            Policy::preset("auto").unwrap(),
+        )
     };
     Offline::connect(&setup, &log);
-    Live::open(log, session, setup).await.unwrap()
+    LiveSession::open(log, session, setup).await.unwrap()
 }
 
-async fn say(live: &mut Live, text: &str) -> String {
+async fn say(live: &mut LiveSession, text: &str) -> String {
     live.call(user(text), |_| ()).await.unwrap().messages[0].text()
 }
 
@@ -44,7 +47,10 @@ async fn it_quotes_what_was_said_and_says_what_it_is() {
     let mut live = live(folder.path(), "s").await;
     assert_eq!(live.model().name, OFFLINE);
     let first = say(&mut live, "The door code of the mill is 4711.").await;
-    assert!(first.contains("no language model is connected") && first.contains("ANTHROPIC_API_KEY"), "{first}");
+    assert!(
+        first.contains("no language model is connected") && first.contains("ANTHROPIC_API_KEY"),
+        "{first}"
+    );
     let answer = say(&mut live, "what is the door code?").await;
     assert!(answer.contains("message 1, user: The door code of the mill is 4711."), "{answer}");
     assert!(answer.contains("I can only quote"), "{answer}");
@@ -55,11 +61,16 @@ async fn it_quotes_what_was_said_and_says_what_it_is() {
 #[tokio::test]
 async fn it_remembers_across_sessions() {
     let folder = tempfile::tempdir().unwrap();
-    let answer = say(&mut live(folder.path(), "s").await, "Remember that the anniversary is in October").await;
+    let answer =
+        say(&mut live(folder.path(), "s").await, "Remember that the anniversary is in October")
+            .await;
     assert_eq!(answer, "I wrote it down: the anniversary is in October");
     let mut other = live(folder.path(), "t").await;
     let answer = say(&mut other, "when is the anniversary?").await;
-    assert!(answer.contains("memory, ") && answer.contains("the anniversary is in October"), "{answer}");
+    assert!(
+        answer.contains("memory, ") && answer.contains("the anniversary is in October"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
@@ -69,10 +80,17 @@ async fn it_calls_the_tools_for_plain_requests_and_reports() {
     let answer = live.call(user("read notes.txt"), |_| ()).await.unwrap();
     assert_eq!(answer.stop, Stop::Calls);
     let call = answer.messages[0].calls().next().unwrap().clone();
-    assert_eq!((call.name.as_str(), call.arguments.as_str()), ("read_file", r#"{"path":"notes.txt"}"#));
+    assert_eq!(
+        (call.name.as_str(), call.arguments.as_str()),
+        ("read_file", r#"{"path":"notes.txt"}"#)
+    );
     let result = vec![Message::tool_result(call.id, "milk, bread")];
     let answer = live.call(result, |_| ()).await.unwrap();
-    assert!(answer.messages[0].text().contains("says:\nmilk, bread"), "{}", answer.messages[0].text());
+    assert!(
+        answer.messages[0].text().contains("says:\nmilk, bread"),
+        "{}",
+        answer.messages[0].text()
+    );
     let answer = live.call(user("list files in src"), |_| ()).await.unwrap();
     assert_eq!(answer.messages[0].calls().next().unwrap().arguments, r#"{"path":"src"}"#);
 }

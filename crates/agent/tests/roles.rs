@@ -1,10 +1,10 @@
 //! Roles and the hand-off of work between them; files and names that are mentioned.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
-use place::{Place, calls, model, says, tools};
 use serde_json::{Value, json};
+use test_bed::{TestBed, calls, model, says, tools};
 use waterline::message::{Body, Role as Speaker};
 use waterline_agent::mention::attach;
 use waterline_agent::role::{Role, find, named, transfer};
@@ -12,24 +12,25 @@ use waterline_agent::state::Upload;
 use waterline_agent::{Agent, ApprovalReply, Ending, UserInput};
 use waterline_sandbox::Workspace;
 
-fn hand_off(to: &str) -> place::Line {
+fn hand_off(to: &str) -> test_bed::Line {
     calls("hand_off", json!({"to": to, "summary": "build it", "paths": ["outputs/design.md"]}))
 }
 
-/// S1.39, section G: a package of paths, wrapped; the other role's session is found again on the way back.
+/// S1.39, section G: a package of paths, wrapped; the other role's session is found again on the
+/// way back.
 #[tokio::test]
 async fn s1_39_work_goes_from_role_to_role_and_back() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![hand_off("execute"), hand_off("init")]);
-    let mut equipment = place.equipment(&server);
-    equipment.roles = find(&[]).unwrap();
-    let equip = |role: &Role| equipment.of_role(role).unwrap();
-    let init = named(&equipment.roles, "init").unwrap();
-    let mut session = place.log().session("s").unwrap();
+    let mut config = bed.config(&server);
+    config.roles = find(&[]).unwrap();
+    let equip = |role: &Role| config.of_role(role).unwrap();
+    let init = named(&config.roles, "init").unwrap();
+    let mut session = bed.log().session("s").unwrap();
     session.state.insert("role".to_owned(), Value::from("init"));
-    place.log().save(&session).unwrap();
-    place.watcher.words.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
-    let mut agent = place.open(equip(init)).await;
+    bed.log().save(&session).unwrap();
+    bed.watcher.words.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
+    let mut agent = bed.open(equip(init)).await;
     assert_eq!(agent.live().window(), 200_000, "the window of its role");
     let outcome = agent.turn(UserInput::new("design it")).await.unwrap();
     let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
@@ -37,41 +38,52 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
         (to.as_str(), &package["handoff_type"], &package["version"]),
         ("execute", &json!("init_to_execute"), &json!(1))
     );
-    assert!(place.watcher.requests.lock().unwrap()[0].tool == "hand_off", "each transfer is asked about");
-
-    let there = transfer(&place.log(), agent.live().session(), &to, &package).unwrap();
     assert!(
-        there.text.starts_with("<init_to_execute_context>") && there.text.contains("outputs/design.md"),
+        bed.watcher.requests.lock().unwrap()[0].tool == "hand_off",
+        "each transfer is asked about"
+    );
+
+    let there = transfer(&bed.log(), agent.live().session(), &to, &package).unwrap();
+    assert!(
+        there.text.starts_with("<init_to_execute_context>")
+            && there.text.contains("outputs/design.md"),
         "{}",
         there.text
     );
-    let mut own = equip(named(&equipment.roles, "execute").unwrap());
+    let mut own = equip(named(&config.roles, "execute").unwrap());
     own.apply_settings().unwrap();
-    let mut other = Agent::open(place.log(), &there.session.id, own, place.watcher.clone()).await.unwrap();
+    let mut other =
+        Agent::open(bed.log(), &there.session.id, own, bed.watcher.clone()).await.unwrap();
     assert_eq!(other.workspace().path(), agent.workspace().path(), "both work on the same files");
-    let outcome = other.turn(UserInput { handed: true, ..UserInput::new(there.text) }).await.unwrap();
+    let outcome =
+        other.turn(UserInput { handed: true, ..UserInput::new(there.text) }).await.unwrap();
     let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
-    let back = transfer(&place.log(), other.live().session(), &to, &package).unwrap();
-    assert_eq!((back.session.id.as_str(), back.session.state["transfers"].as_u64()), ("s", Some(2)));
+    let back = transfer(&bed.log(), other.live().session(), &to, &package).unwrap();
+    assert_eq!(
+        (back.session.id.as_str(), back.session.state["transfers"].as_u64()),
+        ("s", Some(2))
+    );
     assert!(back.text.starts_with("<execute_to_init_context>"));
 }
 
 #[tokio::test]
 async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![hand_off("chef"), hand_off("execute"), says("then I finish it")]);
-    let mut equipment = place.equipment(&server);
-    equipment.roles = find(&[]).unwrap();
-    equipment.approval.mode = waterline_agent::approval::Mode::None;
-    let mut session = place.log().session("s").unwrap();
+    let mut config = bed.config(&server);
+    config.roles = find(&[]).unwrap();
+    config.approval.mode = waterline_agent::approval::Mode::None;
+    let mut session = bed.log().session("s").unwrap();
     session.state.extend([("role".to_owned(), json!("init")), ("transfers".to_owned(), json!(5))]);
-    place.log().save(&session).unwrap();
-    let own = equipment.of_role(named(&equipment.roles, "init").unwrap()).unwrap();
-    let outcome = place.open(own).await.turn(UserInput { handed: true, ..UserInput::new("go") }).await.unwrap();
+    bed.log().save(&session).unwrap();
+    let own = config.of_role(named(&config.roles, "init").unwrap()).unwrap();
+    let outcome =
+        bed.open(own).await.turn(UserInput { handed: true, ..UserInput::new("go") }).await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
-    let story = place.story("s").join("\n");
+    let story = bed.story("s").join("\n");
     assert!(
-        story.contains("cannot be handed to \"chef\"; it can to execute") && story.contains("handed over 5 times"),
+        story.contains("cannot be handed to \"chef\"; it can to execute")
+            && story.contains("handed over 5 times"),
         "{story}"
     );
     assert!(tools(&server.received()[0]).contains(&"hand_off".to_owned()));
@@ -80,8 +92,8 @@ async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
 /// Section G: files are copied, small texts injected, pictures become pictures for models that see.
 #[test]
 fn files_that_are_named_are_taken_along() {
-    let place = tempfile::tempdir().unwrap();
-    let base = place.path().join("project");
+    let bed = tempfile::tempdir().unwrap();
+    let base = bed.path().join("project");
     for (path, bytes) in [
         ("notes.md", &b"tide 4.2 m"[..]),
         ("docs/a.md", b"a"),
@@ -93,11 +105,11 @@ fn files_that_are_named_are_taken_along() {
         std::fs::write(base.join(path), bytes).unwrap();
     }
     std::fs::write(base.join("long.txt"), "x".repeat(30_000)).unwrap();
-    std::fs::write(place.path().join("secret.txt"), "hidden").unwrap();
+    std::fs::write(bed.path().join("secret.txt"), "hidden").unwrap();
     for link in ["innocent.md", "spec..md"] {
-        std::os::unix::fs::symlink(place.path().join("secret.txt"), base.join(link)).unwrap();
+        std::os::unix::fs::symlink(bed.path().join("secret.txt"), base.join(link)).unwrap();
     }
-    let workspace = Workspace::open(&place.path().join("w"), "s", &[]).unwrap();
+    let workspace = Workspace::open(&bed.path().join("w"), "s", &[]).unwrap();
     let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let taken = attach(
         &workspace,
@@ -119,17 +131,30 @@ fn files_that_are_named_are_taken_along() {
             && texts.contains(&"[File: uploads/docs/deep/b.md]\nb".to_owned()),
         "{texts:?}"
     );
-    assert!(texts.iter().any(|text| text.starts_with("[File: uploads/long.txt, 30000 bytes: read_file")), "{texts:?}");
+    assert!(
+        texts
+            .iter()
+            .any(|text| text.starts_with("[File: uploads/long.txt, 30000 bytes: read_file")),
+        "{texts:?}"
+    );
     assert!(texts.iter().any(|text| text.contains("x.bin, 2 bytes, not a text")));
     assert_eq!(taken.parts.iter().filter(|part| matches!(part.body, Body::Image(_))).count(), 1);
-    assert!(taken.notices.iter().any(|notice| notice == "#gone.md: there is no such file"), "{:?}", taken.notices);
+    assert!(
+        taken.notices.iter().any(|notice| notice == "#gone.md: there is no such file"),
+        "{:?}",
+        taken.notices
+    );
     assert!(workspace.read_text("uploads/docs/deep/b.md").is_ok());
     let blind = attach(&workspace, &base, &names(&["pic.png"]), false);
     assert!(blind.parts.iter().all(|part| !matches!(part.body, Body::Image(_))));
     assert!(blind.notices[0].contains("the model cannot see pictures"), "{:?}", blind.notices);
     for link in ["innocent.md", "spec..md"] {
         let link = attach(&workspace, &base, &names(&[link]), false);
-        assert!(link.parts.is_empty() && link.notices[0].contains("it is a link to"), "{:?}", link.notices);
+        assert!(
+            link.parts.is_empty() && link.notices[0].contains("it is a link to"),
+            "{:?}",
+            link.notices
+        );
     }
     let meant = attach(&workspace, &base, &names(&["../secret.txt"]), false);
     assert!(meant.notices.is_empty() && !meant.parts.is_empty(), "{:?}", meant.notices);
@@ -138,13 +163,13 @@ fn files_that_are_named_are_taken_along() {
 /// What is hidden is not taken by a pattern, unless the pattern says so; a name may hold blanks.
 #[test]
 fn hidden_files_and_folders_are_taken_only_by_name() {
-    let place = tempfile::tempdir().unwrap();
-    let base = place.path().join("project");
+    let bed = tempfile::tempdir().unwrap();
+    let base = bed.path().join("project");
     for path in ["a.md", "b c.md", ".env.md", ".cache/d.md", ".git/e.md", "docs/.notes/f.md"] {
         std::fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
         std::fs::write(base.join(path), "x").unwrap();
     }
-    let workspace = Workspace::open(&place.path().join("w"), "s", &[]).unwrap();
+    let workspace = Workspace::open(&bed.path().join("w"), "s", &[]).unwrap();
     let taken = |name: &str| {
         let attached = attach(&workspace, &base, &[name.to_owned()], true);
         let path = |file: &Upload| file.path.trim_start_matches("uploads/").to_owned();
@@ -156,12 +181,13 @@ fn hidden_files_and_folders_are_taken_only_by_name() {
     assert_eq!(taken("**/.notes/*.md"), ["docs/.notes/f.md"]);
 }
 
-/// S0.11, S0.68: a picture is sent as one, and what was attached is in the state. A skill that is mentioned holds for that message.
+/// S0.11, S0.68: a picture is sent as one, and what was attached is in the state. A skill that is
+/// mentioned holds for that message.
 #[tokio::test]
 async fn s0_25_uploads_are_tracked_in_the_state() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![says("seen")]);
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     let said = UserInput {
         files: vec![Upload { path: "uploads/a.md".to_owned(), ..Upload::default() }],
         mentioned: vec!["pdf".to_owned()],
@@ -169,10 +195,10 @@ async fn s0_25_uploads_are_tracked_in_the_state() {
         ..UserInput::new("look @pdf")
     };
     agent.turn(said).await.unwrap();
-    let state = place.state("s");
+    let state = bed.state("s");
     assert_eq!(
         (state.uploads.len(), state.mentioned, state.active_skill.as_deref()),
         (1, vec!["pdf".to_owned()], None)
     );
-    assert_eq!(place.messages("s")[0].role, Speaker::System);
+    assert_eq!(bed.messages("s")[0].role, Speaker::System);
 }

@@ -1,23 +1,31 @@
-//! What a session of an agent costs in the log: durable writes and bytes; and what is stored when a result is announced.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a test fails loudly")]
+//! What a session of an agent costs in the log: durable writes and bytes; and what is stored when a
+//! result is announced.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test fails loudly"
+)]
 
-mod place;
+mod test_bed;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use place::{Line, Place, calls, model, says};
 use serde_json::json;
-use waterline_agent::{Agent, ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question, State, UserInput};
+use test_bed::{Line, TestBed, calls, model, says};
+use waterline_agent::{
+    Agent, ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question, State, UserInput,
+};
 use waterline_log::{Log, Session};
 use waterline_testkit::scripted::Scripted;
 
 /// An agent whose log is counted.
-async fn open(place: &Place, log: &Log, server: &Scripted) -> Agent {
-    let mut equipment = place.equipment(server);
-    equipment.apply_settings().unwrap();
-    Agent::open(log.clone(), "s", equipment, place.watcher.clone()).await.unwrap()
+async fn open(bed: &TestBed, log: &Log, server: &Scripted) -> Agent {
+    let mut config = bed.config(server);
+    config.apply_settings().unwrap();
+    Agent::open(log.clone(), "s", config, bed.watcher.clone()).await.unwrap()
 }
 
 fn reads(number: usize) -> Line {
@@ -26,38 +34,54 @@ fn reads(number: usize) -> Line {
 
 #[tokio::test]
 async fn a_turn_makes_few_durable_writes() {
-    let place = Place::new();
-    let server = model(vec![says("hello"), reads(1), says("nothing there"), reads(2), reads(3), says("nor there")]);
-    let log = place.log();
-    let mut agent = open(&place, &log, &server).await;
+    let bed = TestBed::new();
+    let server = model(vec![
+        says("hello"),
+        reads(1),
+        says("nothing there"),
+        reads(2),
+        reads(3),
+        says("nor there"),
+    ]);
+    let log = bed.log();
+    let mut agent = open(&bed, &log, &server).await;
     let mut writes = Vec::new();
     for said in ["hi", "look", "look twice"] {
         let before = log.writes();
         agent.turn(UserInput::new(said)).await.unwrap();
         writes.push(log.writes() - before);
     }
-    println!("durable writes of a turn: plain {}, with one tool {}, with two {}", writes[0], writes[1], writes[2]);
-    // The lease is taken and given back. The message is stored with what is sent, each answer with what it took; a call is
-    // noted before it is started, and its result stored with what is sent next.
+    println!(
+        "durable writes of a turn: plain {}, with one tool {}, with two {}",
+        writes[0], writes[1], writes[2]
+    );
+    // The lease is taken and given back. The message is stored with what is sent, each answer with
+    // what it took; a call is noted before it is started, and its result stored with what is sent
+    // next.
     assert!(writes[0] <= 4 && writes[1] <= 7 && writes[2] <= 10, "{writes:?}");
 }
 
 /// The size of a log with this many turns of one tool each, and how many messages it has.
 async fn size_of(turns: usize) -> (u64, u64) {
-    let place = Place::new();
-    let lines = (0..turns).flat_map(|turn| [reads(turn), says(format!("Turn {turn}: there are no such notes."))]);
+    let bed = TestBed::new();
+    let lines = (0..turns)
+        .flat_map(|turn| [reads(turn), says(format!("Turn {turn}: there are no such notes."))]);
     let server = model(lines.collect());
-    let log = place.log();
-    let mut agent = open(&place, &log, &server).await;
+    let log = bed.log();
+    let mut agent = open(&bed, &log, &server).await;
     for turn in 0..turns {
-        agent.turn(UserInput::new(format!("Are there notes that begin with {turn}?"))).await.unwrap();
+        agent
+            .turn(UserInput::new(format!("Are there notes that begin with {turn}?")))
+            .await
+            .unwrap();
     }
     let messages = agent.live().session().tip.position();
     drop((agent, log));
-    (closed_size(&place.folder.path().join("log.db")), messages)
+    (closed_size(&bed.folder.path().join("log.db")), messages)
 }
 
-/// The bytes of a log that nobody has open: what waited in the write-ahead log is in the file by then.
+/// The bytes of a log that nobody has open: what waited in the write-ahead log is in the file by
+/// then.
 fn closed_size(path: &Path) -> u64 {
     let log = Log::open(&path.display().to_string()).unwrap();
     drop(log);
@@ -80,21 +104,23 @@ async fn a_short_session_stores_less_than_one_and_a_half_kilobytes_a_message() {
 
 #[tokio::test]
 async fn restoring_a_checkpoint_gives_the_state_of_then() {
-    let place = Place::new();
-    let todo = |content: &str| calls("todo_write", json!({"todos": [{"content": content, "status": "pending"}]}));
+    let bed = TestBed::new();
+    let todo = |content: &str| {
+        calls("todo_write", json!({"todos": [{"content": content, "status": "pending"}]}))
+    };
     let server = model(vec![todo("measure"), says("noted"), todo("sail"), says("noted too")]);
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     let mut states: Vec<State> = Vec::new();
     for said in ["first", "second"] {
         agent.turn(UserInput::new(said)).await.unwrap();
-        states.push(place.state("s"));
+        states.push(bed.state("s"));
     }
-    let checkpoints = place.log().checkpoints("s").unwrap();
+    let checkpoints = bed.log().checkpoints("s").unwrap();
     let last_of_first = &checkpoints[checkpoints.len() / 2 - 1];
-    place.log().restore("s", &last_of_first.checkpoint_id).unwrap();
-    assert_eq!(place.state("s"), states[0]);
-    place.log().restore("s", &checkpoints[checkpoints.len() - 1].checkpoint_id).unwrap();
-    assert_eq!(place.state("s"), states[1]);
+    bed.log().restore("s", &last_of_first.checkpoint_id).unwrap();
+    assert_eq!(bed.state("s"), states[0]);
+    bed.log().restore("s", &checkpoints[checkpoints.len() - 1].checkpoint_id).unwrap();
+    assert_eq!(bed.state("s"), states[1]);
 }
 
 /// Whoever looks into the log at the moment a result is announced.
@@ -125,26 +151,32 @@ impl Approver for Looking {
 
 #[tokio::test]
 async fn a_result_is_announced_when_it_is_stored() {
-    let place = Place::new();
-    let server = model(vec![calls("now", json!({})), calls("now", json!({"zone": "UTC"})), says("late")]);
-    let looking = Arc::new(Looking { log: place.log(), stored: Mutex::default() });
-    let mut equipment = place.equipment(&server);
-    equipment.apply_settings().unwrap();
-    let mut agent = Agent::open(place.log(), "s", equipment, looking.clone()).await.unwrap();
+    let bed = TestBed::new();
+    let server =
+        model(vec![calls("now", json!({})), calls("now", json!({"zone": "UTC"})), says("late")]);
+    let looking = Arc::new(Looking { log: bed.log(), stored: Mutex::default() });
+    let mut config = bed.config(&server);
+    config.apply_settings().unwrap();
+    let mut agent = Agent::open(bed.log(), "s", config, looking.clone()).await.unwrap();
     agent.turn(UserInput::new("what time is it?")).await.unwrap();
     assert_eq!(*looking.stored.lock().unwrap(), [true, true]);
 }
 
-/// What cannot be read is told, with the session and the field; it is never taken for a session that waits for nothing.
+/// What cannot be read is told, with the session and the field; it is never taken for a session
+/// that waits for nothing.
 #[tokio::test]
 async fn a_state_that_does_not_parse_is_told() {
-    let place = Place::new();
-    let mut session = place.log().session("s").unwrap();
-    session.state.insert("pending_action".to_owned(), json!({"kind": "approval", "tool": "run_bash_command"}));
-    place.log().save(&session).unwrap();
+    let bed = TestBed::new();
+    let mut session = bed.log().session("s").unwrap();
+    session.state.insert(
+        "pending_action".to_owned(),
+        json!({"kind": "approval", "tool": "run_bash_command"}),
+    );
+    bed.log().save(&session).unwrap();
     let server = model(vec![]);
-    let mut equipment = place.equipment(&server);
-    equipment.apply_settings().unwrap();
-    let error = Agent::open(place.log(), "s", equipment, place.watcher.clone()).await.err().unwrap().to_string();
+    let mut config = bed.config(&server);
+    config.apply_settings().unwrap();
+    let error =
+        Agent::open(bed.log(), "s", config, bed.watcher.clone()).await.err().unwrap().to_string();
     assert!(error.contains("session s") && error.contains("pending_action"), "{error}");
 }

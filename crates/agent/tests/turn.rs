@@ -1,12 +1,12 @@
 //! Turns, from what is said to how they end.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
 use std::time::Duration;
 
-use place::{Line, Place, bash, calls, model, says, sent, tools};
 use serde_json::{Value, json};
+use test_bed::{Line, TestBed, bash, calls, model, says, sent, tools};
 use waterline::message::{Body, Message, Part, Role, ToolCall};
 use waterline::model::Models;
 use waterline_agent::state::edit;
@@ -17,17 +17,23 @@ use waterline_testkit::scripted::Scripted;
 
 #[tokio::test]
 async fn a_turn_calls_tools_until_there_is_an_answer() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![
         calls("write_file", json!({"path": "outputs/a.txt", "content": "tide 4.2 m"})),
-        Line::Calls(vec![("read_file", json!({"path": "outputs/a.txt"})), ("list_files", json!({"path": "outputs"}))]),
+        Line::Calls(vec![
+            ("read_file", json!({"path": "outputs/a.txt"})),
+            ("list_files", json!({"path": "outputs"})),
+        ]),
         says("The tide is 4.2 m."),
     ]);
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     let outcome = agent.turn(UserInput::new("measure")).await.unwrap();
-    assert_eq!((outcome.ending, outcome.text.as_str(), outcome.steps), (Ending::Done, "The tide is 4.2 m.", 3));
     assert_eq!(
-        place.story("s"),
+        (outcome.ending, outcome.text.as_str(), outcome.steps),
+        (Ending::Done, "The tide is 4.2 m.", 3)
+    );
+    assert_eq!(
+        bed.story("s"),
         [
             "user: measure",
             "assistant: calls write_file",
@@ -38,72 +44,103 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
             "assistant: The tide is 4.2 m."
         ]
     );
-    let checkpoints = place.log().checkpoints("s").unwrap();
-    let after: Vec<&str> = checkpoints.iter().filter_map(|checkpoint| checkpoint.metadata["after"].as_str()).collect();
+    let checkpoints = bed.log().checkpoints("s").unwrap();
+    let after: Vec<&str> =
+        checkpoints.iter().filter_map(|checkpoint| checkpoint.metadata["after"].as_str()).collect();
     assert_eq!(after, ["model", "tools", "model", "tools", "model"], "the last one is the turn's");
-    assert_eq!(place.log().session("s").unwrap().title, "measure");
+    assert_eq!(bed.log().session("s").unwrap().title, "measure");
     assert!(!agent.is_open().unwrap());
     assert!(matches!(agent.resume().await, Err(AgentError::Finished)));
 }
 
-/// Sections G and S2.6: at the limit the model is asked for a report, with a prompt that does not stay.
+/// Sections G and S2.6: at the limit the model is asked for a report, with a prompt that does not
+/// stay.
 #[tokio::test]
 async fn s2_6_at_the_limit_of_steps_a_report_is_asked_for_and_the_request_does_not_stay() {
-    let place = Place::new();
-    let lines: Vec<Line> = (0..15).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
+    let bed = TestBed::new();
+    let lines: Vec<Line> =
+        (0..15).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
     let server = model([lines, vec![says("I came half way.")]].concat());
-    let mut equipment = place.equipment(&server);
-    equipment.limits.steps = 4;
-    let mut agent = place.open(equipment).await;
+    let mut config = bed.config(&server);
+    config.limits.steps = 4;
+    let mut agent = bed.open(config).await;
     let outcome = agent.turn(UserInput::new("read them all")).await.unwrap();
-    assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("4 steps")), "{outcome:?}");
+    assert!(
+        matches!(&outcome.ending, Ending::Limit(why) if why.contains("4 steps")),
+        "{outcome:?}"
+    );
     let received = server.received();
     assert_eq!(received.len(), 5, "four steps and the report");
     let last = sent(&received[4]).last().unwrap()["content"].to_string();
     assert!(last.contains("must end now") && last.contains("Report"), "{last}");
     // The model called a tool again instead: it is not run, and the turn still ends.
-    assert!(place.story("s").last().unwrap().contains("not run: the turn must end"), "{:?}", place.story("s"));
+    assert!(
+        bed.story("s").last().unwrap().contains("not run: the turn must end"),
+        "{:?}",
+        bed.story("s")
+    );
     let next = agent.turn(UserInput::new("go on")).await.unwrap();
     assert_eq!(next.ending, Ending::Limit("the turn took 4 steps, as many as it may".to_owned()));
-    assert!(!server.received().iter().skip(5).take(4).any(|request| request.body.contains("must end now")));
+    assert!(
+        !server
+            .received()
+            .iter()
+            .skip(5)
+            .take(4)
+            .any(|request| request.body.contains("must end now"))
+    );
 }
 
 #[tokio::test]
 async fn an_answer_cut_at_its_limit_is_gone_on_with() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![Line::Cut("The tide ".to_owned()), says("is 4.2 m.")]);
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     let outcome = agent.turn(UserInput::new("measure")).await.unwrap();
     assert_eq!(outcome.text, "The tide is 4.2 m.");
     assert!(
-        sent(&server.received()[1]).last().unwrap()["content"].to_string().contains("Go on exactly where it ended")
+        sent(&server.received()[1]).last().unwrap()["content"]
+            .to_string()
+            .contains("Go on exactly where it ended")
     );
-    assert_eq!(place.story("s"), ["user: measure", "assistant: The tide ", "assistant: is 4.2 m."]);
+    assert_eq!(bed.story("s"), ["user: measure", "assistant: The tide ", "assistant: is 4.2 m."]);
 }
 
 #[tokio::test]
 async fn going_in_circles_ends_the_turn() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![calls("now", json!({})); 9]);
-    let outcome = place.agent(&server).await.turn(UserInput::new("what time?")).await.unwrap();
-    assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("5 times in a row")), "{outcome:?}");
+    let outcome = bed.agent(&server).await.turn(UserInput::new("what time?")).await.unwrap();
+    assert!(
+        matches!(&outcome.ending, Ending::Limit(why) if why.contains("5 times in a row")),
+        "{outcome:?}"
+    );
     assert_eq!(server.received().len(), 6, "five calls and the report");
 }
 
 /// S4.9: an answer fits its schema, or is asked for once more.
 #[tokio::test]
 async fn s4_9_an_answer_must_fit_its_schema_and_is_repaired_once() {
-    let place = Place::new();
-    let server = model(vec![says("about four"), says("{\"metres\": 4.2}"), says("four"), says("still four")]);
-    let mut agent = place.agent(&server).await;
+    let bed = TestBed::new();
+    let server = model(vec![
+        says("about four"),
+        says("{\"metres\": 4.2}"),
+        says("four"),
+        says("still four"),
+    ]);
+    let mut agent = bed.agent(&server).await;
     let schema = metres();
     let outcome = agent.turn(with_schema("how high?", schema.clone())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.contains("4.2")), (Ending::Done, true));
     let first = sent(&server.received()[0]).last().unwrap()["content"].to_string();
     assert!(first.contains("fits this schema") && first.contains("this message only"), "{first}");
-    // A server that imitates OpenAI may let the field keep the model from its tools: it goes with the second try.
-    let bodies: Vec<Value> =
-        server.received().iter().map(|received| serde_json::from_str(&received.body).unwrap()).collect();
+    // A server that imitates OpenAI may let the field keep the model from its tools: it goes with
+    // the second try.
+    let bodies: Vec<Value> = server
+        .received()
+        .iter()
+        .map(|received| serde_json::from_str(&received.body).unwrap())
+        .collect();
     assert_eq!(bodies[0]["response_format"], Value::Null);
     assert_eq!(bodies[1]["response_format"]["json_schema"]["schema"], schema);
     let wrong = agent.turn(with_schema("and now?", schema)).await.unwrap();
@@ -121,119 +158,147 @@ fn with_schema(text: &str, schema: Value) -> UserInput {
 
 #[tokio::test]
 async fn an_answer_with_a_schema_is_bare_json_and_the_schema_ends_with_its_turn() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![says("```json\n{\"metres\": 4.2}\n```"), says("as you like")]);
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4.2}"));
-    assert_eq!(place.state("s").schema, None);
+    assert_eq!(bed.state("s").schema, None);
     let free = agent.turn(UserInput::new("and in words?")).await.unwrap();
     assert_eq!((free.ending, free.text.as_str()), (Ending::Done, "as you like"));
 }
 
 #[tokio::test]
 async fn a_schema_that_no_answer_can_fit_is_refused_before_anything_is_asked() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![]);
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     for schema in [json!({"type": 12}), json!("x")] {
         let error = agent.turn(with_schema("how high?", schema)).await.unwrap_err();
-        assert!(matches!(&error, AgentError::Setting(why) if why.contains("fit this schema")), "{error}");
+        assert!(
+            matches!(&error, AgentError::Setting(why) if why.contains("fit this schema")),
+            "{error}"
+        );
     }
-    assert!(server.received().is_empty() && place.story("s").is_empty(), "{:?}", place.story("s"));
+    assert!(server.received().is_empty() && bed.story("s").is_empty(), "{:?}", bed.story("s"));
 }
 
 #[tokio::test]
 async fn a_schema_waits_with_a_question_and_goes_with_a_hand_off() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let asks = calls("ask_human", json!({"question": "Which harbour?"}));
     let server = model(vec![asks, says("north"), says("{\"metres\": 4}")]);
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(_)), "{outcome:?}");
-    // Another process: what is said is the answer to the question, and the answer to the turn fits the schema.
-    let outcome = place.agent(&server).await.turn(UserInput::new("the northern one")).await.unwrap();
+    // Another process: what is said is the answer to the question, and the answer to the turn fits
+    // the schema.
+    let outcome = bed.agent(&server).await.turn(UserInput::new("the northern one")).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4}"));
-    let mut session = place.log().session("s").unwrap();
+    let mut session = bed.log().session("s").unwrap();
     assert_eq!(State::of(&session).unwrap().schema, None);
 
     edit(&mut session, |state, _| state.schema = Some(metres())).unwrap();
-    let there = waterline_agent::role::transfer(&place.log(), &session, "execute", &json!({})).unwrap();
+    let there =
+        waterline_agent::role::transfer(&bed.log(), &session, "execute", &json!({})).unwrap();
     assert_eq!(State::of(&there.session).unwrap().schema, Some(metres()));
-    assert_eq!(place.state("s").schema, None);
+    assert_eq!(bed.state("s").schema, None);
 }
 
 #[tokio::test]
 async fn an_answer_that_is_cut_again_and_again_ends_at_a_limit() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![Line::Cut("on ".to_owned()); 9]);
-    let outcome = place.agent(&server).await.turn(UserInput::new("count")).await.unwrap();
-    assert!(matches!(&outcome.ending, Ending::Limit(why) if why.contains("cut 4 times")), "{outcome:?}");
+    let outcome = bed.agent(&server).await.turn(UserInput::new("count")).await.unwrap();
+    assert!(
+        matches!(&outcome.ending, Ending::Limit(why) if why.contains("cut 4 times")),
+        "{outcome:?}"
+    );
     assert_eq!((outcome.text.as_str(), server.received().len()), ("on on on on ", 4));
 }
 
 /// Nothing is no answer, whether the model said so or came to its limit before the first word.
 #[tokio::test]
 async fn an_empty_answer_is_asked_for_once_more_and_is_no_success() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let cut = || Line::Cut(String::new());
-    let server = model(vec![says(""), says("four"), cut(), says("five"), says(""), says(""), cut(), cut()]);
-    let mut agent = place.agent(&server).await;
+    let server =
+        model(vec![says(""), says("four"), cut(), says("five"), says(""), says(""), cut(), cut()]);
+    let mut agent = bed.agent(&server).await;
     for (at, expected) in [(1, "four"), (3, "five")] {
         let outcome = agent.turn(UserInput::new("how high?")).await.unwrap();
-        assert_eq!((outcome.ending, outcome.text.as_str(), outcome.steps), (Ending::Done, expected, 2));
+        assert_eq!(
+            (outcome.ending, outcome.text.as_str(), outcome.steps),
+            (Ending::Done, expected, 2)
+        );
         let aside = sent(&server.received()[at]).last().unwrap()["content"].to_string();
         assert!(aside.contains("Give it now") && !aside.contains("Go on exactly"), "{aside}");
     }
-    assert!(!place.story("s").join("\n").contains("Give it now"), "it does not stay");
+    assert!(!bed.story("s").join("\n").contains("Give it now"), "it does not stay");
     for words in ["an empty answer", "before the first word"] {
         let outcome = agent.turn(UserInput::new("and now?")).await.unwrap();
-        assert!(matches!(&outcome.ending, Ending::Halted(why) if why.contains(words)), "{outcome:?}");
+        assert!(
+            matches!(&outcome.ending, Ending::Halted(why) if why.contains(words)),
+            "{outcome:?}"
+        );
     }
     assert_eq!(server.received().len(), 8);
 }
 
 #[tokio::test]
 async fn what_is_said_meanwhile_is_heard_before_the_next_step() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![calls("now", json!({})), says("as you wish")]);
-    let mut agent = place.agent(&server).await;
-    place.watcher.steers.lock().unwrap().push_back("in UTC please".to_owned());
+    let mut agent = bed.agent(&server).await;
+    bed.watcher.steers.lock().unwrap().push_back("in UTC please".to_owned());
     agent.turn(UserInput::new("what time?")).await.unwrap();
-    assert_eq!(place.story("s")[..2], ["user: what time?", "user: in UTC please"]);
+    assert_eq!(bed.story("s")[..2], ["user: what time?", "user: in UTC please"]);
 }
 
-/// S0.13, S0.14: the list stays as it was sent first; what is switched off is refused at the call, and a mention allows it.
+/// S0.13, S0.14: the list stays as it was sent first; what is switched off is refused at the call,
+/// and a mention allows it.
 #[tokio::test]
 async fn s0_13_the_list_of_tools_stays_and_a_forbidden_tool_is_refused_at_the_call() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![
         bash("echo hi"),
         says("it is off"),
-        calls("call_tool", json!({"name": "run_bash_command", "arguments": {"command": "echo hi"}})),
+        calls(
+            "call_tool",
+            json!({"name": "run_bash_command", "arguments": {"command": "echo hi"}}),
+        ),
         says("now it ran"),
     ]);
-    let mut equipment = place.equipment(&server);
-    equipment.toolbox.switch("run_bash_command", false).unwrap();
-    let mut agent = place.open(equipment).await;
+    let mut config = bed.config(&server);
+    config.toolbox.switch("run_bash_command", false).unwrap();
+    let mut agent = bed.open(config).await;
     agent.turn(UserInput::new("say hi")).await.unwrap();
-    assert!(place.story("s")[2].contains("refused: run_bash_command is switched off"), "{:?}", place.story("s"));
-    let said = UserInput { tools: vec!["run_bash_command".to_owned()], ..UserInput::new("use @run_bash_command") };
+    assert!(
+        bed.story("s")[2].contains("refused: run_bash_command is switched off"),
+        "{:?}",
+        bed.story("s")
+    );
+    let said = UserInput {
+        tools: vec!["run_bash_command".to_owned()],
+        ..UserInput::new("use @run_bash_command")
+    };
     agent.turn(said).await.unwrap();
-    assert_eq!(place.story("s")[6], "tool: hi");
+    assert_eq!(bed.story("s")[6], "tool: hi");
     let lists: Vec<Vec<String>> = server.received().iter().map(tools).collect();
     assert!(
-        lists.iter().all(|list| *list == lists[0]) && !lists[0].contains(&"run_bash_command".to_owned()),
+        lists.iter().all(|list| *list == lists[0])
+            && !lists[0].contains(&"run_bash_command".to_owned()),
         "{lists:?}"
     );
 }
 
 #[tokio::test]
 async fn a_refusal_is_a_result_and_always_is_remembered() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let risky = || bash("rm -r build");
-    let server = model(vec![risky(), says("not done"), risky(), says("done"), risky(), says("done again")]);
-    let mut agent = place.agent(&server).await;
+    let server =
+        model(vec![risky(), says("not done"), risky(), says("done"), risky(), says("done again")]);
+    let mut agent = bed.agent(&server).await;
     place
         .watcher
         .words
@@ -241,74 +306,90 @@ async fn a_refusal_is_a_result_and_always_is_remembered() {
         .unwrap()
         .extend([ApprovalReply::Deny(Some("not today".to_owned())), ApprovalReply::AllowAlways]);
     agent.turn(UserInput::new("clean up")).await.unwrap();
-    assert!(place.story("s")[2].contains("failed: the user refused this call: not today"), "{:?}", place.story("s"));
+    assert!(
+        bed.story("s")[2].contains("failed: the user refused this call: not today"),
+        "{:?}",
+        bed.story("s")
+    );
     agent.turn(UserInput::new("now do")).await.unwrap();
     agent.turn(UserInput::new("and again")).await.unwrap();
-    let requests = place.watcher.requests.lock().unwrap().clone();
+    let requests = bed.watcher.requests.lock().unwrap().clone();
     assert_eq!(requests.len(), 2, "the third is covered by the second");
     assert!(requests[0].reason.contains("medium risk"), "{requests:?}");
-    assert!(place.local("s").approvals.concat().contains("rm -r build"));
+    assert!(bed.local("s").approvals.concat().contains("rm -r build"));
 }
 
 #[tokio::test]
 async fn nobody_answering_in_time_means_no() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![bash("git push"), says("not pushed")]);
-    let mut equipment = place.equipment(&server);
-    equipment.approval.time = Duration::from_millis(50);
-    place.open(equipment).await.turn(UserInput::new("publish")).await.unwrap();
-    assert!(place.story("s")[2].contains("not run: nobody agreed to it within"), "{:?}", place.story("s"));
+    let mut config = bed.config(&server);
+    config.approval.time = Duration::from_millis(50);
+    bed.open(config).await.turn(UserInput::new("publish")).await.unwrap();
+    assert!(
+        bed.story("s")[2].contains("not run: nobody agreed to it within"),
+        "{:?}",
+        bed.story("s")
+    );
 }
 
 #[tokio::test]
 async fn what_is_critical_cannot_be_agreed_to_once_and_for_all() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![bash("rm -rf /"), says("not done")]);
-    place.watcher.words.lock().unwrap().push_back(ApprovalReply::AllowAlways);
-    place.agent(&server).await.turn(UserInput::new("clean up")).await.unwrap();
-    assert!(place.story("s")[2].contains("failed: the user refused this call"), "{:?}", place.story("s"));
+    bed.watcher.words.lock().unwrap().push_back(ApprovalReply::AllowAlways);
+    bed.agent(&server).await.turn(UserInput::new("clean up")).await.unwrap();
+    assert!(
+        bed.story("s")[2].contains("failed: the user refused this call"),
+        "{:?}",
+        bed.story("s")
+    );
 }
 
 #[tokio::test]
 async fn a_word_that_comes_later_is_waited_for() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![bash("rm -r build; echo gone > outputs/x"), says("done")]);
-    place.watcher.words.lock().unwrap().push_back(ApprovalReply::Deferred);
-    let outcome = place.agent(&server).await.turn(UserInput::new("clean up")).await.unwrap();
+    bed.watcher.words.lock().unwrap().push_back(ApprovalReply::Deferred);
+    let outcome = bed.agent(&server).await.turn(UserInput::new("clean up")).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(Waiting::Approval(_))), "{outcome:?}");
-    assert!(!place.workspace().join("outputs/x").exists());
-    place.watcher.words.lock().unwrap().push_back(ApprovalReply::Allow);
-    let outcome = place.agent(&server).await.resume().await.unwrap();
+    assert!(!bed.workspace().join("outputs/x").exists());
+    bed.watcher.words.lock().unwrap().push_back(ApprovalReply::Allow);
+    let outcome = bed.agent(&server).await.resume().await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
-    assert!(place.workspace().join("outputs/x").exists());
+    assert!(bed.workspace().join("outputs/x").exists());
 }
 
 #[tokio::test]
 async fn failures_of_one_answer_count_too() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let many = (0..30).map(|n| ("read_file", json!({"path": format!("f{n}")}))).collect();
     let server = model(vec![Line::Calls(many), says("I give up.")]);
-    place.agent(&server).await.turn(UserInput::new("read them")).await.unwrap();
-    let story = place.story("s");
+    bed.agent(&server).await.turn(UserInput::new("read them")).await.unwrap();
+    let story = bed.story("s");
     let run = story.iter().filter(|line| line.contains("does not exist")).count();
     assert!((6..=8).contains(&run), "three are run at a time: {story:?}");
-    assert!(story.iter().any(|line| line.contains("times in a row and is not run before another tool")), "{story:?}");
+    assert!(
+        story.iter().any(|line| line.contains("times in a row and is not run before another tool")),
+        "{story:?}"
+    );
 }
 
-/// Two programs on one session: the second waits its turn, and goes on from where the first came to.
+/// Two programs on one session: the second waits its turn, and goes on from where the first came
+/// to.
 #[tokio::test]
 async fn one_process_at_a_time_works_in_a_session() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let wait = bash("while [ ! -e go ]; do sleep 0.02; done");
     let server = model(vec![wait, says("first"), says("second")]);
-    let (mut one, mut other) = (place.agent(&server).await, place.agent(&server).await);
+    let (mut one, mut other) = (bed.agent(&server).await, bed.agent(&server).await);
     let (first, ()) = tokio::join!(one.turn(UserInput::new("wait")), async {
-        while !place.story("s").iter().any(|line| line.contains("calls run_bash_command")) {
+        while !bed.story("s").iter().any(|line| line.contains("calls run_bash_command")) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let second = other.turn(UserInput::new("and now?")).await;
         assert!(matches!(second, Err(AgentError::InUse { .. })), "{second:?}");
-        std::fs::write(place.workspace().join("go"), "").unwrap();
+        std::fs::write(bed.workspace().join("go"), "").unwrap();
     });
     assert_eq!(first.unwrap().text, "first");
     assert_eq!(other.turn(UserInput::new("and now?")).await.unwrap().text, "second");
@@ -319,61 +400,71 @@ async fn one_process_at_a_time_works_in_a_session() {
 /// What another process stored meanwhile is not written over.
 #[tokio::test]
 async fn a_stale_state_wipes_nothing() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let todo = calls("todo_write", json!({"todos": [{"content": "measure", "status": "pending"}]}));
     let server = model(vec![todo, says("noted")]);
-    let (mut one, mut stale) = (place.agent(&server).await, place.agent(&server).await);
+    let (mut one, mut stale) = (bed.agent(&server).await, bed.agent(&server).await);
     one.turn(UserInput::new("plan it")).await.unwrap();
     let change = |session: &mut Session| session.title = "other".to_owned();
     let unawares = stale.live_mut().change(change).await;
     assert!(unawares.is_err(), "it would be about what is no longer the newest");
     assert!(stale.live_mut().catch_up().await.unwrap());
     stale.live_mut().change(change).await.unwrap();
-    let stored = place.log().session("s").unwrap();
-    assert_eq!((stored.title.as_str(), place.state("s").todos.len()), ("other", 1));
+    let stored = bed.log().session("s").unwrap();
+    assert_eq!((stored.title.as_str(), bed.state("s").todos.len()), ("other", 1));
 }
 
 #[tokio::test]
 async fn a_question_waits_over_the_end_of_the_program() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![
         calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]})),
         says("North it is."),
     ]);
-    let outcome = place.agent(&server).await.turn(UserInput::new("plan the trip")).await.unwrap();
-    assert!(matches!(&outcome.ending, Ending::Waiting(Waiting::Question(q)) if q.question == "Which harbour?"));
+    let outcome = bed.agent(&server).await.turn(UserInput::new("plan the trip")).await.unwrap();
+    assert!(
+        matches!(&outcome.ending, Ending::Waiting(Waiting::Question(q)) if q.question == "Which harbour?")
+    );
     // Another day, another process: what is said is the answer.
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     assert!(agent.is_open().unwrap());
     let outcome = agent.turn(UserInput::new("north")).await.unwrap();
     assert_eq!(outcome.text, "North it is.");
-    assert_eq!(place.story("s")[1..3], ["assistant: calls ask_human", "tool: north"]);
-    assert_eq!(place.state("s").pending, None);
+    assert_eq!(bed.story("s")[1..3], ["assistant: calls ask_human", "tool: north"]);
+    assert_eq!(bed.state("s").pending, None);
 }
 
 #[tokio::test]
 async fn a_large_output_is_an_artifact_before_it_is_sent() {
-    let place = Place::new();
-    let server = model(vec![bash("seq 1 60000"), calls("read_artifact", json!({"artifact": "?"})), says("long")]);
-    let mut agent = place.agent(&server).await;
+    let bed = TestBed::new();
+    let server = model(vec![
+        bash("seq 1 60000"),
+        calls("read_artifact", json!({"artifact": "?"})),
+        says("long"),
+    ]);
+    let mut agent = bed.agent(&server).await;
     agent.turn(UserInput::new("count")).await.unwrap();
-    let artifacts = place.log().artifacts("s").unwrap();
+    let artifacts = bed.log().artifacts("s").unwrap();
     assert_eq!(artifacts.len(), 1);
     let handle: String = artifacts[0].hash.chars().take(16).collect();
-    let result = &place.story("s")[2];
-    assert!(result.len() < 40_000 && result.contains(&format!("the whole is artifact {handle}")), "{}", result.len());
+    let result = &bed.story("s")[2];
+    assert!(
+        result.len() < 40_000 && result.contains(&format!("the whole is artifact {handle}")),
+        "{}",
+        result.len()
+    );
     assert!(result.ends_with("60000"));
     assert!(server.received()[1].body.len() < 60_000);
-    assert!(place.story("s")[4].contains("has no artifact"));
+    assert!(bed.story("s")[4].contains("has no artifact"));
 }
 
 /// In a small window too: a part that were too long itself would become an artifact, and so on.
 #[tokio::test]
 async fn a_part_of_an_artifact_is_sent_as_it_is() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let text: String = (1..=2_000).map(|n| format!("high tide at the mill {n}\n")).collect();
-    std::fs::create_dir_all(place.workspace()).unwrap();
-    std::fs::write(place.workspace().join("long.txt"), &text).unwrap();
+    std::fs::create_dir_all(bed.workspace()).unwrap();
+    std::fs::write(bed.workspace().join("long.txt"), &text).unwrap();
     let handle: String = blake3::hash(text.as_bytes()).to_hex().chars().take(16).collect();
     let server = model(vec![
         calls("read_file", json!({"path": "long.txt"})),
@@ -381,69 +472,81 @@ async fn a_part_of_an_artifact_is_sent_as_it_is() {
         calls("read_artifact", json!({"artifact": handle, "find": "mill 1"})),
         says("long"),
     ]);
-    let mut equipment = place.equipment(&server);
-    equipment.setup.model.window = Some(18_000);
-    place.open(equipment).await.turn(UserInput::new("read it")).await.unwrap();
-    let story = place.story("s");
+    let mut config = bed.config(&server);
+    config.session.model.window = Some(18_000);
+    bed.open(config).await.turn(UserInput::new("read it")).await.unwrap();
+    let story = bed.story("s");
     assert!(story[2].contains(&format!("the whole is artifact {handle}")), "{story:?}");
-    assert!(story[4].starts_with("tool: [characters 0 to ") && story[4].contains("of 52893; go on with from: "));
+    assert!(
+        story[4].starts_with("tool: [characters 0 to ")
+            && story[4].contains("of 52893; go on with from: ")
+    );
     assert!(story[6].starts_with("tool: 1: high tide at the mill 1\n10: high"), "{story:?}");
     assert!(story[6].contains("\n[more lines from character "), "{story:?}");
     assert!(!story[4].contains("omitted") && !story[6].contains("omitted"), "{story:?}");
-    assert_eq!(place.log().artifacts("s").unwrap().len(), 1);
+    assert_eq!(bed.log().artifacts("s").unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn todos_are_state_and_are_repeated_aside_each_turn() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let todos = json!({"todos": [{"content": "buy rope", "status": "in_progress"}, {"content": "pack", "status": "completed"}]});
     let two = json!({"todos": [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "in_progress"}]});
-    let server = model(vec![calls("todo_write", two), calls("todo_write", todos), says("noted"), says("yes")]);
-    let mut agent = place.agent(&server).await;
+    let server = model(vec![
+        calls("todo_write", two),
+        calls("todo_write", todos),
+        says("noted"),
+        says("yes"),
+    ]);
+    let mut agent = bed.agent(&server).await;
     agent.turn(UserInput::new("plan")).await.unwrap();
-    assert!(place.story("s")[2].contains("at most one may be"));
-    assert_eq!(place.state("s").todos.len(), 2);
+    assert!(bed.story("s")[2].contains("at most one may be"));
+    assert_eq!(bed.state("s").todos.len(), 2);
     agent.turn(UserInput::new("and?")).await.unwrap();
     let messages = sent(&server.received()[3]);
     let last = messages.last().unwrap()["content"].to_string();
     assert!(last.contains("buy rope") && !last.contains("pack"), "{last}");
-    assert!(!place.story("s").join("\n").contains("todos that are not done"), "it does not stay");
+    assert!(!bed.story("s").join("\n").contains("todos that are not done"), "it does not stay");
 }
 
 #[tokio::test]
 async fn what_was_folded_can_be_recalled() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![
         says("noted"),
         calls("recall", json!({"query": "door code"})),
         says("4711"),
         calls("recall", json!({"query": "zebra"})),
     ]);
-    let mut agent = place.agent(&server).await;
+    let mut agent = bed.agent(&server).await;
     agent.turn(UserInput::new("The door code of the mill is 4711.")).await.unwrap();
     agent.turn(UserInput::new("what was it?")).await.unwrap();
     assert!(
-        place.story("s")[4].contains("[message 2, user]\nThe door code of the mill is 4711."),
+        bed.story("s")[4].contains("[message 2, user]\nThe door code of the mill is 4711."),
         "{:?}",
-        place.story("s")
+        bed.story("s")
     );
     agent.turn(UserInput::new("and the zebra?")).await.unwrap();
-    assert!(place.story("s")[8].contains("nothing before this turn"), "{:?}", place.story("s"));
+    assert!(bed.story("s")[8].contains("nothing before this turn"), "{:?}", bed.story("s"));
 }
 
 #[tokio::test]
 async fn the_model_can_ask_for_room() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let long = "tide ".repeat(3_000);
     let noted = vec![says("noted"); 4];
-    let server = model([noted, vec![calls("compact_context", json!({})), says("lighter")]].concat());
-    let mut agent = place.agent(&server).await;
+    let server =
+        model([noted, vec![calls("compact_context", json!({})), says("lighter")]].concat());
+    let mut agent = bed.agent(&server).await;
     for n in 0..4 {
         agent.turn(UserInput::new(format!("{n} {long}"))).await.unwrap();
     }
     agent.turn(UserInput::new("make room")).await.unwrap();
-    let generations = place.log().generations("s").unwrap();
-    assert!(generations.last().unwrap().fold.reason.contains("the model asked for it"), "{generations:?}");
+    let generations = bed.log().generations("s").unwrap();
+    assert!(
+        generations.last().unwrap().fold.reason.contains("the model asked for it"),
+        "{generations:?}"
+    );
     let received = server.received();
     assert!(received[5].body.len() < received[4].body.len() * 2 / 3);
 }
@@ -451,7 +554,7 @@ async fn the_model_can_ask_for_room() {
 /// Some servers count their calls anew in each answer.
 #[tokio::test]
 async fn calls_with_ids_that_come_again_keep_their_results() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let lines = std::sync::Mutex::new(vec![
         says("both seen"),
         calls("now", json!({"zone": "UTC"})),
@@ -459,61 +562,74 @@ async fn calls_with_ids_that_come_again_keep_their_results() {
     ]);
     let server = Scripted::new(move |received| {
         let line = lines.lock().unwrap().pop().unwrap_or_else(|| says("done"));
-        place::reply(received, &line, 0)
+        test_bed::reply(received, &line, 0)
     });
-    place.agent(&server).await.turn(UserInput::new("look")).await.unwrap();
+    bed.agent(&server).await.turn(UserInput::new("look")).await.unwrap();
     let last = sent(&server.received()[2]);
-    let results: Vec<String> =
-        last.iter().filter(|message| message["role"] == "tool").map(|message| message["content"].to_string()).collect();
-    assert!(results.len() == 2 && results[0].contains("outputs/") && results[1].contains("+00:00"), "{last:#?}");
+    let results: Vec<String> = last
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].to_string())
+        .collect();
+    assert!(
+        results.len() == 2 && results[0].contains("outputs/") && results[1].contains("+00:00"),
+        "{last:#?}"
+    );
 }
 
 /// Small models write the names of tools, and that they need no arguments, in their own ways.
 #[tokio::test]
 async fn a_tool_that_is_nearly_called_so_is_named_and_no_arguments_are_none() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let three = vec![("List_Files", json!({})), ("list_files", Value::Null), ("bash", json!({}))];
     let server = model(vec![Line::Calls(three), says("done")]);
-    place.agent(&server).await.turn(UserInput::new("look")).await.unwrap();
-    let story = place.story("s");
+    bed.agent(&server).await.turn(UserInput::new("look")).await.unwrap();
+    let story = bed.story("s");
     assert_eq!(story[2], "tool: failed: there is no tool \"List_Files\"; did you mean list_files?");
     assert!(story[3].contains("outputs/"), "{story:?}");
-    assert!(story[4].contains("there is no tool \"bash\"; there are read_file, write_file,"), "{story:?}");
+    assert!(
+        story[4].contains("there is no tool \"bash\"; there are read_file, write_file,"),
+        "{story:?}"
+    );
     assert!(!story[4].contains("fetch_url"), "it is switched off: {story:?}");
 }
 
 /// A model that writes no JSON is told so; nothing is run on a guess.
 #[tokio::test]
 async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let first = std::sync::atomic::AtomicBool::new(true);
     let server = Scripted::new(move |received| {
         if !first.swap(false, std::sync::atomic::Ordering::SeqCst) {
-            return place::reply(received, &says("sorry"), 1);
+            return test_bed::reply(received, &says("sorry"), 1);
         }
-        match place::reply(received, &bash("echo hi"), 0) {
+        match test_bed::reply(received, &bash("echo hi"), 0) {
             waterline_testkit::server::Reply::Stream { events, piece } => {
-                let events = events.iter().map(|event| event.replace("echo hi\\\"}", "echo h")).collect();
+                let events =
+                    events.iter().map(|event| event.replace("echo hi\\\"}", "echo h")).collect();
                 waterline_testkit::server::Reply::Stream { events, piece }
             }
             other => other,
         }
     });
-    place.agent(&server).await.turn(UserInput::new("greet")).await.unwrap();
-    assert!(place.story("s")[2].contains("the arguments are no JSON"), "{:?}", place.story("s"));
+    bed.agent(&server).await.turn(UserInput::new("greet")).await.unwrap();
+    assert!(bed.story("s")[2].contains("the arguments are no JSON"), "{:?}", bed.story("s"));
 }
 
-/// A session that was cleared still has its prompt, and words for a call that failed do not come up later.
+/// A session that was cleared still has its prompt, and words for a call that failed do not come up
+/// later.
 #[tokio::test]
 async fn a_cleared_session_begins_with_its_prompt() {
-    let place = Place::new();
+    let bed = TestBed::new();
     let server = model(vec![says("one"), says("two")]);
-    place.agent(&server).await.turn(UserInput::new("first")).await.unwrap();
-    place.log().cut("s").unwrap();
-    place.agent(&server).await.turn(UserInput::new("second")).await.unwrap();
+    bed.agent(&server).await.turn(UserInput::new("first")).await.unwrap();
+    bed.log().cut("s").unwrap();
+    bed.agent(&server).await.turn(UserInput::new("second")).await.unwrap();
     let last = sent(&server.received()[1]);
     assert!(
-        last.len() == 2 && last[0]["role"] == "system" && last[0]["content"].to_string().contains("Your workspace is"),
+        last.len() == 2
+            && last[0]["role"] == "system"
+            && last[0]["content"].to_string().contains("Your workspace is"),
         "{last:?}"
     );
 }
@@ -530,27 +646,28 @@ async fn a_command_cannot_lock_a_session_out_of_its_folder() {
         "chmod 0 workspace.json .",
         "rmdir uploads; echo mine > uploads",
     ] {
-        let place = Place::new();
+        let bed = TestBed::new();
         let server = model(vec![bash(text), says("done"), says("still here")]);
-        place.agent(&server).await.turn(UserInput::new("break it")).await.unwrap();
-        let outcome = place.agent(&server).await.turn(UserInput::new("are you there?")).await.unwrap();
+        bed.agent(&server).await.turn(UserInput::new("break it")).await.unwrap();
+        let outcome =
+            bed.agent(&server).await.turn(UserInput::new("are you there?")).await.unwrap();
         assert_eq!(outcome.text, "still here", "{text}");
-        let signed = std::fs::read_to_string(place.workspace().join("workspace.json")).unwrap();
+        let signed = std::fs::read_to_string(bed.workspace().join("workspace.json")).unwrap();
         assert!(signed.contains(r#""session": "s""#), "{text}: {signed}");
     }
 }
 
 #[tokio::test]
 async fn a_path_in_the_state_opens_no_other_folder() {
-    let place = Place::new();
-    let elsewhere = place.folder.path().join("home");
+    let bed = TestBed::new();
+    let elsewhere = bed.folder.path().join("home");
     std::fs::create_dir_all(&elsewhere).unwrap();
-    let mut session = place.log().session("s").unwrap();
+    let mut session = bed.log().session("s").unwrap();
     session.workspace = Some(elsewhere.display().to_string());
-    place.log().save(&session).unwrap();
+    bed.log().save(&session).unwrap();
     let server = model(vec![]);
-    let agent = place.agent(&server).await;
-    assert_eq!(agent.workspace().path(), place.workspace().canonicalize().unwrap());
+    let agent = bed.agent(&server).await;
+    assert_eq!(agent.workspace().path(), bed.workspace().canonicalize().unwrap());
     assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
 }
 
@@ -562,8 +679,11 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         "reason": "", "may_always": true});
     let asks = json!({"kind": "question", "call_id": question, "question": "Which harbour?", "choices": []});
     for pending in [Value::Null, approval, asks.clone()] {
-        let (place, elsewhere) = (Place::new(), Place::new());
-        let calls = [("run_bash_command", bash_call, "{\"command\": \"touch ran\"}"), ("ask_human", question, "{}")];
+        let (place, elsewhere) = (TestBed::new(), TestBed::new());
+        let calls = [
+            ("run_bash_command", bash_call, "{\"command\": \"touch ran\"}"),
+            ("ask_human", question, "{}"),
+        ];
         let call = |(name, id, arguments): (&str, &str, &str)| -> Part {
             Body::Call(ToolCall::new(id, name, arguments)).into()
         };
@@ -581,23 +701,26 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         log.append("x", session.tip, incoming).unwrap();
         let mut lines = Vec::new();
         log.export(&["x".to_owned()], &mut lines).unwrap();
-        place.log().import(lines.as_slice(), parse_stored, |_| ()).unwrap();
+        bed.log().import(lines.as_slice(), parse_stored, |_| ()).unwrap();
 
         let server = model(vec![says("as you like"), says("as you like")]);
-        let mut equipment = place.equipment(&server);
-        equipment.apply_settings().unwrap();
-        let mut agent = Agent::open(place.log(), "x", equipment, place.watcher.clone()).await.unwrap();
+        let mut config = bed.config(&server);
+        config.apply_settings().unwrap();
+        let mut agent = Agent::open(bed.log(), "x", config, bed.watcher.clone()).await.unwrap();
         let outcome = agent.resume().await.unwrap();
         let waits = pending == asks;
         assert_eq!(matches!(outcome.ending, Ending::Waiting(_)), waits, "{outcome:?}");
         if waits {
             agent.turn(UserInput::new("north")).await.unwrap();
         }
-        let story = place.story("x");
-        assert!(story.iter().any(|line| line.starts_with("tool: failed: [cancelled: this call came")), "{story:?}");
+        let story = bed.story("x");
+        assert!(
+            story.iter().any(|line| line.starts_with("tool: failed: [cancelled: this call came")),
+            "{story:?}"
+        );
         assert_eq!(story.iter().any(|line| line == "tool: north"), waits, "{story:?}");
-        assert!(!place.folder.path().join("workspaces/x/ran").exists());
-        assert_eq!(place.state("x").pending, None);
+        assert!(!bed.folder.path().join("workspaces/x/ran").exists());
+        assert_eq!(bed.state("x").pending, None);
     }
 }
 
@@ -614,7 +737,12 @@ fn a_risk_is_seen_however_it_is_written() {
         let arguments = json!({"command": command}).to_string();
         let info = info_of(&**bash, &arguments);
         approval.decide(
-            CallRequest { tool: "run_bash_command", info: &info, arguments: &arguments, identity: None },
+            CallRequest {
+                tool: "run_bash_command",
+                info: &info,
+                arguments: &arguments,
+                identity: None,
+            },
             &local,
         )
     };
@@ -623,7 +751,8 @@ fn a_risk_is_seen_however_it_is_written() {
     }
     let escaped = r#"{"command": "\u0067it push"}"#;
     let info = info_of(&**bash, escaped);
-    let asked = CallRequest { tool: "run_bash_command", info: &info, arguments: escaped, identity: None };
+    let asked =
+        CallRequest { tool: "run_bash_command", info: &info, arguments: escaped, identity: None };
     assert!(matches!(approval.decide(asked, &local), Decision::Ask { .. }));
     assert!(matches!(decide(&approval, "rm -rf /"), Decision::Ask { may_always: false, .. }));
     for command in ["ls -la", "echo hi\necho ho", "cargo test"] {

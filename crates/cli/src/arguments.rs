@@ -13,15 +13,17 @@ use crate::settings;
 /// Which model, as flags say it.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ModelArguments {
-    /// The model; `offline` for the built-in one (default: $WATERLINE_MODEL, else from the config, else the first of
-    /// ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY that is set, else a server on this machine, else offline)
+    /// The model; `offline` for the built-in one (default: $WATERLINE_MODEL, else from the config,
+    /// else the first of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY that is set, else a
+    /// server on this machine, else offline)
     #[arg(long)]
     pub model: Option<String>,
-    /// The address of its server, such as http://127.0.0.1:8080 (default: $WATERLINE_BASE_URL, else from the config); the key for
-    /// it is taken from $WATERLINE_API_KEY or --key-file
+    /// The address of its server, such as http://127.0.0.1:8080 (default: $WATERLINE_BASE_URL, else
+    /// from the config); the key for it is taken from $WATERLINE_API_KEY or --key-file
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// The wire it speaks: openai-chat, openai-responses, anthropic, gemini (default: told from the model's name)
+    /// The wire it speaks: openai-chat, openai-responses, anthropic, gemini (default: told from the
+    /// model's name)
     #[arg(long, value_parser = waterline_provider::wire::named)]
     pub wire: Option<Wire>,
     /// A file that holds its key
@@ -45,7 +47,8 @@ impl ModelArguments {
 pub struct AgentArguments {
     #[command(flatten)]
     pub model: ModelArguments,
-    /// The policy: a preset or a file (default: the one the session was begun with, else from the config, else auto)
+    /// The policy: a preset or a file (default: the one the session was begun with, else from the
+    /// config, else auto)
     #[arg(long)]
     pub policy: Option<String>,
     /// Sets a key of the policy, such as fold.high=60%
@@ -69,7 +72,8 @@ pub struct AgentArguments {
     /// Lets commands use the network
     #[arg(long)]
     pub allow_network: bool,
-    /// Agrees, for this run, to the addresses that waterline.toml of this folder sends the conversation to
+    /// Agrees, for this run, to the addresses that waterline.toml of this folder sends the
+    /// conversation to
     #[arg(long)]
     pub trust_project: bool,
     /// The language of what the program says: en, zh (default: from the locale)

@@ -14,8 +14,8 @@ const VARIABLE: &str = "WATERLINE_DB";
 /// Which log.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Database {
-    /// The log: a file, or postgres://user@host/database (default: $WATERLINE_DB, else waterline/sessions.db in the user's
-    /// data folder)
+    /// The log: a file, or postgres://user@host/database (default: $WATERLINE_DB, else
+    /// waterline/sessions.db in the user's data folder)
     #[arg(long = "db", value_name = "URL", global = true)]
     url: Option<String>,
 }
@@ -44,7 +44,8 @@ impl Database {
             None => {
                 let path = default_path()?;
                 let folder = path.parent().unwrap_or(&path);
-                make_private(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+                make_private(folder)
+                    .with_context(|| format!("cannot make {}", folder.display()))?;
                 path.display().to_string()
             }
         };
@@ -58,10 +59,14 @@ impl Database {
             None => default_path()?.display().to_string(),
         };
         let is_server = url.starts_with("postgres://") || url.starts_with("postgresql://");
-        let file = url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(&url);
-        let is_there = std::fs::metadata(file).is_ok_and(|metadata| metadata.is_dir() || metadata.len() > 0);
+        let file =
+            url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(&url);
+        let is_there =
+            std::fs::metadata(file).is_ok_and(|metadata| metadata.is_dir() || metadata.len() > 0);
         if !is_server && !file.contains("://") && !file.contains("password=") && !is_there {
-            bail!("there is no log at {file} yet; `waterline sessions import FILE --db {file}` makes one");
+            bail!(
+                "there is no log at {file} yet; `waterline sessions import FILE --db {file}` makes one"
+            );
         }
         Ok(Log::open(&url)?)
     }
@@ -81,7 +86,8 @@ impl Database {
     }
 }
 
-/// The log that is used where no flag names one, as it may be shown; and the variable that names it, if one does.
+/// The log that is used where no flag names one, as it may be shown; and the variable that names
+/// it, if one does.
 pub fn usual() -> Result<(String, Option<&'static str>)> {
     match environment().variable(VARIABLE) {
         Some(url) => Ok((shown(&url), Some(VARIABLE))),
@@ -126,7 +132,10 @@ mod tests {
 
     #[test]
     fn an_address_is_shown_without_its_password() {
-        assert_eq!(shown("postgres://me:h?u@sh@host:5432/db?password=hush"), "postgres://host:5432/db");
+        assert_eq!(
+            shown("postgres://me:h?u@sh@host:5432/db?password=hush"),
+            "postgres://host:5432/db"
+        );
         assert_eq!(shown("host=h password=hush"), "(set)");
         assert_eq!(shown("/home/a@b/what?.db"), "/home/a@b/what?.db");
     }

@@ -32,19 +32,27 @@ impl Output {
     }
 
     fn with_mode(path: &Path, inputs: &[PathBuf], mode: u32) -> Result<Self> {
-        let same = |input: &PathBuf| std::fs::canonicalize(input).ok() == std::fs::canonicalize(path).ok();
+        let same =
+            |input: &PathBuf| std::fs::canonicalize(input).ok() == std::fs::canonicalize(path).ok();
         if path.exists() && inputs.iter().any(same) {
             bail!("{} is read; it cannot be written too", path.display());
         }
         let cannot = || format!("cannot write {}", path.display());
         let is_special = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
         let writer = if is_special {
-            Writer::Straight(BufWriter::new(File::options().write(true).open(path).with_context(cannot)?))
+            Writer::Straight(BufWriter::new(
+                File::options().write(true).open(path).with_context(cannot)?,
+            ))
         } else {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .unwrap_or(Path::new("."));
             let mut builder = tempfile::Builder::new();
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-            Writer::Beside(BufWriter::new(builder.tempfile_in(folder).map_err(unnamed).with_context(cannot)?))
+            Writer::Beside(BufWriter::new(
+                builder.tempfile_in(folder).map_err(unnamed).with_context(cannot)?,
+            ))
         };
         Ok(Self { path: path.to_owned(), writer })
     }
@@ -54,8 +62,13 @@ impl Output {
         let cannot = || format!("cannot write {}", self.path.display());
         match self.writer {
             Writer::Beside(writer) => {
-                let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(cannot)?;
-                file.persist(&self.path).map_err(|error| unnamed(error.error)).with_context(cannot)?;
+                let file = writer
+                    .into_inner()
+                    .map_err(std::io::IntoInnerError::into_error)
+                    .with_context(cannot)?;
+                file.persist(&self.path)
+                    .map_err(|error| unnamed(error.error))
+                    .with_context(cannot)?;
             }
             Writer::Straight(mut writer) => writer.flush().with_context(cannot)?,
         }

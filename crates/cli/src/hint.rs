@@ -1,5 +1,5 @@
-//! What a user of this program can do about an error of a library. Libraries report the kind and the facts, and name no
-//! flag and no command; this file maps kinds to hints.
+//! What a user of this program can do about an error of a library. Libraries report the kind and
+//! the facts, and name no flag and no command; this file maps kinds to hints.
 
 use std::error::Error;
 
@@ -28,7 +28,9 @@ fn of_any(error: &(dyn Error + 'static)) -> Option<&'static str> {
 
 fn of_config(error: &ConfigError) -> Option<&'static str> {
     match error {
-        ConfigError::NoKey { .. } => Some("for a server of your own, give its address with --base-url"),
+        ConfigError::NoKey { .. } => {
+            Some("for a server of your own, give its address with --base-url")
+        }
         ConfigError::NoModel { .. } => Some("name one with --model"),
         ConfigError::NoDataDirectory => Some("name a log with --db"),
         ConfigError::Endpoint(error) => of_call(error),
@@ -56,7 +58,9 @@ fn of_session(error: &SessionError) -> Option<&'static str> {
 fn of_log(error: &LogError) -> Option<&'static str> {
     match error {
         LogError::NoSession { .. } => Some("`waterline sessions list` shows those there are"),
-        LogError::Damaged { .. } => Some("`waterline sessions verify` and `waterline sessions export` do that"),
+        LogError::Damaged { .. } => {
+            Some("`waterline sessions verify` and `waterline sessions export` do that")
+        }
         _ => None,
     }
 }
@@ -78,12 +82,15 @@ mod tests {
         let wrapped: [anyhow::Error; 3] = [
             missing().into(),
             AgentError::from(missing()).into(),
-            anyhow::Error::from(ConfigError::from(AgentError::from(SessionError::from(missing())))).context("resume"),
+            anyhow::Error::from(ConfigError::from(AgentError::from(SessionError::from(missing()))))
+                .context("resume"),
         ];
         for error in wrapped {
             let told = with_hint(&error);
             assert!(
-                told.ends_with("there is no session \"s\"; `waterline sessions list` shows those there are"),
+                told.ends_with(
+                    "there is no session \"s\"; `waterline sessions list` shows those there are"
+                ),
                 "{told}"
             );
         }

@@ -1,7 +1,8 @@
-//! Reading conversations: a JSON document, JSON lines with one conversation a line, or a session file of another program.
+//! Reading conversations: a JSON document, JSON lines with one conversation a line, or a session
+//! file of another program.
 //!
-//! Everything is read once before anything is done, so that bad input leaves nothing on the output; lines are read one
-//! at a time, so that a file may be larger than the memory.
+//! Everything is read once before anything is done, so that bad input leaves nothing on the output;
+//! lines are read one at a time, so that a file may be larger than the memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
@@ -24,7 +25,8 @@ pub struct Input {
     name: String,
     source: Source,
     from: Option<Wire>,
-    /// A document is read once, and so are the sessions of another program; lines are read as they are needed.
+    /// A document is read once, and so are the sessions of another program; lines are read as they
+    /// are needed.
     read: Option<Vec<Conversation>>,
 }
 
@@ -39,7 +41,10 @@ impl Input {
     pub fn open(name: &str, from: Option<Wire>) -> Result<Self> {
         let mut bytes = Vec::new();
         let (name, source) = if name == "-" {
-            std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+            std::io::stdin()
+                .lock()
+                .read_to_end(&mut bytes)
+                .context("cannot read standard input")?;
             ("standard input", Source::Memory(bytes))
         } else {
             let mut file = File::open(name).with_context(|| format!("cannot open {name}"))?;
@@ -55,7 +60,10 @@ impl Input {
         input.read = input.sessions()?;
         if input.read.is_none() && !input.has_lines()? {
             let mut bytes = Vec::new();
-            input.reader()?.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", input.name))?;
+            input
+                .reader()?
+                .read_to_end(&mut bytes)
+                .with_context(|| format!("cannot read {}", input.name))?;
             input.read = Some(vec![input.parse(bytes, 0)?]);
         }
         Ok(input)
@@ -67,7 +75,12 @@ impl Input {
         let cleared = usize::try_from(log.cleared(&session.id)?).unwrap_or_default();
         let mut found = conversation(archive::export(log, &session)?);
         found.messages.drain(..cleared.min(found.messages.len()));
-        Ok(Self { name: session.id, source: Source::Memory(Vec::new()), from: None, read: Some(vec![found]) })
+        Ok(Self {
+            name: session.id,
+            source: Source::Memory(Vec::new()),
+            from: None,
+            read: Some(vec![found]),
+        })
     }
 
     /// A file, or with `--db` a stored session.
@@ -104,14 +117,18 @@ impl Input {
         }
     }
 
-    /// The sessions of a file that another program wrote; nothing where it is a conversation of a wire, or something that the
-    /// reader of those has a better word for.
+    /// The sessions of a file that another program wrote; nothing where it is a conversation of a
+    /// wire, or something that the reader of those has a better word for.
     fn sessions(&self) -> Result<Option<Vec<Conversation>>> {
         let source = match &self.source {
             Source::File(path) => waterline_transcript::Source::File(path.clone()),
-            Source::Memory(bytes) => waterline_transcript::Source::Bytes(self.name.clone(), bytes.clone()),
+            Source::Memory(bytes) => {
+                waterline_transcript::Source::Bytes(self.name.clone(), bytes.clone())
+            }
         };
-        if self.from.is_some() || waterline_transcript::format_of(&source).is_ok_and(|name| name == MESSAGES) {
+        if self.from.is_some()
+            || waterline_transcript::format_of(&source).is_ok_and(|name| name == MESSAGES)
+        {
             return Ok(None);
         }
         let mut found = Vec::new();
@@ -128,10 +145,15 @@ impl Input {
         let mut reader = self.reader()?;
         for number in 0.. {
             let mut line = Vec::new();
-            if reader.read_until(b'\n', &mut line).with_context(|| format!("cannot read {}", self.name))? == 0 {
+            if reader
+                .read_until(b'\n', &mut line)
+                .with_context(|| format!("cannot read {}", self.name))?
+                == 0
+            {
                 break;
             }
-            // The line's end is not part of it: what is cut off is missing on this line, not on the next.
+            // The line's end is not part of it: what is cut off is missing on this line, not on the
+            // next.
             let length = line.trim_ascii_end().len();
             line.truncate(length);
             if !line.is_empty() {
@@ -144,7 +166,8 @@ impl Input {
     fn reader(&self) -> Result<Box<dyn BufRead + '_>> {
         let mut reader: Box<dyn BufRead + '_> = match &self.source {
             Source::File(path) => {
-                let file = File::open(path).with_context(|| format!("cannot open {}", self.name))?;
+                let file =
+                    File::open(path).with_context(|| format!("cannot open {}", self.name))?;
                 Box::new(BufReader::with_capacity(1 << 16, file))
             }
             Source::Memory(bytes) => Box::new(bytes.as_slice()),
@@ -156,12 +179,16 @@ impl Input {
         Ok(reader)
     }
 
-    /// One JSON value with another behind it makes JSON lines. Read as a stream: the first value may be the whole file.
+    /// One JSON value with another behind it makes JSON lines. Read as a stream: the first value
+    /// may be the whole file.
     fn has_lines(&self) -> Result<bool> {
-        let mut values = serde_json::Deserializer::from_reader(self.reader()?).into_iter::<serde::de::IgnoredAny>();
+        let mut values = serde_json::Deserializer::from_reader(self.reader()?)
+            .into_iter::<serde::de::IgnoredAny>();
         match values.next() {
             None => Err(anyhow!("{}: line 1, column 1: there is nothing in it", self.name)),
-            Some(Err(error)) if error.is_io() => Err(error).with_context(|| format!("cannot read {}", self.name)),
+            Some(Err(error)) if error.is_io() => {
+                Err(error).with_context(|| format!("cannot read {}", self.name))
+            }
             // Whatever is wrong with it is said by the one who reads it whole.
             Some(Err(_)) => Ok(false),
             Some(Ok(_)) => Ok(values.next().is_some()),
@@ -174,10 +201,13 @@ impl Input {
             let before = error.as_bytes().get(..good).unwrap_or_default();
             let number = before.iter().filter(|&&byte| byte == b'\n').count();
             let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-            let column = String::from_utf8_lossy(before.get(start..).unwrap_or_default()).chars().count() + 1;
+            let column =
+                String::from_utf8_lossy(before.get(start..).unwrap_or_default()).chars().count()
+                    + 1;
             anyhow!("{}: line {}, column {column}: not UTF-8", self.name, line + number + 1)
         })?;
-        let found = wire::parse(&Arc::new(text), self.from).map_err(|error| ParseError::shifted(error, line));
+        let found = wire::parse(&Arc::new(text), self.from)
+            .map_err(|error| ParseError::shifted(error, line));
         found.map_err(|error| anyhow!("{}: {error}", self.name))
     }
 }
@@ -191,13 +221,21 @@ fn conversation(transcript: Transcript) -> Conversation {
 
 /// Standard output for people, buffered; colours only on a terminal.
 pub fn output() -> Box<dyn Write> {
-    Box::new(std::io::BufWriter::with_capacity(1 << 16, anstream::AutoStream::auto(std::io::stdout())))
+    Box::new(std::io::BufWriter::with_capacity(
+        1 << 16,
+        anstream::AutoStream::auto(std::io::stdout()),
+    ))
 }
 
-/// Standard output for programs, buffered: nothing in it is touched. Only a terminal is not steered by it.
+/// Standard output for programs, buffered: nothing in it is touched. Only a terminal is not steered
+/// by it.
 pub fn raw_output() -> Box<dyn Write> {
     let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout());
-    if std::io::stdout().is_terminal() { Box::new(Shown { out, line: Vec::new() }) } else { Box::new(out) }
+    if std::io::stdout().is_terminal() {
+        Box::new(Shown { out, line: Vec::new() })
+    } else {
+        Box::new(out)
+    }
 }
 
 /// A terminal that is written to line by line, without what would steer it.

@@ -1,14 +1,55 @@
-//! The language of what is shown: English or Chinese, from `--lang`, the config, or the locale.
+//! The language of what a person reads: English or Chinese, from `--lang`, the config, or the
+//! locale. The texts are in `locales/`, in Fluent's format; `text!` looks one up.
 
 use std::sync::OnceLock;
 
+use fluent_bundle::concurrent::FluentBundle;
+use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
+use unic_langid::LanguageIdentifier;
 use waterline_config::Lang;
 
 use crate::environment::environment;
+use crate::show::number;
+
+/// The catalogues, one file per part of the program, in the same order for both languages.
+const ENGLISH: [&str; 7] = [
+    include_str!("../locales/en/chat.ftl"),
+    include_str!("../locales/en/terminal.ftl"),
+    include_str!("../locales/en/program.ftl"),
+    include_str!("../locales/en/sessions.ftl"),
+    include_str!("../locales/en/replay.ftl"),
+    include_str!("../locales/en/doctor.ftl"),
+    include_str!("../locales/en/errors.ftl"),
+];
+const CHINESE: [&str; 7] = [
+    include_str!("../locales/zh/chat.ftl"),
+    include_str!("../locales/zh/terminal.ftl"),
+    include_str!("../locales/zh/program.ftl"),
+    include_str!("../locales/zh/sessions.ftl"),
+    include_str!("../locales/zh/replay.ftl"),
+    include_str!("../locales/zh/doctor.ftl"),
+    include_str!("../locales/zh/errors.ftl"),
+];
 
 static CHOSEN: OnceLock<Lang> = OnceLock::new();
 
-/// Chooses the language, once: what a flag says, else the config with its variable, else the locale.
+/// Returns the text with this id in the chosen language: `text!("fork-done", id = session.id,
+/// messages = 12)`.
+///
+/// A number selects a plural form and is printed with thousands separators; pass a string to print
+/// it as it is.
+#[macro_export]
+macro_rules! text {
+    ($id:literal $(, $name:ident = $value:expr)* $(,)?) => {{
+        #[allow(unused_mut, reason = "a text without variables sets none")]
+        let mut arguments = fluent_bundle::FluentArgs::new();
+        $(arguments.set(stringify!($name), $value);)*
+        $crate::lang::format($id, &arguments)
+    }};
+}
+
+/// Chooses the language, once. A flag wins over the config with its variable, and those win over
+/// the locale.
 pub fn choose(flag: Option<Lang>, config: Option<Lang>) {
     // A second choice changes nothing.
     let _ = CHOSEN.set(flag.or(config).unwrap_or_else(of_locale));
@@ -18,9 +59,51 @@ fn of_locale() -> Lang {
     environment().locale().map(|(lang, _)| lang).unwrap_or_default()
 }
 
-/// The language that was chosen.
+/// Returns the chosen language.
 pub fn lang() -> Lang {
     *CHOSEN.get_or_init(of_locale)
+}
+
+/// Formats the text with this id; `text!` calls it. A test checks that every id exists in both
+/// languages, so the fallbacks are never seen.
+pub fn format(id: &str, arguments: &FluentArgs<'_>) -> String {
+    find(id, arguments).unwrap_or_else(|| id.to_owned())
+}
+
+/// Formats the text with this id, if there is one. For ids that are made from names.
+pub fn find(id: &str, arguments: &FluentArgs<'_>) -> Option<String> {
+    let bundle = bundle(lang());
+    let pattern = bundle.get_message(id)?.value()?;
+    Some(bundle.format_pattern(pattern, Some(arguments), &mut Vec::new()).into_owned())
+}
+
+fn bundle(lang: Lang) -> &'static FluentBundle<FluentResource> {
+    static EN: OnceLock<FluentBundle<FluentResource>> = OnceLock::new();
+    static ZH: OnceLock<FluentBundle<FluentResource>> = OnceLock::new();
+    match lang {
+        Lang::En => EN.get_or_init(|| load(&ENGLISH, "en")),
+        Lang::Zh => ZH.get_or_init(|| load(&CHINESE, "zh")),
+    }
+}
+
+fn load(files: &[&str], locale: &str) -> FluentBundle<FluentResource> {
+    let locale: LanguageIdentifier = locale.parse().unwrap_or_default();
+    let mut bundle = FluentBundle::new_concurrent(vec![locale]);
+    // Both languages are written from left to right, and terminals show the isolation marks as
+    // boxes.
+    bundle.set_use_isolating(false);
+    bundle.set_formatter(Some(|value, _| match value {
+        FluentValue::Number(count) if count.value >= 1000.0 => {
+            count.as_string().parse().ok().map(number)
+        }
+        _ => None,
+    }));
+    for file in files {
+        let resource =
+            FluentResource::try_new((*file).to_owned()).unwrap_or_else(|(resource, _)| resource);
+        bundle.add_resource_overriding(resource);
+    }
+    bundle
 }
 
 /// One of two texts: the English one or the Chinese one.

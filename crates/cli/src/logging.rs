@@ -1,5 +1,5 @@
-//! What is told of a run beside its answer, on standard error: for people, for programs, or in the lines that Agent Service
-//! printed (S3.40–S3.47).
+//! What is told of a run beside its answer, on standard error: for people, for programs, or in the
+//! lines that Agent Service printed (S3.40–S3.47).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,8 +28,8 @@ pub struct LogArguments {
     /// How to log, on standard error
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
-    /// What to log: error, warn, info, debug, or a filter such as waterline::context=info (default: info with --log-format,
-    /// else nothing)
+    /// What to log: error, warn, info, debug, or a filter such as waterline::context=info (default:
+    /// info with --log-format, else nothing)
     #[arg(long, value_name = "FILTER", env = "WATERLINE_LOG")]
     log: Option<String>,
 }
@@ -46,11 +46,16 @@ impl LogArguments {
         let colour = std::io::IsTerminal::is_terminal(&std::io::stderr());
         match self.log_format.unwrap_or(LogFormat::Text) {
             LogFormat::Text => registry
-                .with(lines::layer().with_ansi(colour).with_writer(std::io::stderr).with_span_events(spans))
+                .with(
+                    lines::layer()
+                        .with_ansi(colour)
+                        .with_writer(std::io::stderr)
+                        .with_span_events(spans),
+                )
                 .try_init()?,
-            LogFormat::Json => {
-                registry.with(lines::layer().json().with_writer(std::io::stderr).with_span_events(spans)).try_init()?
-            }
+            LogFormat::Json => registry
+                .with(lines::layer().json().with_writer(std::io::stderr).with_span_events(spans))
+                .try_init()?,
             LogFormat::Agent => registry.with(AgentLines).try_init()?,
         }
         Ok(())
@@ -112,7 +117,11 @@ fn agent_lines(fields: &Fields) -> Vec<String> {
                     of("available")
                 ),
                 format!("[Agent]   - 原始消息: {} 条, {} tokens", of("messages"), of("tokens")),
-                format!("[Agent]   - 总结预算: {}, 最近对话预算: {}", of("summary_budget"), of("recent_budget")),
+                format!(
+                    "[Agent]   - 总结预算: {}, 最近对话预算: {}",
+                    of("summary_budget"),
+                    of("recent_budget")
+                ),
                 format!(
                     "[上下文] 构建完成: System={}t, Summary={}t, Recent={}t ({}条/{}条), Total={}t",
                     of("system"),

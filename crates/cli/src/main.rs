@@ -1,7 +1,7 @@
-//! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one file a command.
+//! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one
+//! file a command.
 
 mod arguments;
-mod begin;
 mod chat;
 mod command;
 mod db;
@@ -13,6 +13,7 @@ mod input;
 mod lang;
 mod logging;
 mod mentions;
+mod open_session;
 mod printer;
 mod sessions;
 mod settings;
@@ -81,7 +82,9 @@ fn main() -> ExitCode {
         Command::Check(arguments) => command::check::run(arguments),
         Command::Config(arguments) => command::config::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),
-        Command::Completions(arguments) => command::completions::run(arguments, Arguments::command()),
+        Command::Completions(arguments) => {
+            command::completions::run(arguments, Arguments::command())
+        }
         Command::Man(arguments) => command::man::run(arguments, Arguments::command()),
     };
     match outcome {
@@ -96,5 +99,7 @@ fn main() -> ExitCode {
 
 /// Whoever read our output has seen enough: that is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }

@@ -71,8 +71,14 @@ mod tests {
             bytes: Some(bytes),
             ..Upload::default()
         };
-        let told = taken_along(&[file("notes.md", 16), file("docs/a b.md", 12_340), file("pic.png", 2_500_000)]);
-        assert!(told.unwrap().ends_with("notes.md (16 B), docs/a b.md (12.3 kB), pic.png (2.5 MB)"));
+        let told = taken_along(&[
+            file("notes.md", 16),
+            file("docs/a b.md", 12_340),
+            file("pic.png", 2_500_000),
+        ]);
+        assert!(
+            told.unwrap().ends_with("notes.md (16 B), docs/a b.md (12.3 kB), pic.png (2.5 MB)")
+        );
         let many: Vec<Upload> = (0..12).map(|_| file("x", 1)).collect();
         assert_eq!(taken_along(&many).unwrap().matches("x (1 B)").count(), 10);
         assert!(taken_along(&[]).is_none());

@@ -1,4 +1,5 @@
-//! What happens in a turn, printed as it happens: the answer to standard output, everything else beside it, or all of it as JSON.
+//! What happens in a turn, printed as it happens: the answer to standard output, everything else
+//! beside it, or all of it as JSON.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -7,9 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use waterline_agent::{ApprovalReply, ApprovalRequest, Approver, Ending, Event, Observer, Outcome, Question};
+use waterline_agent::{
+    ApprovalReply, ApprovalRequest, Approver, Ending, Event, Observer, Outcome, Question,
+};
 use waterline_provider::answer::Delta;
-use waterline_session::{Event as CallEvent, Live};
+use waterline_session::{Event as CallEvent, LiveSession};
 
 use crate::hint::with_hint;
 use crate::show::{call_note, cut, handed_off, lines, odd};
@@ -29,14 +32,15 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// `json` for programs; `yes` agrees to every call that would be asked about, except critical ones.
+    /// `json` for programs; `yes` agrees to every call that would be asked about, except critical
+    /// ones.
     pub fn new(json: bool, yes: bool, streams: bool) -> Self {
         let streams = streams && std::io::stdout().is_terminal();
         Self { json, yes, streams, said: AtomicBool::new(false) }
     }
 
     /// Which session, and which model.
-    pub fn begin(&self, live: &Live, is_new: bool) {
+    pub fn begin(&self, live: &LiveSession, is_new: bool) {
         let (id, model) = (&live.session().id, &live.model().name);
         if self.json {
             print(&json!({"event": "session", "session": id, "model": model}));
@@ -65,11 +69,12 @@ impl Printer {
     }
 
     /// How it ended.
-    pub fn end(&self, live: &Live, outcome: &Outcome) -> Result<()> {
+    pub fn end(&self, live: &LiveSession, outcome: &Outcome) -> Result<()> {
         if !self.json {
             self.break_line();
             if !self.streams && !outcome.text.is_empty() {
-                // For whoever reads the pipe: the answer, whole, once, and as it is. A terminal must not be steered by it.
+                // For whoever reads the pipe: the answer, whole, once, and as it is. A terminal
+                // must not be steered by it.
                 let end = if outcome.text.ends_with('\n') { "" } else { "\n" };
                 let is_shown = std::io::stdout().is_terminal();
                 let text = if is_shown { lines(&outcome.text) } else { outcome.text.clone() };
@@ -153,13 +158,20 @@ impl Observer for Printer {
                     self.note(&text);
                 }
             }
-            Event::ToolBegins { name, arguments, .. } => self.note(&cut(&format!("{name} {arguments}"), CALL)),
+            Event::ToolBegins { name, arguments, .. } => {
+                self.note(&cut(&format!("{name} {arguments}"), CALL))
+            }
             Event::ToolEnds { name, text, failed: true, .. } => {
-                self.note(&cut(&format!("{name} failed: {}", text.lines().next().unwrap_or_default()), CALL));
+                self.note(&cut(
+                    &format!("{name} failed: {}", text.lines().next().unwrap_or_default()),
+                    CALL,
+                ));
             }
             Event::HandedOff { to, session } => self.note(&handed_off(to, session)),
             Event::Steered(text) | Event::Notice(text) => self.note(text),
-            Event::HookFailed { middleware, hook, why } => self.note(&format!("{middleware}: {hook} failed: {why}")),
+            Event::HookFailed { middleware, hook, why } => {
+                self.note(&format!("{middleware}: {hook} failed: {why}"))
+            }
             // What a sub-agent says is not the answer; its calls are shown.
             Event::Below { context_id, event } => match &**event {
                 Event::ToolBegins { name, arguments, .. } => {
@@ -183,7 +195,8 @@ impl Approver for Printer {
             let (mut text, asked) = asking::request(request);
             loop {
                 let Some(line) = self.ask_line(&text).await else {
-                    let why = "nobody is there to agree to it; --yes agrees to all but critical calls";
+                    let why =
+                        "nobody is there to agree to it; --yes agrees to all but critical calls";
                     return ApprovalReply::NoReply(why.to_owned());
                 };
                 match asking::word(line) {

@@ -47,7 +47,10 @@ impl Origin {
     }
 
     /// Hands over its transcripts; gives what was passed over.
-    pub fn read(&self, mut visit: impl FnMut(Transcript) -> ControlFlow<()>) -> Result<Vec<Notice>> {
+    pub fn read(
+        &self,
+        mut visit: impl FnMut(Transcript) -> ControlFlow<()>,
+    ) -> Result<Vec<Notice>> {
         match self {
             Self::File(path) => Ok(waterline_transcript::read(&of_file(path)?, visit)?.notices),
             Self::Stored(log, session) => {
@@ -58,12 +61,16 @@ impl Origin {
     }
 }
 
-/// The files and folders that were named; with `--db`, the stored sessions, all where none is named.
+/// The files and folders that were named; with `--db`, the stored sessions, all where none is
+/// named.
 pub fn origins(named: &[PathBuf], stored: &Stored) -> Result<Vec<Origin>> {
     if let Some(log) = stored.open()? {
         let ids: Vec<String> = named.iter().map(|id| id.display().to_string()).collect();
         let sessions = db::chosen(&log, &ids)?;
-        return Ok(sessions.into_iter().map(|session| Origin::Stored(log.clone(), Box::new(session))).collect());
+        return Ok(sessions
+            .into_iter()
+            .map(|session| Origin::Stored(log.clone(), Box::new(session)))
+            .collect());
     }
     if named.is_empty() {
         bail!("name session files or folders of them, or stored sessions with --db");
@@ -99,12 +106,17 @@ pub fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
             found.push(path.clone());
             continue;
         }
-        let metadata = std::fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let metadata =
+            std::fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
         if metadata.is_dir() {
             let before = found.len();
             walk(path, &mut found)?;
             if found.len() == before {
-                bail!("{}: there is no session file below this folder ({})", path.display(), ENDINGS.join(", "));
+                bail!(
+                    "{}: there is no session file below this folder ({})",
+                    path.display(),
+                    ENDINGS.join(", ")
+                );
             }
         } else {
             found.push(path.clone());
@@ -118,8 +130,10 @@ pub fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     let cannot = || format!("cannot read the folder {}", folder.display());
-    let mut entries =
-        std::fs::read_dir(folder).with_context(cannot)?.collect::<Result<Vec<_>, _>>().with_context(cannot)?;
+    let mut entries = std::fs::read_dir(folder)
+        .with_context(cannot)?
+        .collect::<Result<Vec<_>, _>>()
+        .with_context(cannot)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
@@ -128,7 +142,10 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         if kind.is_dir() {
             walk(&path, found)?;
         } else if std::fs::metadata(&path).is_ok_and(|metadata| metadata.is_file())
-            && path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| ENDINGS.contains(&ending))
+            && path
+                .extension()
+                .and_then(|ending| ending.to_str())
+                .is_some_and(|ending| ENDINGS.contains(&ending))
         {
             found.push(path);
         }

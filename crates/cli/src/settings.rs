@@ -1,4 +1,5 @@
-//! Values of arguments that several commands share: sizes, policies and their keys, modes of approval, models.
+//! Values of arguments that several commands share: sizes, policies and their keys, modes of
+//! approval, models.
 
 use std::sync::Arc;
 
@@ -24,13 +25,18 @@ pub fn size(text: &str) -> Result<usize, String> {
     if !(1.0..=1e9).contains(&tokens) {
         return Err(refused());
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 1e9")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 1 and 1e9"
+    )]
     Ok(tokens as usize)
 }
 
 /// Reads `key=value`.
 pub fn setting(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not of the form key=value"))?;
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| format!("{text:?} is not of the form key=value"))?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
@@ -58,7 +64,10 @@ pub fn model(name: Option<&str>) -> (Arc<Model>, Option<Warning>) {
         return (known, None);
     }
     let model = Models::builtin().unknown();
-    let who = name.map_or_else(|| "no model is named".to_owned(), |name| format!("the model {name:?} is unknown"));
+    let who = name.map_or_else(
+        || "no model is named".to_owned(),
+        |name| format!("the model {name:?} is unknown"),
+    );
     let text = format!(
         "{who}: careful estimates are used, and a window of {} tokens unless one is given",
         model.input_window()

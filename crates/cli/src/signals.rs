@@ -2,13 +2,14 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Ends the program when it is told to from outside, and leaves the terminal as it was. Nothing is lost: what was said and done is in
-/// the log already.
+/// Ends the program when it is told to from outside, and leaves the terminal as it was. Nothing is
+/// lost: what was said and done is in the log already.
 pub fn end_when_told() {
     let stdin = std::io::stdin();
     let before = rustix::termios::tcgetattr(&stdin).ok();
     tokio::spawn(async move {
-        let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        let (Ok(mut terminate), Ok(mut hangup)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
         else {
             return;
         };
@@ -17,7 +18,8 @@ pub fn end_when_told() {
             _ = hangup.recv() => 1,
         };
         if let Some(before) = before {
-            let _ = rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Now, &before);
+            let _ =
+                rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Now, &before);
         }
         std::process::exit(128 + number);
     });
@@ -30,7 +32,9 @@ pub async fn interrupted() {
 
 /// Somebody wants the program to end.
 pub async fn stopped() {
-    let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) else {
+    let (Ok(mut terminate), Ok(mut hangup)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+    else {
         return drop(tokio::signal::ctrl_c().await);
     };
     tokio::select! {

@@ -1,4 +1,5 @@
-//! Asks, once, whether the conversation may be sent to the addresses that the `waterline.toml` of a directory names.
+//! Asks, once, whether the conversation may be sent to the addresses that the `waterline.toml` of a
+//! directory names.
 
 use std::io::{IsTerminal, Write};
 
@@ -19,8 +20,8 @@ pub fn listed(addresses: &[&str]) -> String {
     addresses.iter().map(|address| plain(address)).collect::<Vec<_>>().join(", ")
 }
 
-/// Makes sure that each address that comes with the directory is approved before anything is sent. `is_trusted` approves
-/// them for this run; where nobody can be asked, they are refused.
+/// Makes sure that each address that comes with the directory is approved before anything is sent.
+/// `is_trusted` approves them for this run; where nobody can be asked, they are refused.
 pub fn check(config: &Config, is_trusted: bool, may_ask: bool) -> Result<()> {
     if is_trusted {
         return Ok(());
@@ -46,7 +47,10 @@ pub fn check(config: &Config, is_trusted: bool, may_ask: bool) -> Result<()> {
     // It holds for this run in any case.
     if let Err(error) = trust::approve(config, &new) {
         let error = anyhow::Error::from(error);
-        anstream::eprintln!("waterline: {}", crate::show::lines(&format!("{error:#}; you will be asked again")));
+        anstream::eprintln!(
+            "waterline: {}",
+            crate::show::lines(&format!("{error:#}; you will be asked again"))
+        );
     }
     Ok(())
 }

@@ -18,7 +18,9 @@ fn plan_shows_people_what_was_folded_and_why() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.contains("tokens are more than the window of 6144"), "{}", ended.out);
     assert!(
-        ended.out.contains("the task") && ended.out.contains("summary") && ended.out.contains("digest of"),
+        ended.out.contains("the task")
+            && ended.out.contains("summary")
+            && ended.out.contains("digest of"),
         "{}",
         ended.out
     );
@@ -32,7 +34,9 @@ fn plan_json_has_the_documented_shape() {
     assert_eq!(plan["id"], "long-session");
     assert_eq!(plan["wire"], "anthropic");
     assert_eq!(plan["policy"], "auto");
-    assert!(plan["system"].is_array() && plan["messages"].is_array() && plan["warnings"].is_array());
+    assert!(
+        plan["system"].is_array() && plan["messages"].is_array() && plan["warnings"].is_array()
+    );
     let tokens = &plan["tokens"];
     for key in ["before", "after", "window", "high", "low"] {
         assert!(tokens[key].as_u64().unwrap() > 0, "{key}");
@@ -54,7 +58,11 @@ fn the_context_that_plan_prints_passes_check() {
         let planned = run(&["plan", &example(), "--json", "--to", wire, "--window", "3k"], "");
         let plan = &json_lines(&planned.out)[0];
         let checked = run(&["check", "-", "--wire", wire], &plan["messages"].to_string());
-        assert_eq!((checked.code, checked.out.as_str()), (0, "1 conversations, 0 invalid\n"), "{wire}");
+        assert_eq!(
+            (checked.code, checked.out.as_str()),
+            (0, "1 conversations, 0 invalid\n"),
+            "{wire}"
+        );
     }
 }
 
@@ -63,9 +71,14 @@ fn the_context_that_plan_prints_passes_check() {
 fn lines_and_documents() {
     let ended = run(&["plan", "-", "--json"], &format!("{CHAT}\n\n{CHAT}\n"));
     assert_eq!(json_lines(&ended.out).len(), 2);
-    let pretty = serde_json::to_string_pretty(&serde_json::from_str::<Value>(CHAT).unwrap()).unwrap();
+    let pretty =
+        serde_json::to_string_pretty(&serde_json::from_str::<Value>(CHAT).unwrap()).unwrap();
     let ended = run(&["plan", "-", "--json"], &pretty);
-    assert_eq!(json_lines(&ended.out).len(), 1, "messages that came over several lines go out on one");
+    assert_eq!(
+        json_lines(&ended.out).len(),
+        1,
+        "messages that came over several lines go out on one"
+    );
     let ended = run(&["plan", "-"], &format!("{CHAT}\n{CHAT}\n"));
     assert_eq!(ended.out.lines().count(), 2, "for people too: {}", ended.out);
 }
@@ -91,7 +104,10 @@ fn bad_input_is_refused_with_its_place_and_nothing_else() {
         ("\n\n  nonsense", "line 3, column 4"),
         ("", "line 1, column 1"),
         ("{\"a\":1}", "line 1, column 1: not a conversation"),
-        ("[{\"role\":\"user\",\"content\":\"x\"},\n{\"role\":3}]", "line 2, column 1: not a conversation: message 1"),
+        (
+            "[{\"role\":\"user\",\"content\":\"x\"},\n{\"role\":3}]",
+            "line 2, column 1: not a conversation: message 1",
+        ),
     ];
     for (text, place) in cases {
         let ended = run(&["plan", "-", "--json"], text);
@@ -99,13 +115,18 @@ fn bad_input_is_refused_with_its_place_and_nothing_else() {
         assert!(ended.err.contains(place), "{text:?}: {}", ended.err);
     }
     let ended = run(&["plan", "-", "--json"], &format!("{CHAT}\n{CHAT}\n{{\"messages\": 7}}\n"));
-    assert_eq!((ended.code, ended.out.as_str()), (2, ""), "a bad third line leaves nothing of the first two");
+    assert_eq!(
+        (ended.code, ended.out.as_str()),
+        (2, ""),
+        "a bad third line leaves nothing of the first two"
+    );
     assert!(ended.err.contains("line 3, column 14"), "{}", ended.err);
 }
 
 #[test]
 fn bytes_that_are_not_utf8_are_refused_with_their_place() {
-    let output = waterline().args(["plan", "-"]).write_stdin(b"[\n \xff\xfe]".to_vec()).output().unwrap();
+    let output =
+        waterline().args(["plan", "-"]).write_stdin(b"[\n \xff\xfe]".to_vec()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(err.contains("line 2, column 2"), "{err}");
@@ -139,7 +160,10 @@ fn e12_max_message_history() {
         }
         let turns: Vec<String> = (0..120)
             .map(|at| {
-                format!(r#"{{"role":"{}","content":"message {at}"}}"#, if at % 2 == 0 { "user" } else { "assistant" })
+                format!(
+                    r#"{{"role":"{}","content":"message {at}"}}"#,
+                    if at % 2 == 0 { "user" } else { "assistant" }
+                )
             })
             .collect();
         let output = command.write_stdin(format!("[{}]", turns.join(","))).output().unwrap();
@@ -167,14 +191,17 @@ fn policies_are_listed_shown_and_checked() {
         std::fs::write(file.path(), &shown).unwrap();
         let checked = run(&["policy", "check", file.path().to_str().unwrap()], "");
         assert_eq!(checked.code, 0, "{}", checked.err);
-        let planned = run(&["plan", "-", "--json", "--policy", file.path().to_str().unwrap()], CHAT);
+        let planned =
+            run(&["plan", "-", "--json", "--policy", file.path().to_str().unwrap()], CHAT);
         assert_eq!(planned.code, 0, "{}", planned.err);
     }
     let shown = run(&["policy", "show", "window", "--set", "window.messages=60"], "").out;
     assert!(shown.contains("messages = 60"), "{shown}");
     let refused = run(&["policy", "show", "window", "--set", "window.messages=101"], "");
     assert!(
-        refused.code == 2 && refused.err.contains("window.messages = 101") && refused.err.contains("from 10 to 100"),
+        refused.code == 2
+            && refused.err.contains("window.messages = 101")
+            && refused.err.contains("from 10 to 100"),
         "{}",
         refused.err
     );
@@ -184,7 +211,11 @@ fn policies_are_listed_shown_and_checked() {
 fn tokens_are_counted_by_part_and_method() {
     let ended = run(&["tokens", "-", "--json"], CHAT);
     let counted = &json_lines(&ended.out)[0];
-    assert_eq!((counted["tokens"].as_u64(), counted["exact"].as_bool()), (Some(10), Some(true)), "{counted}");
+    assert_eq!(
+        (counted["tokens"].as_u64(), counted["exact"].as_bool()),
+        (Some(10), Some(true)),
+        "{counted}"
+    );
     let ended = run(&["tokens", "-", "--with", "init-execute"], CHAT);
     assert!(ended.out.starts_with("3 tokens (init-execute)"), "{}", ended.out);
     let ended = run(&["tokens", "-", "--model", "nobody-knows"], CHAT);
@@ -193,10 +224,15 @@ fn tokens_are_counted_by_part_and_method() {
 
 #[test]
 fn check_tells_what_a_provider_would_refuse() {
-    let orphan = r#"[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"a","content":"y"}]"#;
+    let orphan =
+        r#"[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"a","content":"y"}]"#;
     let ended = run(&["check", "-", "--wire", "openai-chat"], orphan);
     assert_eq!(ended.code, 1);
-    assert!(ended.out.contains("message 1: a result for \"a\" without a call right before it (V1)"), "{}", ended.out);
+    assert!(
+        ended.out.contains("message 1: a result for \"a\" without a call right before it (V1)"),
+        "{}",
+        ended.out
+    );
     let ended = run(&["check", "-", "--json"], orphan);
     assert_eq!(json_lines(&ended.out)[0]["violations"][0]["rule"], "V1");
     assert_eq!(run(&["check", "-"], "not json").code, 2);
@@ -205,9 +241,12 @@ fn check_tells_what_a_provider_would_refuse() {
 /// What comes from a file must not steer the terminal.
 #[test]
 fn control_characters_do_not_reach_the_terminal() {
-    let ended = run(&["plan", "-"], r#"[{"role":"user","content":"\u001b[2J\u001b]0;owned\u0007 hi"}]"#);
+    let ended =
+        run(&["plan", "-"], r#"[{"role":"user","content":"\u001b[2J\u001b]0;owned\u0007 hi"}]"#);
     assert!(
-        ended.out.contains("owned") && !ended.out.contains('\u{1b}') && !ended.out.contains('\u{7}'),
+        ended.out.contains("owned")
+            && !ended.out.contains('\u{1b}')
+            && !ended.out.contains('\u{7}'),
         "{:?}",
         ended.out
     );
@@ -224,8 +263,14 @@ fn help_is_there_for_every_command() {
 /// The commands that `--help` lists.
 fn listed_commands() -> Vec<String> {
     let help = run(&["--help"], "").out;
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
+    let lines = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| {
+        line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty())
+    });
     names.map(str::to_owned).collect()
 }
 
@@ -253,7 +298,10 @@ fn the_manual_has_a_page_for_every_command() {
     let written = run(&["man", pages.to_str().unwrap()], "");
     assert_eq!(written.code, 0, "{}", written.err);
     for command in commands.iter().filter(|name| *name != "help") {
-        assert!(page.contains(&format!("waterline\\-{command}")), "{command} in the program's own page");
+        assert!(
+            page.contains(&format!("waterline\\-{command}")),
+            "{command} in the program's own page"
+        );
         let page = std::fs::read_to_string(pages.join(format!("waterline-{command}.1"))).unwrap();
         assert!(page.contains("SYNOPSIS"), "{command}");
     }

@@ -1,5 +1,5 @@
-//! The documentation says what is true: every requirement has its line, every test it names exists, every command and
-//! key it shows is one.
+//! The documentation says what is true: every requirement has its line, every test it names exists,
+//! every command and key it shows is one.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 use std::collections::BTreeSet;
@@ -32,7 +32,8 @@ fn sources() -> String {
 
 /// What the requirements number, by section.
 fn numbers() -> Vec<String> {
-    let counts = [("S0.", 78), ("S1.", 48), ("S2.", 35), ("S3.", 50), ("S4.", 41), ("V", 15), ("E.", 22)];
+    let counts =
+        [("S0.", 78), ("S1.", 48), ("S2.", 35), ("S3.", 50), ("S4.", 41), ("V", 15), ("E.", 22)];
     let contradictions = [("C0.", 11), ("C1.", 13), ("C2.", 10), ("C3.", 11), ("C4.", 8)];
     let all = counts.into_iter().chain(contradictions);
     all.flat_map(|(prefix, count)| (1..=count).map(move |n| format!("{prefix}{n}"))).collect()
@@ -47,15 +48,21 @@ fn every_requirement_is_mapped_to_a_test_that_exists_or_a_crate_to_come() {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let [number, _, shown] = cells.as_slice() else { panic!("{line}") };
         assert!(seen.insert((*number).to_owned()), "{number} twice");
-        let tests: Vec<&str> = shown.split('`').skip(1).step_by(2).filter(|name| !name.contains(' ')).collect();
+        let tests: Vec<&str> =
+            shown.split('`').skip(1).step_by(2).filter(|name| !name.contains(' ')).collect();
         let crates = ["session", "agent", "gateway", "memory"];
-        assert!(!tests.is_empty() || crates.contains(shown) || shown.contains("`waterline "), "{line}");
+        assert!(
+            !tests.is_empty() || crates.contains(shown) || shown.contains("`waterline "),
+            "{line}"
+        );
         for test in tests {
-            let exists = sources.contains(&format!("fn {test}(")) || sources.contains(&format!("{test} = \""));
+            let exists = sources.contains(&format!("fn {test}("))
+                || sources.contains(&format!("{test} = \""));
             assert!(exists, "{number} names {test}, which is no test");
         }
     }
-    let missing: Vec<String> = numbers().into_iter().filter(|number| !seen.contains(number)).collect();
+    let missing: Vec<String> =
+        numbers().into_iter().filter(|number| !seen.contains(number)).collect();
     assert!(missing.is_empty(), "not in docs/requirements.md: {missing:?}");
 }
 
@@ -70,14 +77,18 @@ fn links_between_documents_lead_somewhere() {
         "CHANGELOG.md".into(),
     ];
     for folder in ["docs", "docs/decisions"] {
-        let files = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
+        let files =
+            std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
         documents.extend(
-            files.map(|name| format!("{folder}/{}", name.to_str().unwrap())).filter(|name| name.ends_with(".md")),
+            files
+                .map(|name| format!("{folder}/{}", name.to_str().unwrap()))
+                .filter(|name| name.ends_with(".md")),
         );
     }
     for document in documents {
         let folder = Path::new(&document).parent().unwrap().to_owned();
-        for target in read(&document).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for target in read(&document).split("](").skip(1).filter_map(|rest| rest.split(')').next())
+        {
             let path = target.split('#').next().unwrap_or_default();
             if !path.is_empty() && !path.contains("://") {
                 assert!(root().join(&folder).join(path).exists(), "{document} links to {path}");
@@ -93,7 +104,12 @@ fn every_stage_and_key_is_in_the_policy_guide() {
     for stage in waterline::stage::STAGES {
         assert!(guide.contains(&format!("`{}`", stage.name)), "stage {}", stage.name);
         for key in stage.keys {
-            assert!(guide.contains(&format!("`{}.{}`", stage.name, key.name)), "key {}.{}", stage.name, key.name);
+            assert!(
+                guide.contains(&format!("`{}.{}`", stage.name, key.name)),
+                "key {}.{}",
+                stage.name,
+                key.name
+            );
         }
     }
     for key in waterline::policy::FOLD_KEYS {

@@ -1,4 +1,5 @@
-//! The program is killed at each step of a turn, and the session goes on in the next process: nothing is lost, nothing is run twice.
+//! The program is killed at each step of a turn, and the session goes on in the next process:
+//! nothing is lost, nothing is run twice.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod world;
@@ -42,7 +43,10 @@ fn before_the_model_answered() {
     until("the request", || world.server.received().len() == 1);
     kill(child);
     let out = resume(&world);
-    assert!(out.contains("going on where it was broken off") && out.contains("four metres"), "{out}");
+    assert!(
+        out.contains("going on where it was broken off") && out.contains("four metres"),
+        "{out}"
+    );
     let said = world.last_request();
     assert_eq!(said.iter().filter(|message| message.contains("how high?")).count(), 1, "{said:?}");
 }
@@ -51,7 +55,10 @@ fn before_the_model_answered() {
 #[test]
 fn while_a_tool_ran() {
     let command = "echo ran >> count; sleep 60";
-    let world = World::new(vec![calls("run_bash_command", json!({"command": command})), says("then I look first")]);
+    let world = World::new(vec![
+        calls("run_bash_command", json!({"command": command})),
+        says("then I look first"),
+    ]);
     let child = start(&world, "do it");
     let count = world.path(".local/share/waterline/workspaces/s/count");
     until("the tool", || count.exists());
@@ -59,7 +66,13 @@ fn while_a_tool_ran() {
     let out = resume(&world);
     assert!(out.contains("then I look first"), "{out}");
     assert_eq!(std::fs::read_to_string(&count).unwrap(), "ran\n", "run once");
-    assert!(world.last_request().last().unwrap().contains("interrupted: the program ended while this ran"));
+    assert!(
+        world
+            .last_request()
+            .last()
+            .unwrap()
+            .contains("interrupted: the program ended while this ran")
+    );
 }
 
 /// Of two calls, the one that was done keeps its result, and only the other is interrupted.
@@ -77,10 +90,13 @@ fn between_two_tools_of_a_step() {
     kill(child);
     resume(&world);
     let last = world.last_request();
-    let results: Vec<&String> = last.iter().filter(|message| message.contains("\"tool\"")).collect();
+    let results: Vec<&String> =
+        last.iter().filter(|message| message.contains("\"tool\"")).collect();
     assert_eq!(results.len(), 3, "{last:?}");
     assert!(
-        results[0].contains("made a.txt") && results[1].contains("interrupted") && results[2].contains("made b.txt"),
+        results[0].contains("made a.txt")
+            && results[1].contains("interrupted")
+            && results[2].contains("made b.txt"),
         "{results:?}"
     );
 }
@@ -127,11 +143,15 @@ fn while_a_question_waits() {
     assert!(world.last_request().last().unwrap().contains("north"));
 }
 
-/// A sub-agent that was at work when the program was killed is answered as interrupted; what it did is kept.
+/// A sub-agent that was at work when the program was killed is answered as interrupted; what it did
+/// is kept.
 #[test]
 fn while_a_sub_agent_worked() {
-    let world =
-        World::new(vec![calls("call_subagent", json!({"task": "look below"})), Line::Hangs, says("I start over")]);
+    let world = World::new(vec![
+        calls("call_subagent", json!({"task": "look below"})),
+        Line::Hangs,
+        says("I start over"),
+    ]);
     let child = start(&world, "look");
     until("the request below", || world.server.received().len() == 2);
     kill(child);

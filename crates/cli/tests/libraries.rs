@@ -1,5 +1,5 @@
-//! What the libraries leave to the program: they name none of its flags and none of its commands, because an
-//! application that embeds them has neither. `hint.rs` adds both.
+//! What the libraries leave to the program: they name none of its flags and none of its commands,
+//! because an application that embeds them has neither. `hint.rs` adds both.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::path::{Path, PathBuf};
@@ -8,8 +8,10 @@ const LIBRARIES: [&str; 9] =
     ["engine", "log", "provider", "sandbox", "session", "agent", "transcript", "replay", "config"];
 
 /// The commands of the program, as an error might name them.
-const COMMANDS: [&str; 11] =
-    ["chat", "run", "plan", "policy", "convert", "replay", "sessions", "tokens", "check", "config", "doctor"];
+const COMMANDS: [&str; 11] = [
+    "chat", "run", "plan", "policy", "convert", "replay", "sessions", "tokens", "check", "config",
+    "doctor",
+];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -22,13 +24,15 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a line of code, not of a comment, names a flag (`--max-tokens`) or a command (`waterline run`).
+/// Whether a line of code, not of a comment, names a flag (`--max-tokens`) or a command (`waterline
+/// run`).
 fn names_the_command_line(line: &str) -> bool {
     let code = line.trim_start();
     if code.starts_with("//") {
         return false;
     }
-    let flag = code.split("--").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+    let flag =
+        code.split("--").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
     flag || COMMANDS.iter().any(|command| code.contains(&format!("waterline {command}")))
 }
 
@@ -43,7 +47,9 @@ fn libraries_name_no_flag_and_no_command_of_the_program() {
             let text = std::fs::read_to_string(&file).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             let lines = code.lines().enumerate().filter(|(_, line)| names_the_command_line(line));
-            found.extend(lines.map(|(at, line)| format!("{}:{}: {}", file.display(), at + 1, line.trim())));
+            found.extend(
+                lines.map(|(at, line)| format!("{}:{}: {}", file.display(), at + 1, line.trim())),
+            );
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));

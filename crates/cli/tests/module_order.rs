@@ -1,4 +1,5 @@
-//! The top-level modules of every crate have an order to read them in: no import cycles between them. Test code is left out.
+//! The top-level modules of every crate have an order to read them in: no import cycles between
+//! them. Test code is left out.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Crates that still have a cycle. A crate leaves this list when its last cycle is gone; none may be added.
+/// Crates that still have a cycle. A crate leaves this list when its last cycle is gone; none may
+/// be added.
 const STILL_CYCLIC: &[&str] = &["log"];
 
 /// What stands for the items of `lib.rs` or `main.rs` themselves.
@@ -20,7 +22,9 @@ fn modules_import_each_other_in_one_direction() {
         let cycle = Graph::read(&directory).cycle();
         match (cycle, STILL_CYCLIC.contains(&name.as_str())) {
             (Some(cycle), false) => problems.push(format!("{name}: {cycle}")),
-            (None, true) => problems.push(format!("{name} has no cycle any more: take it off STILL_CYCLIC")),
+            (None, true) => {
+                problems.push(format!("{name} has no cycle any more: take it off STILL_CYCLIC"))
+            }
             // Printed with `--nocapture`, for whoever untangles it.
             (Some(cycle), true) => println!("{name}: {cycle}"),
             (None, false) => {}
@@ -45,7 +49,11 @@ struct Graph(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Graph {
     fn read(source: &Path) -> Self {
-        let root = ["lib.rs", "main.rs"].map(|name| source.join(name)).into_iter().find(|path| path.exists()).unwrap();
+        let root = ["lib.rs", "main.rs"]
+            .map(|name| source.join(name))
+            .into_iter()
+            .find(|path| path.exists())
+            .unwrap();
         let root_paths = paths(&tokens(&root));
         let modules = modules(source);
         // What the root re-exports belongs to the module it comes from.
@@ -53,7 +61,11 @@ impl Graph {
             .iter()
             .filter(|path| path.is_use)
             .filter_map(|path| {
-                let mut names = path.names.iter().map(String::as_str).filter(|name| !["crate", "self"].contains(name));
+                let mut names = path
+                    .names
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|name| !["crate", "self"].contains(name));
                 let module = names.next().filter(|name| modules.contains(*name))?;
                 Some((names.next_back()?, module))
             })
@@ -67,8 +79,14 @@ impl Graph {
         for file in files(source).into_iter().filter(|file| *file != root) {
             let place = place(&file, source);
             let Some(own) = place.first().filter(|own| modules.contains(*own)) else { continue };
-            for name in paths(&tokens(&file)).iter().filter_map(|path| below_root(&path.names, place.len())) {
-                let target = if modules.contains(name) { name } else { *exported.get(name).unwrap_or(&ROOT) };
+            for name in
+                paths(&tokens(&file)).iter().filter_map(|path| below_root(&path.names, place.len()))
+            {
+                let target = if modules.contains(name) {
+                    name
+                } else {
+                    *exported.get(name).unwrap_or(&ROOT)
+                };
                 graph.add(own, target, &file, source);
             }
         }
@@ -139,7 +157,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 /// The module path of a file: `show/text.rs` is `show`, `text`, and `show/mod.rs` is `show`.
 fn place(file: &Path, source: &Path) -> Vec<String> {
     let path = file.strip_prefix(source).unwrap().with_extension("");
-    let mut names: Vec<String> = path.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+    let mut names: Vec<String> =
+        path.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
     if names.last().is_some_and(|name| name == "mod") {
         names.pop();
     }
@@ -148,7 +167,8 @@ fn place(file: &Path, source: &Path) -> Vec<String> {
 
 fn tokens(file: &Path) -> Vec<TokenTree> {
     let text = std::fs::read_to_string(file).unwrap();
-    let stream: TokenStream = text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let stream: TokenStream =
+        text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     without_tests(stream)
 }
 
@@ -248,9 +268,11 @@ fn collect_from<'a>(
     rest
 }
 
-/// The first name below the crate's root, for a path in a module of this depth; none for a path that stays inside.
+/// The first name below the crate's root, for a path in a module of this depth; none for a path
+/// that stays inside.
 fn below_root(names: &[String], depth: usize) -> Option<&str> {
     let ups = names.iter().take_while(|name| *name == "super").count();
-    let is_absolute = names.first().is_some_and(|name| name == "crate") || (ups > 0 && ups == depth);
+    let is_absolute =
+        names.first().is_some_and(|name| name == "crate") || (ups > 0 && ups == depth);
     is_absolute.then(|| names.get(ups.max(1)).map(String::as_str)).flatten()
 }

@@ -21,8 +21,11 @@ fn replay_shows_policies_side_by_side_and_marks_the_best() {
     let ended = run(&["replay", &example(), "--policy", "auto,tail", "--window", "2k,4k"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.starts_with("1 session, "), "{}", ended.out);
-    let rows: Vec<&str> =
-        ended.out.lines().filter(|line| line.starts_with("auto") || line.starts_with("tail")).collect();
+    let rows: Vec<&str> = ended
+        .out
+        .lines()
+        .filter(|line| line.starts_with("auto") || line.starts_with("tail"))
+        .collect();
     assert_eq!(rows.len(), 4, "{}", ended.out);
     assert!(rows[0].contains('*') && !ended.out.contains('\u{1b}'), "{}", ended.out);
 }
@@ -34,8 +37,17 @@ fn replay_json_has_the_documented_shape() {
     let other = path(folder.path(), "other.jsonl");
     std::fs::copy(example(), &other).unwrap();
     // What is named twice counts once.
-    let ended =
-        run(&["replay", &example(), &other, &example(), "--policy", "auto,auto", "--window", "2k,2k", "--json"]);
+    let ended = run(&[
+        "replay",
+        &example(),
+        &other,
+        &example(),
+        "--policy",
+        "auto,auto",
+        "--window",
+        "2k,2k",
+        "--json",
+    ]);
     let found: Value = serde_json::from_str(&ended.out).unwrap();
     let rows = found["rows"].as_array().unwrap();
     let datasets: Vec<&str> = rows.iter().map(|row| row["dataset"].as_str().unwrap()).collect();
@@ -56,11 +68,19 @@ fn replay_json_has_the_documented_shape() {
 fn replay_says_what_would_have_been_forgotten() {
     let ended = run(&["replay", &example(), "--policy", "tail", "--window", "1500", "--lost"]);
     assert!(ended.out.contains("forgotten in long-session"), "{}", ended.out);
-    assert!(ended.out.contains("gone with fold") && ended.out.contains("needed it in message"), "{}", ended.out);
-    let ended = run(&["replay", &example(), "--policy", "tail", "--window", "1500", "--lost", "--json"]);
+    assert!(
+        ended.out.contains("gone with fold") && ended.out.contains("needed it in message"),
+        "{}",
+        ended.out
+    );
+    let ended =
+        run(&["replay", &example(), "--policy", "tail", "--window", "1500", "--lost", "--json"]);
     let found: Value = serde_json::from_str(&ended.out).unwrap();
     let lost = &found["lost"][0];
-    assert!(lost["value"].is_string() && lost["seen"].is_u64() && lost["needed"].is_u64(), "{lost}");
+    assert!(
+        lost["value"].is_string() && lost["seen"].is_u64() && lost["needed"].is_u64(),
+        "{lost}"
+    );
 }
 
 /// Anyone can check the figures: each context, numbered as the file numbers its messages.
@@ -68,7 +88,18 @@ fn replay_says_what_would_have_been_forgotten() {
 fn replay_dumps_every_context_and_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let (dump, page) = (path(folder.path(), "dump.jsonl"), path(folder.path(), "page.html"));
-    let ended = run(&["replay", &example(), "--policy", "auto", "--window", "2k", "--dump", &dump, "--html", &page]);
+    let ended = run(&[
+        "replay",
+        &example(),
+        "--policy",
+        "auto",
+        "--window",
+        "2k",
+        "--dump",
+        &dump,
+        "--html",
+        &page,
+    ]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     let contexts = std::fs::read_to_string(dump).unwrap();
     let source: Value = serde_json::from_str(&std::fs::read_to_string(example()).unwrap()).unwrap();
@@ -76,7 +107,10 @@ fn replay_dumps_every_context_and_a_page() {
         let context: Value = serde_json::from_str(line).unwrap();
         let call = usize::try_from(context["call"].as_u64().unwrap()).unwrap();
         assert_eq!(source["messages"][call]["role"], "assistant", "{call}");
-        assert_eq!((context["id"].as_str(), context["policy"].as_str()), (Some("long-session"), Some("auto")));
+        assert_eq!(
+            (context["id"].as_str(), context["policy"].as_str()),
+            (Some("long-session"), Some("auto"))
+        );
         assert!(!context["messages"].as_array().unwrap().is_empty());
     }
     assert!(contexts.lines().count() > 10);
@@ -88,7 +122,11 @@ fn replay_refuses_what_it_cannot_do_in_one_sentence() {
     let refused = |arguments: &[&str], part: &str| {
         let ended = run(arguments);
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{arguments:?}");
-        assert!(ended.err.contains(part) && ended.err.lines().count() <= 6, "{arguments:?}: {}", ended.err);
+        assert!(
+            ended.err.contains(part) && ended.err.lines().count() <= 6,
+            "{arguments:?}: {}",
+            ended.err
+        );
     };
     refused(&["replay"], "name session files or folders of them");
     refused(&["replay", "nowhere.jsonl"], "cannot open nowhere.jsonl");
@@ -97,7 +135,10 @@ fn replay_refuses_what_it_cannot_do_in_one_sentence() {
     refused(&["replay", &example(), "--window", "many"], "many");
     refused(&["replay", &example(), "--session", "other"], "no session");
     refused(&["replay", &example(), "--dump", &example()], "is read; it cannot be written too");
-    refused(&["replay", &example(), "--html", "nowhere/page.html"], "cannot write nowhere/page.html");
+    refused(
+        &["replay", &example(), "--html", "nowhere/page.html"],
+        "cannot write nowhere/page.html",
+    );
     let folder = tempfile::tempdir().unwrap();
     refused(&["replay", folder.path().to_str().unwrap()], "no session file below this folder");
 }
@@ -110,10 +151,15 @@ fn replay_reads_folders() {
     std::fs::copy(example(), folder.path().join("deep/one.jsonl")).unwrap();
     std::fs::write(folder.path().join("settings.json"), "{\"theme\":\"dark\"}").unwrap();
     std::fs::write(folder.path().join("notes.txt"), "hello").unwrap();
-    let ended = run(&["replay", folder.path().to_str().unwrap(), "--policy", "auto", "--window", "4k"]);
+    let ended =
+        run(&["replay", folder.path().to_str().unwrap(), "--policy", "auto", "--window", "4k"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.starts_with("1 session,"), "{}", ended.out);
-    assert!(ended.err.contains("settings.json") && ended.err.contains("skipped") && !ended.err.contains("notes.txt"));
+    assert!(
+        ended.err.contains("settings.json")
+            && ended.err.contains("skipped")
+            && !ended.err.contains("notes.txt")
+    );
 }
 
 #[test]
@@ -123,7 +169,8 @@ fn train_writes_weights_that_replay_reads() {
     let ended = run(&["replay", "train", &example(), "--window", "1k,2k", "--out", &weights]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(std::fs::read_to_string(&weights).unwrap().contains("own_call = "));
-    let ended = run(&["replay", &example(), "--policy", "auto", "--window", "2k", "--weights", &weights]);
+    let ended =
+        run(&["replay", &example(), "--policy", "auto", "--window", "2k", "--weights", &weights]);
     assert_eq!(ended.code, 0, "{}", ended.err);
 }
 
@@ -158,7 +205,8 @@ fn convert_writes_each_format_and_spares_what_is_there() {
 #[test]
 fn plan_shows_the_reasons_of_the_ranking() {
     let ended = run(&["plan", &example(), "--why"]);
-    let ledger = ended.out.split("the ledger, by what each value adds for its room").nth(1).unwrap();
+    let ledger =
+        ended.out.split("the ledger, by what each value adds for its room").nth(1).unwrap();
     let path = ledger.lines().find(|line| line.trim_start().starts_with("tidewatch/")).unwrap();
     assert!(path.contains("the agent used it in a call of its own"), "{path}");
 }
@@ -184,6 +232,11 @@ fn plan_reads_session_files_of_other_programs() {
     std::fs::write(&file, lines.join("\n")).unwrap();
     let ended = run(&["plan", &file, "--json"]);
     let plan: Value = serde_json::from_str(&ended.out).unwrap();
-    assert_eq!((plan["id"].as_str(), plan["wire"].as_str()), (Some("s1"), Some("anthropic")), "{}", ended.err);
+    assert_eq!(
+        (plan["id"].as_str(), plan["wire"].as_str()),
+        (Some("s1"), Some("anthropic")),
+        "{}",
+        ended.err
+    );
     assert_eq!(plan["messages"].as_array().unwrap().len(), 2);
 }

@@ -18,18 +18,30 @@ struct World {
 
 impl World {
     fn new(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
         let server = runtime.block_on(Server::start(script)).unwrap();
         Self { server, _runtime: runtime, home: tempfile::tempdir().unwrap() }
     }
 
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Ended {
         let mut command = program::waterline();
-        command.current_dir(self.home.path()).env_clear().env("HOME", self.home.path()).env("PATH", "/usr/bin:/bin");
+        command
+            .current_dir(self.home.path())
+            .env_clear()
+            .env("HOME", self.home.path())
+            .env("PATH", "/usr/bin:/bin");
         command.args(["run", "--db", "log.db"]).args(arguments).envs(variables.iter().copied());
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Ended { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+        Ended {
+            code: output.status.code().unwrap(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 }
 
@@ -38,7 +50,9 @@ fn says(text: &'static str) -> impl Fn(&Received) -> Reply + Send + Sync {
         let wire = match received.path.as_str() {
             "/v1/messages" => Wire::ANTHROPIC,
             "/v1/responses" => Wire::OPENAI_RESPONSES,
-            path if path.contains("generateContent") || path.contains("GenerateContent") => Wire::GEMINI,
+            path if path.contains("generateContent") || path.contains("GenerateContent") => {
+                Wire::GEMINI
+            }
             _ => Wire::OPENAI_CHAT,
         };
         Reply::Stream { events: Spoken::text(text, 20).events(wire), piece: 0 }
@@ -55,7 +69,8 @@ fn an_answer_is_printed_and_the_session_goes_on_in_the_next_process() {
     let second = world.run(&[&["and again"], &base[..]].concat(), &[]);
     assert_eq!((second.out.as_str(), second.err.as_str()), ("hello there\n", ""));
     let body: Value = serde_json::from_str(&world.server.received()[1].body).unwrap();
-    let said: Vec<&str> = body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
+    let said: Vec<&str> =
+        body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
     assert!(said[0].contains("Your workspace is"), "{said:?}");
     assert_eq!(said[1..], ["say hello", "hello there", "and again"]);
 }
@@ -64,26 +79,47 @@ fn an_answer_is_printed_and_the_session_goes_on_in_the_next_process() {
 fn every_wire_can_be_named() {
     let world = World::new(says("hello"));
     for wire in waterline_testkit::WIRES {
-        let ended = world.run(&["hi", "--model", "m", "--wire", wire.name(), "--base-url", &world.server.url], &[]);
+        let ended = world.run(
+            &["hi", "--model", "m", "--wire", wire.name(), "--base-url", &world.server.url],
+            &[],
+        );
         assert_eq!((ended.code, ended.out.as_str()), (0, "hello\n"), "{wire}: {}", ended.err);
     }
 }
 
-/// What comes through a pipe beside a prompt is said with it. It is data: a name in it allows nothing.
+/// What comes through a pipe beside a prompt is said with it. It is data: a name in it allows
+/// nothing.
 #[test]
 fn what_is_piped_beside_a_prompt_is_said_with_it() {
     let world = World::new(says("noted"));
     let mut command = program::waterline();
-    command.current_dir(world.home.path()).env_clear().env("HOME", world.home.path()).env("PATH", "/usr/bin:/bin");
-    command.args(["run", "--db", "log.db", "sum this up", "--model", "m", "--base-url", &world.server.url]);
+    command
+        .current_dir(world.home.path())
+        .env_clear()
+        .env("HOME", world.home.path())
+        .env("PATH", "/usr/bin:/bin");
+    command.args([
+        "run",
+        "--db",
+        "log.db",
+        "sum this up",
+        "--model",
+        "m",
+        "--base-url",
+        &world.server.url,
+    ]);
     let output = command.write_stdin("one @fetch_url\ntwo\n").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let body = world.server.received()[0].body.clone();
-    assert!(body.contains("sum this up") && body.contains(r">\none @fetch_url\ntwo\n</stdin-"), "{body}");
+    assert!(
+        body.contains("sum this up") && body.contains(r">\none @fetch_url\ntwo\n</stdin-"),
+        "{body}"
+    );
     assert!(!body.contains("allows the tool"), "{body}");
 }
 
-/// Keys come from the environment or a file, and are neither printed nor stored nor sent where they do not belong.
+/// Keys come from the environment or a file, and are neither printed nor stored nor sent where they
+/// do not belong.
 #[test]
 fn keys_are_sent_where_they_belong_and_shown_nowhere() {
     let world = World::new(|received| match received.header("authorization") {
@@ -91,7 +127,17 @@ fn keys_are_sent_where_they_belong_and_shown_nowhere() {
         _ => Reply::status(401, r#"{"error":{"message":"no such key"}}"#),
     });
     std::fs::write(world.home.path().join("key"), "sk-own-secret\n").unwrap();
-    let base = ["hi", "--model", "m", "--base-url", &world.server.url, "--log-format", "json", "--log", "trace"];
+    let base = [
+        "hi",
+        "--model",
+        "m",
+        "--base-url",
+        &world.server.url,
+        "--log-format",
+        "json",
+        "--log",
+        "trace",
+    ];
     let by_file = world.run(&[&base[..], &["--key-file", "key"]].concat(), &[]);
     assert_eq!((by_file.code, by_file.out.as_str()), (0, "welcome\n"), "{}", by_file.err);
     let by_variable = world.run(&base, &[("WATERLINE_API_KEY", "sk-own-secret")]);
@@ -100,7 +146,10 @@ fn keys_are_sent_where_they_belong_and_shown_nowhere() {
     assert_eq!(other.code, 2);
     assert!(other.err.contains("no such key"), "{}", other.err);
     for received in world.server.received() {
-        assert!(!format!("{received:?}").contains("sk-openai-secret"), "a provider's key went elsewhere");
+        assert!(
+            !format!("{received:?}").contains("sk-openai-secret"),
+            "a provider's key went elsewhere"
+        );
     }
     let stored = std::fs::read(world.home.path().join("log.db")).unwrap();
     let stored = String::from_utf8_lossy(&stored);
@@ -146,7 +195,11 @@ fn a_config_names_models_and_what_takes_over() {
     assert!(ended.out.contains(r#"{"event":"model","model":"second"}"#), "{}", ended.out);
     std::fs::write(world.home.path().join("waterline.toml"), "modle = 1").unwrap();
     let wrong = world.run(&["hi"], &[]);
-    assert!(wrong.code == 2 && wrong.err.contains("waterline.toml") && wrong.err.contains("modle"), "{}", wrong.err);
+    assert!(
+        wrong.code == 2 && wrong.err.contains("waterline.toml") && wrong.err.contains("modle"),
+        "{}",
+        wrong.err
+    );
 }
 
 /// S3.40 to S3.47: the lines of Agent Service, at a real fold.
@@ -154,12 +207,23 @@ fn a_config_names_models_and_what_takes_over() {
 fn s3_40_to_s3_47_a_fold_is_told_in_the_lines_of_the_seed() {
     let world = World::new(says("noted"));
     let long = "and so on ".repeat(120);
-    let base =
-        ["--session", "s", "--model", "m", "--window", "3000", "--policy", "budget", "--base-url", &world.server.url];
+    let base = [
+        "--session",
+        "s",
+        "--model",
+        "m",
+        "--window",
+        "3000",
+        "--policy",
+        "budget",
+        "--base-url",
+        &world.server.url,
+    ];
     let mut told = String::new();
     for round in 0..12 {
         let text = format!("{round} {long}");
-        let ended = world.run(&[&[text.as_str(), "--log-format", "agent"], &base[..]].concat(), &[]);
+        let ended =
+            world.run(&[&[text.as_str(), "--log-format", "agent"], &base[..]].concat(), &[]);
         assert_eq!(ended.code, 0, "{}", ended.err);
         told.push_str(&ended.err);
     }
@@ -180,12 +244,21 @@ fn bad_input_is_told_in_a_sentence() {
     for (arguments, words) in [
         (&["  "][..], "nothing to say"),
         (&["hi", "--model", "claude-opus-5"][..], "ANTHROPIC_API_KEY"),
-        (&["hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--key-file", "none"][..], "key file none"),
+        (
+            &["hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--key-file", "none"][..],
+            "key file none",
+        ),
         (&["hi", "--base-url", "http://127.0.0.1:9"][..], "name one with --model"),
         (&["hi", "--model", "m", "--base-url", "127.0.0.1:9"][..], "begins with http://"),
-        (&["hi", "--model", "m", "--base-url", "http://me:pw@127.0.0.1:9"][..], "must not hold a password"),
+        (
+            &["hi", "--model", "m", "--base-url", "http://me:pw@127.0.0.1:9"][..],
+            "must not hold a password",
+        ),
         (&["--resume"][..], "there is no session to resume yet"),
-        (&["--resume", "nothing"][..], "there is no session \"nothing\"; `waterline sessions list`"),
+        (
+            &["--resume", "nothing"][..],
+            "there is no session \"nothing\"; `waterline sessions list`",
+        ),
         (&["--resume", "s", "--session", "s"][..], "cannot be used with"),
         (&["--again"][..], "--session"),
         (&["hi", "--model", "offline", "--policy", "nosuch"][..], "nosuch"),
@@ -193,7 +266,11 @@ fn bad_input_is_told_in_a_sentence() {
     ] {
         let ended = world.run(arguments, &[]);
         assert_eq!(ended.code, 2, "{arguments:?}");
-        assert!(ended.err.contains(words) && !ended.err.contains("panicked"), "{arguments:?}: {}", ended.err);
+        assert!(
+            ended.err.contains(words) && !ended.err.contains("panicked"),
+            "{arguments:?}: {}",
+            ended.err
+        );
     }
 }
 
@@ -206,7 +283,8 @@ fn an_answer_without_a_word_is_no_success() {
     assert_eq!(world.server.received().len(), 2, "asked for once more");
 }
 
-/// A name that somebody chose is that name, even if another one begins so; a policy stays with its session.
+/// A name that somebody chose is that name, even if another one begins so; a policy stays with its
+/// session.
 #[test]
 fn a_session_is_the_one_that_is_named_and_keeps_its_policy() {
     let world = World::new(says("hello"));
@@ -223,7 +301,13 @@ fn a_session_is_the_one_that_is_named_and_keeps_its_policy() {
     run(&["hi", "--session", "project10"]);
     let show = |policy: &str| {
         let mut command = program::waterline();
-        command.current_dir(world.home.path()).args(["sessions", "show", "project10", "--db", "log.db"]);
+        command.current_dir(world.home.path()).args([
+            "sessions",
+            "show",
+            "project10",
+            "--db",
+            "log.db",
+        ]);
         let shown = String::from_utf8(command.output().unwrap().stdout).unwrap();
         assert!(shown.contains(policy), "{shown}");
     };
@@ -248,11 +332,21 @@ fn a_failed_call_is_told_and_can_be_made_again() {
     let key = [("WATERLINE_API_KEY", "sk-echoed-key")];
     let failed = world.run(&[&["hi"], &base[..]].concat(), &key);
     let last: Value = serde_json::from_str(failed.out.lines().last().unwrap()).unwrap();
-    assert_eq!((failed.code, last["event"].as_str(), last["session"].as_str()), (2, Some("error"), Some("s")));
-    assert!(!failed.out.contains("sk-echoed") && !failed.err.contains("sk-echoed"), "a server that repeats the key");
+    assert_eq!(
+        (failed.code, last["event"].as_str(), last["session"].as_str()),
+        (2, Some("error"), Some("s"))
+    );
+    assert!(
+        !failed.out.contains("sk-echoed") && !failed.err.contains("sk-echoed"),
+        "a server that repeats the key"
+    );
     is_down.store(false, std::sync::atomic::Ordering::SeqCst);
     let again = world.run(&[&["--again"], &base[..]].concat(), &key);
     assert!(again.out.contains("at last"), "{}", again.err);
     let body: Value = serde_json::from_str(&world.server.received().pop().unwrap().body).unwrap();
-    assert_eq!(body["messages"].as_array().unwrap().len(), 2, "the prompt, and what was said, once");
+    assert_eq!(
+        body["messages"].as_array().unwrap().len(),
+        2,
+        "the prompt, and what was said, once"
+    );
 }

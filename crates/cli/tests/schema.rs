@@ -1,4 +1,5 @@
-//! `waterline run --schema`: what is printed is JSON that fits, or the status says that there is none.
+//! `waterline run --schema`: what is printed is JSON that fits, or the status says that there is
+//! none.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod world;
@@ -9,7 +10,8 @@ use serde_json::{Value, json};
 use waterline_testkit::script::{Line, calls, says};
 use world::{World, until};
 
-const METRES: &str = r#"{"type": "object", "required": ["metres"], "properties": {"metres": {"type": "number"}}}"#;
+const METRES: &str =
+    r#"{"type": "object", "required": ["metres"], "properties": {"metres": {"type": "number"}}}"#;
 
 /// A world with a schema in it.
 fn tide(lines: Vec<Line>) -> World {
@@ -20,7 +22,12 @@ fn tide(lines: Vec<Line>) -> World {
 
 #[test]
 fn an_answer_is_printed_as_bare_json() {
-    let world = tide(vec![says("about four"), says("```json\n{\"metres\": 4.2}\n```"), says("four"), says("five")]);
+    let world = tide(vec![
+        says("about four"),
+        says("```json\n{\"metres\": 4.2}\n```"),
+        says("four"),
+        says("five"),
+    ]);
     let (code, out, err) = world.run("run", &["how high?", "--schema", "metres.json"]);
     assert_eq!((code, out.as_str()), (0, "{\"metres\": 4.2}\n"), "{err}");
     let again: Value = serde_json::from_str(&world.server.received()[1].body).unwrap();
@@ -47,7 +54,8 @@ fn a_schema_that_cannot_be_used_is_told_before_anything_is_asked() {
     assert!(world.server.received().is_empty() && !world.path("log.db").exists());
 }
 
-/// What is said next answers the question; the turn it goes on with keeps its schema, and the turn after it has none.
+/// What is said next answers the question; the turn it goes on with keeps its schema, and the turn
+/// after it has none.
 #[test]
 fn a_schema_is_kept_while_a_question_waits() {
     let asks = calls("ask_human", json!({"question": "Which harbour?"}));
@@ -66,8 +74,10 @@ fn a_schema_is_kept_while_a_question_waits() {
 #[test]
 fn a_schema_is_kept_by_a_turn_that_was_broken_off() {
     let world = tide(vec![Line::Hangs, says("four"), says("{\"metres\": 4}")]);
-    let mut command = world.command("run", &["--session", "s", "how high?", "--schema", "metres.json"]);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut command =
+        world.command("run", &["--session", "s", "how high?", "--schema", "metres.json"]);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("the request", || world.server.received().len() == 1);
     child.kill().unwrap();
     child.wait().unwrap();

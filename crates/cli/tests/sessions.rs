@@ -59,13 +59,16 @@ fn claude() -> String {
             r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"c1","isSidechain":false,"timestamp":"2026-02-12T10:00:00.000Z",{rest}}}"#
         )
     };
-    let user = |text: &str| format!(r#""type":"user","message":{{"role":"user","content":"{text}"}}"#);
+    let user =
+        |text: &str| format!(r#""type":"user","message":{{"role":"user","content":"{text}"}}"#);
     let said = |id: &str, text: &str| {
         format!(
             r#""type":"assistant","message":{{"id":"{id}","role":"assistant","model":"claude-opus-4-6","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":3,"cache_read_input_tokens":900,"cache_creation_input_tokens":97,"output_tokens":5}}}}"#
         )
     };
-    let aside = |line: String| line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"");
+    let aside = |line: String| {
+        line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"")
+    };
     let boundary = r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"a1","compactMetadata":{"trigger":"auto","preTokens":178144}"#;
     [
         line("u1", "", &user("first question")),
@@ -73,7 +76,11 @@ fn claude() -> String {
         aside(line("s2", "s1", &said("m8", "found it"))),
         line("a1", "u1", &said("m1", "first answer")),
         line("b1", "", boundary),
-        line("u2", "b1", &format!("\"isCompactSummary\":true,{}", user("This session is being continued"))),
+        line(
+            "u2",
+            "b1",
+            &format!("\"isCompactSummary\":true,{}", user("This session is being continued")),
+        ),
         line("u3", "u2", &user("second question")),
         line("a3", "u3", &said("m3", "second answer")),
     ]
@@ -87,7 +94,10 @@ fn sessions_are_imported_once_and_go_on() {
     let added = place.json(&["import", &file]);
     assert_eq!((&added["sessions"], &added["messages"]), (&1.into(), &3.into()));
     let again = place.json(&["import", &file]);
-    assert_eq!((&again["sessions"], &again["messages"], &again["continued"]), (&0.into(), &0.into(), &0.into()));
+    assert_eq!(
+        (&again["sessions"], &again["messages"], &again["continued"]),
+        (&0.into(), &0.into(), &0.into())
+    );
 
     // The file has grown.
     place.file("a.json", &conversation("talk", &["hello", "hi", "more", "and more"]));
@@ -106,7 +116,8 @@ fn sessions_are_imported_once_and_go_on() {
     assert_eq!(place.sessions(&["list", "--json"]).out.lines().count(), 3);
 }
 
-/// A program writes its answer bit by bit: whoever imports in between gets the rest later, in the same session.
+/// A program writes its answer bit by bit: whoever imports in between gets the rest later, in the
+/// same session.
 #[test]
 fn an_answer_that_was_not_finished_is_replaced() {
     let place = Place::new();
@@ -134,11 +145,17 @@ fn what_a_file_tells_later_is_learned() {
     assert_eq!(place.json(&["show", "c1"])["model"], Value::Null);
     place.file(
         "c.jsonl",
-        &std::iter::once(start.as_str()).chain(lines.iter().skip(1).map(String::as_str)).collect::<Vec<_>>().join("\n"),
+        &std::iter::once(start.as_str())
+            .chain(lines.iter().skip(1).map(String::as_str))
+            .collect::<Vec<_>>()
+            .join("\n"),
     );
     place.sessions(&["import", &file]);
     let shown = place.json(&["show", "c1"]);
-    assert_eq!((&shown["model"], &shown["title"]), (&"claude-opus-4-6".into(), &"second question".into()));
+    assert_eq!(
+        (&shown["model"], &shown["title"]),
+        (&"claude-opus-4-6".into(), &"second question".into())
+    );
     // A title that somebody gave stays.
     place.sessions(&["rename", "c1", "Mine"]);
     let more = format!(
@@ -158,7 +175,10 @@ fn what_a_file_tells_later_is_learned() {
 fn what_cannot_be_read_does_not_keep_the_rest_from_being_saved() {
     let place = Place::new();
     for id in ["one", "two"] {
-        let file = place.file("a.json", &conversation(id, &[&format!("question of {id}"), &format!("answer of {id}")]));
+        let file = place.file(
+            "a.json",
+            &conversation(id, &[&format!("question of {id}"), &format!("answer of {id}")]),
+        );
         place.sessions(&["import", &file]);
     }
     let mut bytes = std::fs::read(place.path("log.db")).unwrap();
@@ -167,7 +187,12 @@ fn what_cannot_be_read_does_not_keep_the_rest_from_being_saved() {
     std::fs::write(place.path("log.db"), bytes).unwrap();
     let out = place.path("saved.jsonl");
     let saved = place.sessions(&["export", "-o", &out]);
-    assert!(saved.code == 1 && saved.err.contains("session one, behind message 1"), "{} {}", saved.code, saved.err);
+    assert!(
+        saved.code == 1 && saved.err.contains("session one, behind message 1"),
+        "{} {}",
+        saved.code,
+        saved.err
+    );
     let other = place.path("other.db");
     assert_eq!(run(&["sessions", "import", &out, "--db", &other], "").code, 0);
     let stats = run(&["sessions", "stats", "--json", "--db", &other], "").out;
@@ -220,7 +245,10 @@ fn compactions_become_generations_and_sub_agents_children() {
         (&2.into(), &178_144.into(), &"auto".into())
     );
     assert_eq!(shown["summary"]["summary"], "This session is being continued");
-    assert_eq!((&shown["summary"]["summarized_until"], &shown["usage"]["cache_read"]), (&2.into(), &1_800.into()));
+    assert_eq!(
+        (&shown["summary"]["summarized_until"], &shown["usage"]["cache_read"]),
+        (&2.into(), &1_800.into())
+    );
     let child = &shown["children"][0];
     assert_eq!(
         (&child["relation"], &child["parent_context"], &child["messages"]),
@@ -230,7 +258,10 @@ fn compactions_become_generations_and_sub_agents_children() {
     assert!(context.starts_with("subagent-") && context.len() == 17, "{context}");
     assert_eq!(place.json(&["import", &file])["messages"], 0);
     let table = place.sessions(&["show", "c1"]).out;
-    assert!(table.contains("fold 1 after message 2: 178,144 →") && table.contains("└ sub-agent"), "{table}");
+    assert!(
+        table.contains("fold 1 after message 2: 178,144 →") && table.contains("└ sub-agent"),
+        "{table}"
+    );
 }
 
 #[test]
@@ -247,10 +278,19 @@ fn stored_sessions_are_planned_and_replayed_as_files_are() {
     for field in ["messages", "tokens"] {
         assert_eq!(stored[field], read[field], "{field}");
     }
-    let tables =
-        |ended: Ended| ended.out.lines().filter(|line| line.starts_with("auto")).map(str::to_owned).collect::<Vec<_>>();
+    let tables = |ended: Ended| {
+        ended
+            .out
+            .lines()
+            .filter(|line| line.starts_with("auto"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let stored = tables(place.run(&["replay", &id, "--policy", "auto,window", "--window", "2k"]));
-    assert_eq!(stored, tables(run(&["replay", &example(), "--policy", "auto,window", "--window", "2k"], "")));
+    assert_eq!(
+        stored,
+        tables(run(&["replay", &example(), "--policy", "auto,window", "--window", "2k"], ""))
+    );
     assert!(!stored.is_empty());
     assert_eq!(place.run(&["tokens", &id]).out, run(&["tokens", &example()], "").out);
 }
@@ -258,7 +298,8 @@ fn stored_sessions_are_planned_and_replayed_as_files_are() {
 #[test]
 fn sessions_are_forked_rewound_and_compared() {
     let place = Place::new();
-    let file = place.file("a.json", &conversation("talk", &["one", "two", "three", "four", "five"]));
+    let file =
+        place.file("a.json", &conversation("talk", &["one", "two", "three", "four", "five"]));
     place.sessions(&["import", &file]);
     let fork = place.sessions(&["fork", "talk", "--at", "2", "--as", "other"]);
     assert_eq!((fork.code, fork.out.as_str()), (0, "other\n"));
@@ -285,7 +326,11 @@ fn an_export_is_complete() {
     place.sessions(&["import", &file]);
     let out = place.path("out.jsonl");
     assert_eq!(place.sessions(&["export", "-o", &out]).code, 0);
-    assert_eq!(place.sessions(&["export", "-o", &out]).code, 2, "a file that is there is not written over");
+    assert_eq!(
+        place.sessions(&["export", "-o", &out]).code,
+        2,
+        "a file that is there is not written over"
+    );
     let other = place.path("other.db");
     let imported = run(&["sessions", "import", &out, "--db", &other, "--json"], "");
     assert_eq!(serde_json::from_str::<Value>(&imported.out).unwrap()["messages"], 6);
@@ -304,10 +349,17 @@ fn a_session_can_be_written_for_people_to_read() {
     let told = place.sessions(&["export", "talk", "--markdown"]);
     assert_eq!(told.code, 0, "{}", told.err);
     assert!(told.out.starts_with("# how high?\n\n*talk · gpt-4o · "), "{}", told.out);
-    assert!(told.out.contains("\n\nhow high?\n\n## ") && told.out.contains("\n\n4.2 m\n"), "{}", told.out);
-    let nowhere = place.sessions(&["export", "talk", "-o", &place.path("nowhere/talk.md"), "--markdown"]);
     assert!(
-        nowhere.code == 2 && nowhere.err.contains("cannot write") && !nowhere.err.contains("nowhere/.tmp"),
+        told.out.contains("\n\nhow high?\n\n## ") && told.out.contains("\n\n4.2 m\n"),
+        "{}",
+        told.out
+    );
+    let nowhere =
+        place.sessions(&["export", "talk", "-o", &place.path("nowhere/talk.md"), "--markdown"]);
+    assert!(
+        nowhere.code == 2
+            && nowhere.err.contains("cannot write")
+            && !nowhere.err.contains("nowhere/.tmp"),
         "{}",
         nowhere.err
     );
@@ -319,7 +371,11 @@ fn nothing_is_deleted_without_a_yes() {
     let file = place.file("a.json", &conversation("talk", &["one", "two"]));
     place.sessions(&["import", &file]);
     let would = place.sessions(&["erase", "talk"]);
-    assert!(would.out.contains("would erase talk") && would.out.contains("nothing was deleted"), "{}", would.out);
+    assert!(
+        would.out.contains("would erase talk") && would.out.contains("nothing was deleted"),
+        "{}",
+        would.out
+    );
     assert_eq!(place.json(&["stats"])["messages"], 2);
     assert_eq!(place.json(&["clean"])["sessions"], Value::Array(Vec::new()));
     let idle = place.json(&["clean", "--idle", "0"]);
@@ -336,12 +392,14 @@ fn only_workspaces_that_name_their_session_are_removed() {
     let file = place.file("a.json", &conversation("talk", &["one"]));
     place.sessions(&["import", &file]);
     let lines = place.sessions(&["export"]).out;
-    let (mine, other) = (r#"{"session":"talk","created_at":""}"#, r#"{"session":"else","created_at":""}"#);
+    let (mine, other) =
+        (r#"{"session":"talk","created_at":""}"#, r#"{"session":"else","created_at":""}"#);
     for (name, marker) in [("mine", mine), ("other", other), ("odd", "not json")] {
         let folder = place.path(name);
         std::fs::create_dir(&folder).unwrap();
         std::fs::write(format!("{folder}/workspace.json"), marker).unwrap();
-        let changed = lines.replace("\"state\":{", &format!("\"state\":{{\"workspace_path\":\"{folder}\","));
+        let changed =
+            lines.replace("\"state\":{", &format!("\"state\":{{\"workspace_path\":\"{folder}\","));
         let (export, db) = (place.file("e.jsonl", &changed), place.path(&format!("{name}.db")));
         assert_eq!(run(&["sessions", "import", &export, "--db", &db], "").code, 0);
         // A file from elsewhere names no folder of this machine.
@@ -354,7 +412,12 @@ fn only_workspaces_that_name_their_session_are_removed() {
         let cleaned = run(&["sessions", "clean", "--workspaces", "0", "--yes", "--db", &db], "");
         assert_eq!(cleaned.code, 0, "{}", cleaned.err);
         assert_eq!(std::path::Path::new(&folder).exists(), name != "mine", "{name}");
-        assert_eq!(cleaned.out.contains("it is not the workspace of session talk"), name != "mine", "{}", cleaned.out);
+        assert_eq!(
+            cleaned.out.contains("it is not the workspace of session talk"),
+            name != "mine",
+            "{}",
+            cleaned.out
+        );
     }
 }
 
@@ -373,7 +436,8 @@ fn a_workspace_that_another_session_works_in_stays() {
     let place = Place::new();
     let (db, folder) = (place.path("log.db"), place.path("shared"));
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(format!("{folder}/workspace.json"), r#"{"session":"owner","created_at":""}"#).unwrap();
+    std::fs::write(format!("{folder}/workspace.json"), r#"{"session":"owner","created_at":""}"#)
+        .unwrap();
     let works_there = |log: &Log, id: &str| {
         let mut session = log.create(Session::new(id)).unwrap();
         session.workspace = Some(folder.clone());
@@ -388,7 +452,8 @@ fn a_workspace_that_another_session_works_in_stays() {
     assert!(erased.code == 0 && is_there(), "{}{}", erased.out, erased.err);
 }
 
-/// A command may write what it likes into a workspace, and an owner may go before the roles that work in its folder.
+/// A command may write what it likes into a workspace, and an owner may go before the roles that
+/// work in its folder.
 #[test]
 fn folders_go_with_the_last_session_that_works_in_them() {
     let place = Place::new();
@@ -397,7 +462,11 @@ fn folders_go_with_the_last_session_that_works_in_them() {
     place.file("waterline/config.toml", &format!("[agent]\nworkspaces = \"{folders}\"\n"));
     let sessions = |arguments: &[&str]| {
         let mut command = waterline();
-        command.env("XDG_CONFIG_HOME", place.0.path()).arg("sessions").args(arguments).args(["--db", &db]);
+        command
+            .env("XDG_CONFIG_HOME", place.0.path())
+            .arg("sessions")
+            .args(arguments)
+            .args(["--db", &db]);
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     let works_in = |id: &str, folder: &str, owner: Option<&str>| {
@@ -443,7 +512,10 @@ fn the_config_says_when_sessions_are_old() {
 #[test]
 fn messages_are_searched_in_any_language() {
     let place = Place::new();
-    let file = place.file("a.json", &conversation("talk", &["请升级数据库", "done: see upgrade_index.rs", "thanks"]));
+    let file = place.file(
+        "a.json",
+        &conversation("talk", &["请升级数据库", "done: see upgrade_index.rs", "thanks"]),
+    );
     place.sessions(&["import", &file]);
     assert!(place.sessions(&["search", "数据库"]).out.starts_with("talk       1  user"));
     assert!(place.sessions(&["search", "upgrade", "index"]).out.contains("upgrade_index.rs"));
@@ -456,7 +528,12 @@ fn bad_input_is_told_in_a_sentence() {
     let place = Place::new();
     let says = |arguments: &[&str], words: &str| {
         let ended = place.sessions(arguments);
-        assert!(ended.code == 2 && ended.err.contains(words), "{arguments:?}: {} {}", ended.code, ended.err);
+        assert!(
+            ended.code == 2 && ended.err.contains(words),
+            "{arguments:?}: {} {}",
+            ended.code,
+            ended.err
+        );
         assert_eq!(ended.err.trim_end().lines().count(), 1, "{}", ended.err);
     };
     says(&["list"], "there is no log at");
@@ -482,7 +559,10 @@ fn a_damaged_log_fails_verification() {
     let place = Place::new();
     let file = place.file("a.json", &conversation("talk", &["an unmistakable sentence", "two"]));
     place.sessions(&["import", &file]);
-    assert_eq!(place.sessions(&["verify"]).out, "2 messages, 1 session, 0 artifacts: as they were stored\n");
+    assert_eq!(
+        place.sessions(&["verify"]).out,
+        "2 messages, 1 session, 0 artifacts: as they were stored\n"
+    );
     let mut bytes = std::fs::read(place.path("log.db")).unwrap();
     let at = bytes.windows(12).position(|window| window == b"unmistakable").unwrap();
     bytes[at] = b'U';

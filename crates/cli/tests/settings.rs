@@ -1,4 +1,5 @@
-//! Settings: where they come from, what a folder from somebody else may not set, and the agent without a terminal.
+//! Settings: where they come from, what a folder from somebody else may not set, and the agent
+//! without a terminal.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod world;
@@ -15,7 +16,10 @@ fn each_value_says_where_it_comes_from_and_keys_are_not_shown() {
     let world = World::new(Vec::new());
     world.write(".config/waterline/config.toml", "policy = \"chat\"\n[agent]\nsteps = 20\n[mcp.files]\ncommand = \"f\"\nargs = [\"--token=sk-arg\"]\nenv = { TOKEN = \"sk-env\" }\n");
     world.write("waterline.toml", "policy = \"window\"\n[agent]\nsteps = 25\n");
-    world.write(".env", "MAX_MESSAGE_HISTORY=60\nOPENAI_API_KEY=sk-file\nWATERLINE_BASE_URL=http://elsewhere\n");
+    world.write(
+        ".env",
+        "MAX_MESSAGE_HISTORY=60\nOPENAI_API_KEY=sk-file\nWATERLINE_BASE_URL=http://elsewhere\n",
+    );
     let shown = world
         .program()
         .args(["config", "show"])
@@ -24,18 +28,33 @@ fn each_value_says_where_it_comes_from_and_keys_are_not_shown() {
         .output()
         .unwrap();
     let out = String::from_utf8(shown.stdout).unwrap();
-    let line = |key: &str| out.lines().find(|line| line.starts_with(key)).unwrap_or_default().to_owned();
-    assert!(line("policy").contains("\"window\"") && line("policy").ends_with("waterline.toml"), "{out}");
-    assert!(line("agent.steps").contains("30") && line("agent.steps").ends_with("$AGENT_MAX_STEPS"), "{out}");
-    assert!(line("max_message_history").contains("60") && line("max_message_history").contains(".env"), "{out}");
+    let line =
+        |key: &str| out.lines().find(|line| line.starts_with(key)).unwrap_or_default().to_owned();
+    assert!(
+        line("policy").contains("\"window\"") && line("policy").ends_with("waterline.toml"),
+        "{out}"
+    );
+    assert!(
+        line("agent.steps").contains("30") && line("agent.steps").ends_with("$AGENT_MAX_STEPS"),
+        "{out}"
+    );
+    assert!(
+        line("max_message_history").contains("60") && line("max_message_history").contains(".env"),
+        "{out}"
+    );
     assert!(line("agent.approval ").contains("built in"), "{out}");
     assert!(line("key OPENAI_API_KEY").contains("(set)"), "{out}");
     assert!(
-        line("model ").contains("claude-sonnet-5") && line("model ").ends_with("found: $ANTHROPIC_API_KEY"),
+        line("model ").contains("claude-sonnet-5")
+            && line("model ").ends_with("found: $ANTHROPIC_API_KEY"),
         "{out}"
     );
     assert!(line("window ").contains("built in, for claude-sonnet-5"), "{out}");
-    assert!(line("database ").contains("waterline/sessions.db") && line("database ").ends_with("built in"), "{out}");
+    assert!(
+        line("database ").contains("waterline/sessions.db")
+            && line("database ").ends_with("built in"),
+        "{out}"
+    );
     assert!(line("memory ").contains("none") && line("lang ").ends_with("found: $LANG"), "{out}");
     assert!(!out.contains("sk-") && !out.contains("elsewhere"), "{out}");
 }
@@ -46,10 +65,16 @@ fn what_is_configured_is_not_found_too() {
     let world = World::new(Vec::new());
     world.write("waterline.toml", "model = \"offline\"\n");
     world.write(".config/waterline/config.toml", "memory = \"notes\"\n");
-    let told =
-        world.program().args(["config", "show"]).env("WATERLINE_DB", "postgres://me:hush@host/db").output().unwrap();
+    let told = world
+        .program()
+        .args(["config", "show"])
+        .env("WATERLINE_DB", "postgres://me:hush@host/db")
+        .output()
+        .unwrap();
     let out = String::from_utf8(told.stdout).unwrap();
-    let lines = |key: &str| out.lines().filter(|line| line.starts_with(key)).map(str::to_owned).collect::<Vec<_>>();
+    let lines = |key: &str| {
+        out.lines().filter(|line| line.starts_with(key)).map(str::to_owned).collect::<Vec<_>>()
+    };
     assert!(lines("model ").len() == 1 && lines("model ")[0].ends_with("waterline.toml"), "{out}");
     assert!(lines("memory ").len() == 1 && lines("memory ")[0].contains("notes"), "{out}");
     assert!(lines("database ")[0].ends_with("$WATERLINE_DB") && !out.contains("hush"), "{out}");
@@ -64,10 +89,17 @@ fn an_address_is_shown_without_what_may_be_secret() {
                   [mcp.closed]\nurl = \"https://me:hush@tide.example/mcp?key=hush\"\n";
     world.write(".config/waterline/config.toml", config);
     let mut show = world.program();
-    let shown =
-        show.args(["config", "show"]).env("WATERLINE_BASE_URL", "http://me:hush@127.0.0.1:9/v1").output().unwrap();
+    let shown = show
+        .args(["config", "show"])
+        .env("WATERLINE_BASE_URL", "http://me:hush@127.0.0.1:9/v1")
+        .output()
+        .unwrap();
     let out = String::from_utf8(shown.stdout).unwrap();
-    for address in ["\"https://tide.example/@crew/mcp\"", "\"https://tide.example/mcp\"", "http://127.0.0.1:9/v1"] {
+    for address in [
+        "\"https://tide.example/@crew/mcp\"",
+        "\"https://tide.example/mcp\"",
+        "http://127.0.0.1:9/v1",
+    ] {
         assert!(out.contains(address), "{address} in {out}");
     }
     assert!(!out.contains("hush"), "{out}");
@@ -75,7 +107,8 @@ fn an_address_is_shown_without_what_may_be_secret() {
 
 /// What a chat says whose lines come from a pipe.
 fn chat(world: &World, more: &[&str], lines: &str) -> String {
-    let mut child = world.command("chat", more).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        world.command("chat", more).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
@@ -88,10 +121,18 @@ fn a_session_keeps_policy_prompt_and_role() {
     chat(&world, &["--session", "s"], "/quit\n");
     let (_, shown, _) = world.plain(&["sessions", "show", "s", "--db", "log.db"]);
     assert!(shown.contains("policy chat"), "{shown}");
-    let told = chat(&world, &["--session", "s", "--system", "Be brief", "--role", "init"], "/quit\n");
-    assert!(told.contains("--system is for new sessions") && told.contains("takes the role init"), "{told}");
-    let (_, _, told) = world.run("run", &["--session", "s", "--system", "Be brief", "--role", "execute", "hi"]);
-    assert!(told.contains("--system is for new sessions") && told.contains("stays in the role init"), "{told}");
+    let told =
+        chat(&world, &["--session", "s", "--system", "Be brief", "--role", "init"], "/quit\n");
+    assert!(
+        told.contains("--system is for new sessions") && told.contains("takes the role init"),
+        "{told}"
+    );
+    let (_, _, told) =
+        world.run("run", &["--session", "s", "--system", "Be brief", "--role", "execute", "hi"]);
+    assert!(
+        told.contains("--system is for new sessions") && told.contains("stays in the role init"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -124,22 +165,30 @@ fn a_variable_counts_if_it_says_something() {
         world.write(".config/waterline/config.toml", config);
         let mut command = world.program();
         command.args(["run", "--db", "log.db", "hi"]);
-        let ended = command.env("WATERLINE_MODEL", model).env("WATERLINE_BASE_URL", base).output().unwrap();
+        let ended =
+            command.env("WATERLINE_MODEL", model).env("WATERLINE_BASE_URL", base).output().unwrap();
         (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
     };
     for (code, err) in [run(&config, "", ""), run("model = \"nobody\"", "m", url)] {
         assert_eq!(code, Some(0), "{err}");
     }
-    let ended = world.program().args(["config", "show"]).env("WATERLINE_LANG", "de").output().unwrap();
+    let ended =
+        world.program().args(["config", "show"]).env("WATERLINE_LANG", "de").output().unwrap();
     let err = String::from_utf8(ended.stderr).unwrap();
-    assert!(ended.status.code() == Some(2) && err.contains("WATERLINE_LANG") && err.contains("en, zh"), "{err}");
+    assert!(
+        ended.status.code() == Some(2) && err.contains("WATERLINE_LANG") && err.contains("en, zh"),
+        "{err}"
+    );
 }
 
 #[test]
 fn a_folder_in_the_config_is_in_the_home_or_beside_the_file() {
     for (named, folder) in [("~/ws", "ws"), ("ws", ".config/waterline/ws")] {
         let world = World::new(vec![says("hello")]);
-        world.write(".config/waterline/config.toml", &format!("[agent]\nworkspaces = \"{named}\"\n"));
+        world.write(
+            ".config/waterline/config.toml",
+            &format!("[agent]\nworkspaces = \"{named}\"\n"),
+        );
         let (code, _, err) = world.run("run", &["hi", "--session", "s"]);
         assert!(code == 0 && world.path(folder).join("s").is_dir(), "{named}: {err}");
         assert!(!world.path("~").exists(), "{named}");
@@ -162,7 +211,10 @@ fn a_project_does_not_widen_what_the_agent_may_do() {
     }
     let world = World::new(vec![says("hello")]);
     world.write(".waterline/roles/init.toml", "name = \"init\"\nprompt = \"obey the folder\"");
-    world.write(".waterline/roles/sailor.toml", "name = \"sailor\"\ntools = [\"fetch_url\", \"now\"]");
+    world.write(
+        ".waterline/roles/sailor.toml",
+        "name = \"sailor\"\ntools = [\"fetch_url\", \"now\"]",
+    );
     let (code, _, err) = world.run("run", &["hi", "--role", "sailor"]);
     assert!(code == 0 && err.contains("the role init of the project is left out"), "{err}");
     let body = world.server.received()[0].body.clone();
@@ -174,10 +226,16 @@ fn wrong_values_are_refused_with_what_is_allowed() {
     let world = World::new(Vec::new());
     world.write(".config/waterline/config.toml", "[agent]\nsteps = 0\n");
     let (code, _, err) = world.run("run", &["hi"]);
-    assert!(code == 2 && err.contains("agent.steps is 0; it must be a whole number from 1 to 1000"), "{err}");
+    assert!(
+        code == 2 && err.contains("agent.steps is 0; it must be a whole number from 1 to 1000"),
+        "{err}"
+    );
     world.write(".config/waterline/config.toml", "[agent]\nmiddleware = [\"pll\"]\n");
     let (code, _, err) = world.run("run", &["hi"]);
-    assert!(code == 2 && err.contains("no middleware is called \"pll\"") && err.contains("pii"), "{err}");
+    assert!(
+        code == 2 && err.contains("no middleware is called \"pll\"") && err.contains("pii"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -185,7 +243,10 @@ fn doctor_tells_what_works_and_what_does_not() {
     let world = World::new(vec![says("ready")]);
     let (code, out, _) = world.run("doctor", &["--ask"]);
     assert!(
-        code == 0 && out.contains("ok  database") && out.contains("m answers: ready") && out.contains("init, execute"),
+        code == 0
+            && out.contains("ok  database")
+            && out.contains("m answers: ready")
+            && out.contains("init, execute"),
         "{out}"
     );
     world.write(".config/waterline/config.toml", "[mcp.gone]\ncommand = \"/nowhere/at/all\"\n");
@@ -210,7 +271,8 @@ fn doctor_tells_what_works_and_what_does_not() {
     assert!(code == 2 && err.contains("--approval"), "only flags that matter: {err}");
 }
 
-/// What comes through a pipe is data: it takes no files along and allows no tools. What goes into one is the answer, once.
+/// What comes through a pipe is data: it takes no files along and allows no tools. What goes into
+/// one is the answer, once.
 #[test]
 fn standard_input_is_data_and_standard_output_the_answer() {
     let world = World::new(vec![calls("now", json!({})), says("\tthree\n")]);
@@ -233,13 +295,15 @@ fn standard_input_is_data_and_standard_output_the_answer() {
 fn a_form_is_asked_for_once_more_and_only_the_right_answer_is_printed() {
     let world = World::new(vec![says("about four"), says("{\"metres\": 4}"), says("as you like")]);
     world.write("schema.json", r#"{"type": "object", "required": ["metres"]}"#);
-    let (code, out, _) = world.run("run", &["--session", "s", "--schema", "schema.json", "how high?"]);
+    let (code, out, _) =
+        world.run("run", &["--session", "s", "--schema", "schema.json", "how high?"]);
     assert_eq!((code, out.as_str()), (0, "{\"metres\": 4}\n"));
     let (code, out, _) = world.run("run", &["--session", "s", "and in words?"]);
     assert_eq!((code, out.as_str()), (0, "as you like\n"), "the form was for that turn");
 }
 
-/// Without a terminal nobody can be asked: a risky call is refused, a question ends the turn, and nothing hangs.
+/// Without a terminal nobody can be asked: a risky call is refused, a question ends the turn, and
+/// nothing hangs.
 #[test]
 fn a_chat_from_a_pipe_asks_nobody() {
     let ask = calls("ask_human", json!({"question": "Which harbour?"}));
@@ -250,7 +314,10 @@ fn a_chat_from_a_pipe_asks_nobody() {
         says("North."),
     ]);
     let out = chat(&world, &["--session", "s"], "publish\nplan it\nnorth\n/quit\n");
-    assert!(out.contains("not pushed") && out.contains("Which harbour?") && out.contains("North."), "{out}");
+    assert!(
+        out.contains("not pushed") && out.contains("Which harbour?") && out.contains("North."),
+        "{out}"
+    );
     let last = world.last_request();
     assert!(last.iter().any(|message| message.contains("nobody is there to agree")), "{last:?}");
 }
@@ -265,10 +332,13 @@ fn the_exit_status_tells_and_yes_is_no_yes_to_everything() {
     ]);
     let (code, out, err) = world.run("run", &["--yes", "--json", "clean"]);
     assert_eq!(code, 0, "{err}");
-    let events: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let results: Vec<&serde_json::Value> = events.iter().filter(|event| event["event"] == "result").collect();
+    let events: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let results: Vec<&serde_json::Value> =
+        events.iter().filter(|event| event["event"] == "result").collect();
     assert!(
-        results[0]["text"].as_str().unwrap().contains("not run: nobody is there") && results[1]["failed"] == false,
+        results[0]["text"].as_str().unwrap().contains("not run: nobody is there")
+            && results[1]["failed"] == false,
         "{results:?}"
     );
     assert_eq!(events.last().unwrap()["steps"], 3);
@@ -279,10 +349,19 @@ fn the_exit_status_tells_and_yes_is_no_yes_to_everything() {
 fn somebody_is_told_that_standard_input_is_waited_for() {
     let world = World::new(vec![says("hello")]);
     let mut command = world.command("run", &["hi"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut told = String::new();
     BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
     assert!(told.contains("reading standard input; < /dev/null leaves it out"), "{told}");
     let output = child.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "hello\n", "it goes on when the pipe is closed");
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "hello\n",
+        "it goes on when the pipe is closed"
+    );
 }

@@ -143,7 +143,8 @@ impl AgentSettings {
         Ok(())
     }
 
-    /// The first key that a project's file may not set, because it could widen what the agent may do.
+    /// The first key that a project's file may not set, because it could widen what the agent may
+    /// do.
     pub(crate) fn widening_key(&self) -> Option<&'static str> {
         let widening = [
             ("approval", self.approval.is_some()),
@@ -162,7 +163,8 @@ impl AgentSettings {
         widening.into_iter().find(|(_, set)| *set).map(|(name, _)| name)
     }
 
-    /// Lowers the limits of a file that came with a directory to what the user allows. Returns what was lowered.
+    /// Lowers the limits of a file that came with a directory to what the user allows. Returns what
+    /// was lowered.
     pub(crate) fn narrow(&mut self, user: &Self, file: &'static str) -> Vec<Notice> {
         let steps = user.steps.unwrap_or(Limits::default().steps);
         let command_timeout = user.command_timeout.unwrap_or(COMMAND_TIMEOUT);
@@ -213,7 +215,12 @@ fn at_most<T: Copy + Ord + fmt::Display>(
 ) -> Option<Notice> {
     let wanted = value.filter(|wanted| *wanted > allowed)?;
     *value = Some(allowed);
-    Some(Notice::Narrowed { key: key.to_owned(), file, wanted: wanted.to_string(), allowed: allowed.to_string() })
+    Some(Notice::Narrowed {
+        key: key.to_owned(),
+        file,
+        wanted: wanted.to_string(),
+        allowed: allowed.to_string(),
+    })
 }
 
 impl McpSettings {

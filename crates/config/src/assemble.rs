@@ -1,4 +1,5 @@
-//! [`Assembly`]: settings and overrides → models → tools, servers, skills, roles, limits → the builder of an agent.
+//! [`Assembly`]: settings and overrides → models → tools, servers, skills, roles, limits → the
+//! builder of an agent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,11 +11,13 @@ use waterline_agent::mcp::{self, Server, Transport};
 use waterline_agent::role::{self, Role};
 use waterline_agent::skill;
 use waterline_agent::tool::Toolbox;
-use waterline_agent::{AgentBuilder, AgentConfig, AgentError, DEFAULT_POLICY, ModelPolicy, Policies};
+use waterline_agent::{
+    AgentBuilder, AgentConfig, AgentError, DEFAULT_POLICY, ModelPolicy, Policies,
+};
 use waterline_log::Log;
 use waterline_sandbox::small_file::Folder;
 use waterline_sandbox::{Shell, Support, support};
-use waterline_session::Setup;
+use waterline_session::SessionConfig;
 use waterline_session::memory::DayFiles;
 
 use crate::agent::{AgentSettings, COMMAND_TIMEOUT, McpSettings, MiddlewareEntry, Middlewares};
@@ -32,26 +35,32 @@ use crate::trust;
 const PROJECT: &str = ".waterline";
 
 /// Variables that commands may see: they hold no secrets.
-const SEEN: [&str; 9] = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME", "SHELL", "COLUMNS"];
+const SEEN: [&str; 9] =
+    ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME", "SHELL", "COLUMNS"];
 
-/// What all agents of a program are made with: models, tools, servers, skills, roles, limits. It is made once; agents of
-/// many sessions are built from it.
+/// What all agents of a program are made with: models, tools, servers, skills, roles, limits. It is
+/// made once; agents of many sessions are built from it.
 #[derive(Clone)]
 pub struct Assembly {
     /// The settings.
     pub config: Config,
-    /// What the caller sets above them. After a change, [`Assembly::reload_models`] finds the models anew.
+    /// What the caller sets above them. After a change, [`Assembly::reload_models`] finds the
+    /// models anew.
     pub overrides: Overrides,
     /// What agents are made with, before limits and middlewares.
     base: AgentConfig,
 }
 
 impl Assembly {
-    /// Finds the models, connects the servers, reads skills and roles. Returns what the user should know about them.
+    /// Finds the models, connects the servers, reads skills and roles. Returns what the user should
+    /// know about them.
     ///
     /// # Errors
     /// When a model, a key, a role or a middleware cannot be used.
-    pub async fn new(config: Config, overrides: Overrides) -> Result<(Self, Vec<Notice>), ConfigError> {
+    pub async fn new(
+        config: Config,
+        overrides: Overrides,
+    ) -> Result<(Self, Vec<Notice>), ConfigError> {
         let (setup, models) = setup(&config, &overrides).await?;
         let (base, mut notices) = gather(&config, &overrides, setup).await?;
         notices.extend(models);
@@ -65,11 +74,12 @@ impl Assembly {
     pub async fn reload_models(&mut self) -> Result<(), ConfigError> {
         // The notices were shown when the program began.
         let (setup, _) = setup(&self.config, &self.overrides).await?;
-        self.base.setup = setup;
+        self.base.session = setup;
         Ok(())
     }
 
-    /// What an agent is made with: all of this, with limits, rules, policies and middlewares applied.
+    /// What an agent is made with: all of this, with limits, rules, policies and middlewares
+    /// applied.
     ///
     /// # Errors
     /// When a rule, a middleware or the role cannot be used.
@@ -105,19 +115,24 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
         keys: overrides.sets.clone(),
         config: config.settings.policy.clone(),
         models: config.settings.models.iter().map(own).collect(),
-        load: Arc::new(move |name, keys| policy::load(name, keys, &environment).map_err(|error| error.full_text())),
+        load: Arc::new(move |name, keys| {
+            policy::load(name, keys, &environment).map_err(|error| error.full_text())
+        }),
         ..Policies::default()
     }
 }
 
 /// Models, the default policy and memory, and what the user should know about the models.
-async fn setup(config: &Config, overrides: &Overrides) -> Result<(Setup, Vec<Notice>), ConfigError> {
+async fn setup(
+    config: &Config,
+    overrides: &Overrides,
+) -> Result<(SessionConfig, Vec<Notice>), ConfigError> {
     let models = Models { config };
     let policy = policy::load(DEFAULT_POLICY, &[], &config.environment)?;
     let model = models.primary(&overrides.model).await?;
     let (fallback, notices) = models.fallback();
     let summariser = models.summariser()?;
-    let mut setup = Setup { fallback, summariser, ..Setup::new(model, policy) };
+    let mut setup = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
     setup.options.max_tokens = overrides.max_tokens;
     if let Some(directory) = overrides.memory.as_ref().or(config.settings.memory.as_ref()) {
         setup.memory = Some(Arc::new(DayFiles::new(directory)));
@@ -129,7 +144,7 @@ async fn setup(config: &Config, overrides: &Overrides) -> Result<(Setup, Vec<Not
 async fn gather(
     config: &Config,
     overrides: &Overrides,
-    setup: Setup,
+    setup: SessionConfig,
 ) -> Result<(AgentConfig, Vec<Notice>), ConfigError> {
     waterline_sandbox::hide();
     let (settings, support) = (&config.settings.agent, support());
@@ -140,7 +155,9 @@ async fn gather(
         notices.push(Notice::Unconfined(why.clone()));
     }
     let finds = config.clone();
-    agent.models = Arc::new(move |name| Models { config: &finds }.find(name).map_err(|error| error.full_text()));
+    agent.models = Arc::new(move |name| {
+        Models { config: &finds }.find(name).map_err(|error| error.full_text())
+    });
     agent.approval.confined = support == Support::Full;
     for server in servers(config) {
         connect(&server, &mut agent, &mut notices).await;
@@ -172,7 +189,10 @@ fn shell(config: &Config, overrides: &Overrides, support: &Support) -> Shell {
     let mut read = agent.read_dirs.clone();
     // A directory that holds the user's own files is no place for programs, whatever the PATH says.
     let home = environment.home().unwrap_or_default();
-    read.extend(std::env::split_paths(&path).filter(|entry| entry.is_absolute() && !home.starts_with(entry)));
+    read.extend(
+        std::env::split_paths(&path)
+            .filter(|entry| entry.is_absolute() && !home.starts_with(entry)),
+    );
     // Once, at the start: later a command may have put a link in place of a directory.
     let read = read.iter().filter_map(|entry| entry.canonicalize().ok()).collect();
     let mut shell = Shell::new();
@@ -185,7 +205,11 @@ fn shell(config: &Config, overrides: &Overrides, support: &Support) -> Shell {
 }
 
 /// What it may do, and which calls need approval.
-fn limit(config: &mut AgentConfig, agent: &AgentSettings, overrides: &Overrides) -> Result<(), ConfigError> {
+fn limit(
+    config: &mut AgentConfig,
+    agent: &AgentSettings,
+    overrides: &Overrides,
+) -> Result<(), ConfigError> {
     let limits = &mut config.limits;
     limits.steps = overrides.steps.or(agent.steps).unwrap_or(limits.steps);
     limits.iterations = agent.iterations;
@@ -193,7 +217,8 @@ fn limit(config: &mut AgentConfig, agent: &AgentSettings, overrides: &Overrides)
     let approval = &mut config.approval;
     approval.mode = overrides.approval.or(agent.approval).unwrap_or_default();
     approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);
-    let rules = agent.rules.iter().map(|rule| approval::rule(&rule.tool, &rule.pattern, rule.answer));
+    let rules =
+        agent.rules.iter().map(|rule| approval::rule(&rule.tool, &rule.pattern, rule.answer));
     approval.rules = rules.collect::<Result<_, _>>()?;
     config.grants = agent.allow_dirs.iter().chain(&overrides.allow_dirs).cloned().collect();
     Ok(())
@@ -222,8 +247,8 @@ fn of_project(kind: &str, environment: &Environment) -> Folder {
     Folder::of_project(environment.directory(), PathBuf::from(PROJECT).join(kind))
 }
 
-/// The roles: shipped ones and the user's, and those of the project under names that are free. A directory from
-/// someone else does not change what a role of the user's is.
+/// The roles: shipped ones and the user's, and those of the project under names that are free. A
+/// directory from someone else does not change what a role of the user's is.
 ///
 /// # Errors
 /// When a role of the user's cannot be used.
@@ -248,25 +273,35 @@ pub fn roles(environment: &Environment) -> Result<(Vec<Role>, Vec<Notice>), Conf
     Ok((all, notices))
 }
 
-/// What a user should know about variables: a key that came with the directory, a setting that has no effect.
+/// What a user should know about variables: a key that came with the directory, a setting that has
+/// no effect.
 fn environment_notices(config: &Config) -> Vec<Notice> {
     let environment = &config.environment;
-    let keys = PROVIDER_KEYS.into_iter().filter(|name| environment.is_of_file(name)).map(Notice::KeyFromEnvFile);
+    let keys = PROVIDER_KEYS
+        .into_iter()
+        .filter(|name| environment.is_of_file(name))
+        .map(Notice::KeyFromEnvFile);
     let policy = config.settings.policy.as_deref().unwrap_or("auto");
     let unused = policy::SEEDS.iter().filter(|seed| seed.preset != policy);
-    let unused = unused
-        .filter(|seed| environment.variable(seed.variable).is_some())
-        .map(|seed| Notice::UnusedVariable { variable: seed.variable, preset: seed.preset, policy: policy.to_owned() });
+    let unused = unused.filter(|seed| environment.variable(seed.variable).is_some()).map(|seed| {
+        Notice::UnusedVariable {
+            variable: seed.variable,
+            preset: seed.preset,
+            policy: policy.to_owned(),
+        }
+    });
     keys.chain(unused).collect()
 }
 
 /// Adds the middlewares and settings that a config names.
 fn add_middlewares(agent: &AgentSettings, into: &mut AgentConfig) -> Result<(), AgentError> {
     let usual = Middlewares::Preset("default".to_owned());
-    let named: Vec<(String, serde_json::Value)> = match agent.middleware.as_ref().unwrap_or(&usual) {
-        Middlewares::Preset(name) => {
-            waterline_agent::preset(name)?.into_iter().map(|(name, settings)| (name.to_owned(), settings)).collect()
-        }
+    let named: Vec<(String, serde_json::Value)> = match agent.middleware.as_ref().unwrap_or(&usual)
+    {
+        Middlewares::Preset(name) => waterline_agent::preset(name)?
+            .into_iter()
+            .map(|(name, settings)| (name.to_owned(), settings))
+            .collect(),
         Middlewares::List(list) => list
             .iter()
             .map(|entry| match entry {
@@ -291,8 +326,9 @@ fn server(name: &str, own: &McpSettings, environment: &Environment) -> Server {
     let variable = |name: &str| environment.variable(name);
     let transport = match (&own.command, &own.url) {
         (Some(program), _) => {
-            let usual =
-                ["PATH", "HOME", "LANG"].into_iter().filter_map(|name| Some((name.to_owned(), variable(name)?)));
+            let usual = ["PATH", "HOME", "LANG"]
+                .into_iter()
+                .filter_map(|name| Some((name.to_owned(), variable(name)?)));
             let variables: BTreeMap<String, String> = usual.chain(own.env.clone()).collect();
             Transport::Command {
                 program: program.clone(),
@@ -302,7 +338,10 @@ fn server(name: &str, own: &McpSettings, environment: &Environment) -> Server {
             }
         }
         (None, url) => {
-            let headers = own.header_env.iter().filter_map(|(header, name)| Some((header.clone(), variable(name)?)));
+            let headers = own
+                .header_env
+                .iter()
+                .filter_map(|(header, name)| Some((header.clone(), variable(name)?)));
             Transport::Http { url: url.clone().unwrap_or_default(), headers: headers.collect() }
         }
     };
@@ -310,8 +349,8 @@ fn server(name: &str, own: &McpSettings, environment: &Environment) -> Server {
     Server { name: name.to_owned(), transport, tools: own.tools.clone(), timeout }
 }
 
-/// Where a server starts: in the home directory, unless the user's config says otherwise. Not in the working directory:
-/// many programs run what is there, and it may come from someone else.
+/// Where a server starts: in the home directory, unless the user's config says otherwise. Not in
+/// the working directory: many programs run what is there, and it may come from someone else.
 fn start_directory(cwd: Option<&Path>, environment: &Environment) -> PathBuf {
     let home = environment.home().filter(|home| home.is_dir());
     let home = home.unwrap_or_else(|| PathBuf::from("/"));
@@ -326,7 +365,10 @@ async fn connect(server: &Server, agent: &mut AgentConfig, notices: &mut Vec<Not
     match mcp::connect(server).await {
         Ok(connected) => {
             for name in &connected.missing {
-                notices.push(Notice::Other(format!("the server {} has no tool {name:?}", server.name)));
+                notices.push(Notice::Other(format!(
+                    "the server {} has no tool {name:?}",
+                    server.name
+                )));
             }
             for tool in connected.tools {
                 if let Err(error) = agent.toolbox.add(tool) {

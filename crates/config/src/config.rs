@@ -32,7 +32,12 @@ impl Config {
     /// No settings at all, in an environment.
     #[must_use]
     pub fn empty(environment: Arc<Environment>) -> Self {
-        Self { settings: Settings::default(), notices: Vec::new(), environment, origins: Origins::built_in() }
+        Self {
+            settings: Settings::default(),
+            notices: Vec::new(),
+            environment,
+            origins: Origins::built_in(),
+        }
     }
 
     /// Reads the user's file, the project's file and the variables.
@@ -91,8 +96,10 @@ impl Config {
             self.settings.lang = Some(read.map_err(|why| refused("WATERLINE_LANG", &lang, why))?);
         }
         if let Some(steps) = environment.variable("AGENT_MAX_STEPS") {
-            let read =
-                steps.trim().parse().map_err(|_| refused("AGENT_MAX_STEPS", &steps, "it is not a number".into()));
+            let read = steps
+                .trim()
+                .parse()
+                .map_err(|_| refused("AGENT_MAX_STEPS", &steps, "it is not a number".into()));
             let allowed = self.settings.agent.clone();
             self.settings.agent.steps = Some(read?);
             self.settings.agent.check()?;
@@ -114,7 +121,8 @@ pub fn files(environment: &Environment) -> Vec<PathBuf> {
     user.into_iter().chain([environment.at(PROJECT)]).collect()
 }
 
-/// The text of one of them. The project's came with a directory, perhaps from someone else: no link leads out of it.
+/// The text of one of them. The project's came with a directory, perhaps from someone else: no link
+/// leads out of it.
 pub(crate) fn read(path: &Path, environment: &Environment) -> std::io::Result<String> {
     match *path == environment.at(PROJECT) {
         true => small_file::read_inside(environment.directory(), Path::new(PROJECT)),
@@ -137,7 +145,8 @@ mod tests {
         Config::load(Arc::new(Environment::new(directory, [("HOME", home)]))).unwrap()
     }
 
-    /// A directory from someone else may ask for less than the user allows, or than is built in, and for no more.
+    /// A directory from someone else may ask for less than the user allows, or than is built in,
+    /// and for no more.
     #[test]
     fn a_project_narrows_limits_and_does_not_raise_them() {
         let raised = "[agent]\nsteps = 1000\ncommand_timeout = 600\niterations = 900\ntime = 900";
@@ -147,9 +156,19 @@ mod tests {
             (agent.steps, agent.command_timeout, agent.iterations, agent.time)
         };
         assert_eq!(limits(&none), (Some(15), Some(120), Some(900), Some(900)));
-        assert!(none.notices[0].to_string().contains("agent.steps of waterline.toml is 1000"), "{:?}", none.notices);
-        let some = loaded("[agent]\nsteps = 40\ncommand_timeout = 60\niterations = 100\ntime = 60", raised);
-        assert_eq!((limits(&some), some.notices.len()), ((Some(40), Some(60), Some(100), Some(60)), 4));
+        assert!(
+            none.notices[0].to_string().contains("agent.steps of waterline.toml is 1000"),
+            "{:?}",
+            none.notices
+        );
+        let some = loaded(
+            "[agent]\nsteps = 40\ncommand_timeout = 60\niterations = 100\ntime = 60",
+            raised,
+        );
+        assert_eq!(
+            (limits(&some), some.notices.len()),
+            ((Some(40), Some(60), Some(100), Some(60)), 4)
+        );
         let less = loaded("[agent]\nsteps = 40", "[agent]\nsteps = 5");
         assert_eq!((less.settings.agent.steps, less.notices.len()), (Some(5), 0));
         assert_eq!(loaded("[agent]\nsteps = 40", "").settings.agent.steps, Some(40));
@@ -158,7 +177,10 @@ mod tests {
     /// The origin of a limit that a project may not raise is where the limit comes from that holds.
     #[test]
     fn each_value_knows_where_it_comes_from() {
-        let config = loaded("[agent]\nsteps = 20\ntime = 60", "policy = \"window\"\n[agent]\nsteps = 25\ntime = 30");
+        let config = loaded(
+            "[agent]\nsteps = 20\ntime = 60",
+            "policy = \"window\"\n[agent]\nsteps = 25\ntime = 30",
+        );
         let values = config.values();
         let origin = |key: &str| {
             let value = values.iter().find(|value| value.key == key).unwrap();
@@ -179,7 +201,11 @@ mod tests {
         let both = loaded(user, project);
         assert_eq!(both.settings.fallback.unwrap(), ["known", "gpt-5.6", "near"]);
         assert_eq!(both.settings.summariser.as_deref(), Some("known"));
-        assert!(both.notices.len() == 2 && both.notices[0].to_string().contains("evil"), "{:?}", both.notices);
+        assert!(
+            both.notices.len() == 2 && both.notices[0].to_string().contains("evil"),
+            "{:?}",
+            both.notices
+        );
     }
 
     #[test]
@@ -190,6 +216,9 @@ mod tests {
         let error = Config::load(Arc::new(Environment::new(place.path(), none))).unwrap_err();
         assert!(error.to_string().ends_with("waterline.toml cannot be used"), "{error}");
         let why = std::error::Error::source(&error).unwrap().to_string();
-        assert!(why.contains("agent.network") && why.contains("belongs in the user's config"), "{why}");
+        assert!(
+            why.contains("agent.network") && why.contains("belongs in the user's config"),
+            "{why}"
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! The variables and the working directory that settings are read from: the process's variables as the host program
-//! gives them, and those of a `.env` file in the working directory. The process wins. The file may come with a
-//! directory that someone else wrote, so only variables that cannot send a key elsewhere are taken from it.
+//! The variables and the working directory that settings are read from: the process's variables as
+//! the host program gives them, and those of a `.env` file in the working directory. The process
+//! wins. The file may come with a directory that someone else wrote, so only variables that cannot
+//! send a key elsewhere are taken from it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -68,7 +69,8 @@ impl Environment {
         variables: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
     ) -> Self {
         let directory = directory.into();
-        let process = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let process =
+            variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let file = read_file(&directory);
         Self { directory, process, file }
     }
@@ -158,7 +160,11 @@ impl Environment {
 
     /// The path of a file in the working directory, short where that is `.`.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
-        if self.directory == Path::new(".") { PathBuf::from(name) } else { self.directory.join(name) }
+        if self.directory == Path::new(".") {
+            PathBuf::from(name)
+        } else {
+            self.directory.join(name)
+        }
     }
 
     /// The directory that a variable names.
@@ -188,18 +194,21 @@ fn read_file(directory: &Path) -> Result<BTreeMap<String, String>, String> {
     }
 }
 
-/// The lines `NAME=value`, with or without `export` and quotes. Variables that are not taken are skipped.
+/// The lines `NAME=value`, with or without `export` and quotes. Variables that are not taken are
+/// skipped.
 fn parse(text: &str) -> BTreeMap<String, String> {
     let line = |line: &str| {
         let line = line.trim().strip_prefix("export ").unwrap_or(line.trim());
         let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
         let value = value.trim();
-        let quoted =
-            ['"', '\''].into_iter().find_map(|mark| value.strip_prefix(mark)?.split_once(mark).map(|(inner, _)| inner));
+        let quoted = ['"', '\'']
+            .into_iter()
+            .find_map(|mark| value.strip_prefix(mark)?.split_once(mark).map(|(inner, _)| inner));
         // A comment may follow a value that is not quoted.
         let value = quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or_default().trim());
         let name = name.trim();
-        (TAKEN.contains(&name) || PROVIDER_KEYS.contains(&name)).then(|| (name.to_owned(), value.to_owned()))
+        (TAKEN.contains(&name) || PROVIDER_KEYS.contains(&name))
+            .then(|| (name.to_owned(), value.to_owned()))
     };
     text.lines().filter_map(line).collect()
 }
@@ -221,12 +230,24 @@ mod tests {
     #[test]
     fn the_process_wins_over_the_file_and_values_are_not_printed() {
         let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join(FILE), "OPENAI_API_KEY=sk-file\nWATERLINE_MODEL=of-file\n").unwrap();
-        let environment =
-            Environment::new(directory.path(), [("WATERLINE_MODEL", "of-process"), ("GEMINI_API_KEY", " ")]);
+        std::fs::write(
+            directory.path().join(FILE),
+            "OPENAI_API_KEY=sk-file\nWATERLINE_MODEL=of-file\n",
+        )
+        .unwrap();
+        let environment = Environment::new(
+            directory.path(),
+            [("WATERLINE_MODEL", "of-process"), ("GEMINI_API_KEY", " ")],
+        );
         let model = environment.find("WATERLINE_MODEL");
         assert_eq!(model, Some(("of-process".to_owned(), VariableOrigin::Process)));
-        assert!(environment.is_of_file("OPENAI_API_KEY") && environment.find("GEMINI_API_KEY").is_none());
-        assert!(!format!("{environment:?}").contains("sk-file") && !format!("{environment:?}").contains("of-process"));
+        assert!(
+            environment.is_of_file("OPENAI_API_KEY")
+                && environment.find("GEMINI_API_KEY").is_none()
+        );
+        assert!(
+            !format!("{environment:?}").contains("sk-file")
+                && !format!("{environment:?}").contains("of-process")
+        );
     }
 }

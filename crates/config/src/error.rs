@@ -1,4 +1,5 @@
-//! Why settings cannot be used. Each kind carries the facts; the program that shows it adds what to do there.
+//! Why settings cannot be used. Each kind carries the facts; the program that shows it adds what to
+//! do there.
 
 use std::path::PathBuf;
 

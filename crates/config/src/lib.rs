@@ -1,9 +1,11 @@
-//! Waterline's settings: files, environment and overrides, merged once into typed values that know their origin.
+//! Waterline's settings: files, environment and overrides, merged once into typed values that know
+//! their origin.
 //!
-//! Built in < user file < project file < `.env` < environment < [`Overrides`]. [`Config::load`] reads the files and
-//! the variables of an [`Environment`], which the host program or a test provides; nothing here reads the process's
-//! own environment. This crate prints nothing and names no command-line flag: it returns typed errors and
-//! [`Notice`]s, and the program that shows them adds the hint.
+//! Built in < user file < project file < `.env` < environment < [`Overrides`]. [`Config::load`]
+//! reads the files and the variables of an [`Environment`], which the host program or a test
+//! provides; nothing here reads the process's own environment. This crate prints nothing and names
+//! no command-line flag: it returns typed errors and [`Notice`]s, and the program that shows them
+//! adds the hint.
 
 mod agent;
 mod assemble;
@@ -19,7 +21,9 @@ pub mod policy;
 mod settings;
 pub mod trust;
 
-pub use agent::{AgentSettings, DEFAULT_WORKSPACE_DAYS, McpSettings, MiddlewareEntry, Middlewares, RuleSettings};
+pub use agent::{
+    AgentSettings, DEFAULT_WORKSPACE_DAYS, McpSettings, MiddlewareEntry, Middlewares, RuleSettings,
+};
 pub use assemble::{Assembly, roles, servers, skill_directories, workspaces};
 pub use config::{Config, files};
 pub use environment::{Environment, KEY_VARIABLES, PROVIDER_KEYS, VariableOrigin};

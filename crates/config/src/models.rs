@@ -1,12 +1,13 @@
-//! Which model answers: the one that is named, else the one whose key is there, else one on this machine, else the
-//! built-in one. Keys come from the environment or from files; they are passed on and never shown.
+//! Which model answers: the one that is named, else the one whose key is there, else one on this
+//! machine, else the built-in one. Keys come from the environment or from files; they are passed on
+//! and never shown.
 
 use waterline::message::Wire;
 use waterline::model::Models as Catalogue;
 use waterline_agent::{OFFLINE, Offline};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::{local, wire};
-use waterline_session::Candidate;
+use waterline_session::ModelTarget;
 
 use crate::config::Config;
 use crate::environment::{ANTHROPIC_KEY, Environment, GEMINI_KEY, OPENAI_KEY, OWN_KEY};
@@ -34,7 +35,7 @@ impl Models<'_> {
     ///
     /// # Errors
     /// When its key or its address cannot be used.
-    pub async fn primary(&self, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
+    pub async fn primary(&self, overrides: &ModelOverrides) -> Result<ModelTarget, ConfigError> {
         let settings = &self.config.settings;
         let of_variable = || self.config.environment.variable("WATERLINE_MODEL");
         let name = overrides.model.clone().or_else(of_variable).or_else(|| settings.model.clone());
@@ -54,15 +55,17 @@ impl Models<'_> {
         Ok(found)
     }
 
-    /// The models that answer when the first fails, and a notice about each that cannot be used: the first may well
-    /// answer.
+    /// The models that answer when the first fails, and a notice about each that cannot be used:
+    /// the first may well answer.
     #[must_use]
-    pub fn fallback(&self) -> (Vec<Candidate>, Vec<Notice>) {
+    pub fn fallback(&self) -> (Vec<ModelTarget>, Vec<Notice>) {
         let (mut found, mut notices) = (Vec::new(), Vec::new());
         for name in self.config.settings.fallback.iter().flatten() {
             match self.find(name) {
                 Ok(candidate) => found.push(candidate),
-                Err(error) => notices.push(Notice::Fallback { model: name.clone(), why: error.full_text() }),
+                Err(error) => {
+                    notices.push(Notice::Fallback { model: name.clone(), why: error.full_text() })
+                }
             }
         }
         (found, notices)
@@ -72,8 +75,9 @@ impl Models<'_> {
     ///
     /// # Errors
     /// When it cannot be used.
-    pub fn summariser(&self) -> Result<Option<Candidate>, ConfigError> {
-        let found = self.config.settings.summariser.as_ref().map(|name| self.find(name)).transpose();
+    pub fn summariser(&self) -> Result<Option<ModelTarget>, ConfigError> {
+        let found =
+            self.config.settings.summariser.as_ref().map(|name| self.find(name)).transpose();
         found.map_err(|error| ConfigError::Summariser(Box::new(error)))
     }
 
@@ -81,7 +85,7 @@ impl Models<'_> {
     ///
     /// # Errors
     /// When its key or its address cannot be used.
-    pub fn find(&self, name: &str) -> Result<Candidate, ConfigError> {
+    pub fn find(&self, name: &str) -> Result<ModelTarget, ConfigError> {
         let settings = &self.config.settings;
         let own = settings.models.get(name).cloned().unwrap_or_default();
         if own.base_url.is_none() && settings.model.as_deref() == Some(name) {
@@ -92,7 +96,12 @@ impl Models<'_> {
     }
 
     /// A model that is named, with what the settings say about it.
-    fn named(&self, name: &str, base: Option<String>, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
+    fn named(
+        &self,
+        name: &str,
+        base: Option<String>,
+        overrides: &ModelOverrides,
+    ) -> Result<ModelTarget, ConfigError> {
         let settings = &self.config.settings;
         let own = settings.models.get(name).cloned().unwrap_or_default();
         let is_untrusted = match (&overrides.base_url, &base) {
@@ -112,7 +121,11 @@ impl Models<'_> {
     }
 
     /// A model that a server offers, with the window that it reports.
-    fn local(&self, found: local::Found, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
+    fn local(
+        &self,
+        found: local::Found,
+        overrides: &ModelOverrides,
+    ) -> Result<ModelTarget, ConfigError> {
         let mut candidate = self.named(&found.model, Some(found.base), overrides)?;
         // A quarter of the window is kept for the answer.
         candidate.window = candidate.window.or(Some(found.window * 3 / 4));
@@ -120,7 +133,7 @@ impl Models<'_> {
     }
 
     /// What is there without any set-up.
-    async fn without_setup(&self, overrides: &ModelOverrides) -> Result<Candidate, ConfigError> {
+    async fn without_setup(&self, overrides: &ModelOverrides) -> Result<ModelTarget, ConfigError> {
         for (name, _, model) in PROVIDERS {
             if self.config.environment.variable(name).is_some() {
                 return self.named(model, None, overrides);
@@ -132,7 +145,7 @@ impl Models<'_> {
         }
     }
 
-    fn candidate(&self, name: &str, own: &ModelSettings) -> Result<Candidate, ConfigError> {
+    fn candidate(&self, name: &str, own: &ModelSettings) -> Result<ModelTarget, ConfigError> {
         if name == OFFLINE {
             return Ok(offline());
         }
@@ -140,19 +153,29 @@ impl Models<'_> {
         let key = key(name, wire, own, &self.config.environment)?;
         let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
         let about = Catalogue::builtin().with([own.entry(name)]).resolve(name);
-        Ok(Candidate { about, window: own.window, price: own.price, ..Candidate::new(name, endpoint) })
+        Ok(ModelTarget {
+            about,
+            window: own.window,
+            price: own.price,
+            ..ModelTarget::new(name, endpoint)
+        })
     }
 }
 
 /// The offline model, which says how to connect another one.
-fn offline() -> Candidate {
+fn offline() -> ModelTarget {
     Offline::candidate(
         "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or configure a model and its address.",
     )
 }
 
 /// The key of a model. A provider's key is not sent to another address unless the user says so.
-fn key(name: &str, wire: Wire, own: &ModelSettings, environment: &Environment) -> Result<Option<Key>, ConfigError> {
+fn key(
+    name: &str,
+    wire: Wire,
+    own: &ModelSettings,
+    environment: &Environment,
+) -> Result<Option<Key>, ConfigError> {
     if own.is_untrusted {
         return Ok(None);
     }
@@ -162,13 +185,15 @@ fn key(name: &str, wire: Wire, own: &ModelSettings, environment: &Environment) -
         return Ok(Some(Key::new(text)));
     }
     if let Some(variable) = &own.key_env {
-        let missing = || ConfigError::KeyVariable { model: name.to_owned(), variable: variable.clone() };
+        let missing =
+            || ConfigError::KeyVariable { model: name.to_owned(), variable: variable.clone() };
         return Ok(Some(Key::new(environment.variable(variable).ok_or_else(missing)?)));
     }
     if own.base_url.is_some() {
         return Ok(environment.variable(OWN_KEY).map(Key::new));
     }
-    let provider = PROVIDERS.iter().find(|(_, known, _)| wire::provider(*known) == wire::provider(wire));
+    let provider =
+        PROVIDERS.iter().find(|(_, known, _)| wire::provider(*known) == wire::provider(wire));
     let Some((variable, ..)) = provider else { return Ok(None) };
     match environment.variable(variable) {
         Some(key) => Ok(Some(Key::new(key))),

@@ -1,5 +1,6 @@
-//! What a user should know about settings that do not take effect as written. [`Display`](std::fmt::Display) is
-//! English; a program that speaks another language matches on the kind.
+//! What a user should know about settings that do not take effect as written.
+//! [`Display`](std::fmt::Display) is English; a program that speaks another language matches on the
+//! kind.
 
 use std::fmt;
 
@@ -59,10 +60,16 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Narrowed { key, file, wanted, allowed } => {
-                write!(f, "{key} of {file} is {wanted}; {allowed} holds, and only your own config can allow more")
+                write!(
+                    f,
+                    "{key} of {file} is {wanted}; {allowed} holds, and only your own config can allow more"
+                )
             }
             Self::UntrustedModel { key, model } => {
-                write!(f, "the {key} {model:?} of waterline.toml is left out: only that file says where it answers")
+                write!(
+                    f,
+                    "the {key} {model:?} of waterline.toml is left out: only that file says where it answers"
+                )
             }
             Self::ProjectAddress(address) => {
                 write!(f, "waterline.toml of this folder may send the conversation to {address}")
@@ -75,7 +82,10 @@ impl fmt::Display for Notice {
                 write!(f, "the fallback {model:?} of the config is left out: {why}")
             }
             Self::Unconfined(why) => {
-                write!(f, "the kernel cannot confine commands here ({why}); you are asked before each")
+                write!(
+                    f,
+                    "the kernel cannot confine commands here ({why}); you are asked before each"
+                )
             }
             Self::RoleTaken(name) => {
                 write!(f, "the role {name} of the project is left out: there is one of that name")

@@ -39,7 +39,11 @@ pub struct Value {
 
 impl Value {
     /// A value of a key, and where it comes from.
-    pub fn new(key: impl Into<String>, value: impl Into<String>, origin: impl Into<String>) -> Self {
+    pub fn new(
+        key: impl Into<String>,
+        value: impl Into<String>,
+        origin: impl Into<String>,
+    ) -> Self {
         Self { key: key.into(), value: value.into(), origin: origin.into() }
     }
 }
@@ -61,11 +65,21 @@ impl Origins {
             ("agent.command_timeout", COMMAND_TIMEOUT.to_string()),
             ("agent.workspace_days", DEFAULT_WORKSPACE_DAYS.to_string()),
         ];
-        Self(values.into_iter().map(|(key, value)| (key.to_owned(), (value, BUILT_IN.to_owned()))).collect())
+        Self(
+            values
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), (value, BUILT_IN.to_owned())))
+                .collect(),
+        )
     }
 
     /// Puts the values of a file on top, except those that were lowered to what holds already.
-    pub(crate) fn add_file(&mut self, text: &str, path: &Path, notices: &[Notice]) -> Result<(), ConfigError> {
+    pub(crate) fn add_file(
+        &mut self,
+        text: &str,
+        path: &Path,
+        notices: &[Notice],
+    ) -> Result<(), ConfigError> {
         let table: toml::Table = toml::from_str(text)?;
         let mut flat = Vec::new();
         flatten("", &toml::Value::Table(table), &mut flat);
@@ -79,9 +93,9 @@ impl Origins {
     /// Puts the values of variables on top, except those that were lowered to what holds already.
     pub(crate) fn add_variables(&mut self, environment: &Environment, notices: &[Notice]) {
         for (name, key) in VARIABLES {
-            let found = environment
-                .find(name)
-                .filter(|(_, origin)| *origin == VariableOrigin::Process || !is_lowered(key, notices));
+            let found = environment.find(name).filter(|(_, origin)| {
+                *origin == VariableOrigin::Process || !is_lowered(key, notices)
+            });
             if let Some((value, origin)) = found {
                 let value = if is_address(key) { bare(&value) } else { value };
                 self.0.insert(key.to_owned(), (value, variable_origin(name, origin)));
@@ -90,7 +104,10 @@ impl Origins {
         // A key's value is never shown.
         for name in KEY_VARIABLES {
             if let Some((_, origin)) = environment.find(name) {
-                self.0.insert(format!("key {name}"), ("(set)".to_owned(), variable_origin(name, origin)));
+                self.0.insert(
+                    format!("key {name}"),
+                    ("(set)".to_owned(), variable_origin(name, origin)),
+                );
             }
         }
     }
@@ -103,7 +120,9 @@ impl Origins {
 
 /// Whether a source set a limit that is higher than the user allows.
 fn is_lowered(key: &str, notices: &[Notice]) -> bool {
-    notices.iter().any(|notice| matches!(notice, Notice::Narrowed { key: lowered, .. } if lowered == key))
+    notices
+        .iter()
+        .any(|notice| matches!(notice, Notice::Narrowed { key: lowered, .. } if lowered == key))
 }
 
 fn variable_origin(name: &str, origin: VariableOrigin) -> String {

@@ -49,14 +49,17 @@ pub struct ModelOverrides {
 }
 
 impl ModelOverrides {
-    /// These overrides, with the process's `WATERLINE_MODEL` and `WATERLINE_BASE_URL` where nothing is set: they count
-    /// as overrides do. A model that the `.env` file names does not, because the address of the user's config must
-    /// remain in force for it.
+    /// These overrides, with the process's `WATERLINE_MODEL` and `WATERLINE_BASE_URL` where nothing
+    /// is set: they count as overrides do. A model that the `.env` file names does not, because the
+    /// address of the user's config must remain in force for it.
     #[must_use]
     pub fn or_variables(&self, environment: &Environment) -> Self {
         Self {
             model: self.model.clone().or_else(|| environment.of_process("WATERLINE_MODEL")),
-            base_url: self.base_url.clone().or_else(|| environment.of_process("WATERLINE_BASE_URL")),
+            base_url: self
+                .base_url
+                .clone()
+                .or_else(|| environment.of_process("WATERLINE_BASE_URL")),
             ..self.clone()
         }
     }

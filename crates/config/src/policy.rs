@@ -22,16 +22,24 @@ pub struct Seed {
 /// The settings that users of these agents know.
 pub const SEEDS: [Seed; 3] = [
     Seed { variable: "MAX_MESSAGE_HISTORY", preset: "window", keys: &["window.messages"] },
-    Seed { variable: "AGENT_MAX_CONTEXT_TOKENS", preset: "chat", keys: &["halve.tokens", "fold.high"] },
+    Seed {
+        variable: "AGENT_MAX_CONTEXT_TOKENS",
+        preset: "chat",
+        keys: &["halve.tokens", "fold.high"],
+    },
     Seed { variable: "AGENT_MAX_CONTEXT_TURNS", preset: "chat", keys: &["halve.turns"] },
 ];
 
-/// Loads the preset of that name or the policy in that file, with some keys set differently. Variables set keys of a
-/// preset too; `settings` win over them.
+/// Loads the preset of that name or the policy in that file, with some keys set differently.
+/// Variables set keys of a preset too; `settings` win over them.
 ///
 /// # Errors
 /// When there is no such policy, or a key or a value does not fit it.
-pub fn load(name: &str, settings: &[(String, String)], environment: &Environment) -> Result<Policy, ConfigError> {
+pub fn load(
+    name: &str,
+    settings: &[(String, String)],
+    environment: &Environment,
+) -> Result<Policy, ConfigError> {
     let looks_like_file = name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR);
     if looks_like_file || Preset::named(name).is_err() && Path::new(name).is_file() {
         let text = small_file::read(Path::new(name))
@@ -45,7 +53,10 @@ pub fn load(name: &str, settings: &[(String, String)], environment: &Environment
 }
 
 /// What variables set for a preset.
-fn from_environment(preset: &str, environment: &Environment) -> Result<Vec<(String, String)>, ConfigError> {
+fn from_environment(
+    preset: &str,
+    environment: &Environment,
+) -> Result<Vec<(String, String)>, ConfigError> {
     let mut all = Vec::new();
     for seed in SEEDS.iter().filter(|seed| seed.preset == preset) {
         // A variable that is set to nothing is a mistake here, and not the same as none.

@@ -1,5 +1,6 @@
-//! What files may set, and how two of them are merged: each key by itself, the later file wins. A project's file comes
-//! with a directory, perhaps from someone else: it may not widen what the user allows.
+//! What files may set, and how two of them are merged: each key by itself, the later file wins. A
+//! project's file comes with a directory, perhaps from someone else: it may not widen what the user
+//! allows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,8 @@ pub struct Settings {
     /// MCP servers.
     #[serde(default)]
     pub mcp: BTreeMap<String, McpSettings>,
-    /// Whether `base_url` comes from the project's file: no key is sent there unless the user says so.
+    /// Whether `base_url` comes from the project's file: no key is sent there unless the user says
+    /// so.
     #[serde(skip)]
     pub is_untrusted: bool,
 }
@@ -90,7 +92,8 @@ pub struct ModelSettings {
     /// Keys of the policy that are set differently for it: `"fold.high" = 90000`.
     #[serde(default)]
     pub set: BTreeMap<String, toml::Value>,
-    /// Whether its address comes from the project's file: no key is sent there unless the user says so.
+    /// Whether its address comes from the project's file: no key is sent there unless the user says
+    /// so.
     #[serde(skip)]
     pub is_untrusted: bool,
 }
@@ -100,7 +103,11 @@ impl ModelSettings {
     fn merge(mut self, newer: Self) -> Self {
         self.set.extend(newer.set);
         Self {
-            is_untrusted: if newer.base_url.is_some() { newer.is_untrusted } else { self.is_untrusted },
+            is_untrusted: if newer.base_url.is_some() {
+                newer.is_untrusted
+            } else {
+                self.is_untrusted
+            },
             base_url: newer.base_url.or(self.base_url),
             wire: newer.wire.or(self.wire),
             key_env: newer.key_env.or(self.key_env),
@@ -139,7 +146,11 @@ impl ModelSettings {
     /// Refuses values that no model can have.
     fn check(&self, name: &str) -> Result<(), ConfigError> {
         if self.window == Some(0) {
-            return Err(ConfigError::range(format!("models.{name}.window"), 0, "a number of tokens from 1 on"));
+            return Err(ConfigError::range(
+                format!("models.{name}.window"),
+                0,
+                "a number of tokens from 1 on",
+            ));
         }
         let numbers = [
             ("price", self.price),
@@ -150,7 +161,11 @@ impl ModelSettings {
         let is_wrong = |number: &f64| !number.is_finite() || *number < 0.0;
         for (key, number) in numbers {
             if let Some(wrong) = number.filter(is_wrong) {
-                return Err(ConfigError::range(format!("models.{name}.{key}"), wrong, "a number from 0 on"));
+                return Err(ConfigError::range(
+                    format!("models.{name}.{key}"),
+                    wrong,
+                    "a number from 0 on",
+                ));
             }
         }
         Ok(())
@@ -175,8 +190,13 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Makes the paths that a file names absolute: a relative one begins in the file's directory, `~/` is the home.
-    pub(crate) fn resolve_paths(mut self, file: &Path, home: Option<&Path>) -> Result<Self, ConfigError> {
+    /// Makes the paths that a file names absolute: a relative one begins in the file's directory,
+    /// `~/` is the home.
+    pub(crate) fn resolve_paths(
+        mut self,
+        file: &Path,
+        home: Option<&Path>,
+    ) -> Result<Self, ConfigError> {
         let directory = file.parent().unwrap_or(Path::new(""));
         let agent = &mut self.agent;
         let named = self.memory.iter_mut().chain(&mut agent.workspaces).chain(&mut agent.read_dirs);
@@ -192,8 +212,8 @@ impl Settings {
         Ok(self)
     }
 
-    /// Refuses what a project's file may not set, and marks its addresses: it may name addresses but no keys, and no
-    /// key is sent to these addresses unless the user says so.
+    /// Refuses what a project's file may not set, and marks its addresses: it may name addresses
+    /// but no keys, and no key is sent to these addresses unless the user says so.
     pub(crate) fn into_project(mut self) -> Result<Self, ConfigError> {
         let refused = |key: String, why| Err(ConfigError::Project { file: PROJECT, key, why });
         for (name, model) in &mut self.models {
@@ -220,8 +240,9 @@ impl Settings {
         Ok(self)
     }
 
-    /// Removes models from a project's `fallback` and `summariser` that only its own file says how to reach: the user did
-    /// not choose them. A server on this machine is the user's own. Returns what was left out.
+    /// Removes models from a project's `fallback` and `summariser` that only its own file says how
+    /// to reach: the user did not choose them. A server on this machine is the user's own. Returns
+    /// what was left out.
     pub(crate) fn leave_out_untrusted(&mut self, user: &Self) -> Vec<Notice> {
         let models = &self.models;
         let is_untrusted = |name: &str| {
@@ -253,7 +274,11 @@ impl Settings {
             models.insert(name, older.merge(model));
         }
         Self {
-            is_untrusted: if newer.base_url.is_some() { newer.is_untrusted } else { self.is_untrusted },
+            is_untrusted: if newer.base_url.is_some() {
+                newer.is_untrusted
+            } else {
+                self.is_untrusted
+            },
             model: newer.model.or(self.model),
             base_url: newer.base_url.or(self.base_url),
             fallback: newer.fallback.or(self.fallback),
@@ -278,15 +303,16 @@ mod tests {
 
     #[test]
     fn what_is_said_about_a_model_wins_over_the_catalogue() {
-        let text =
-            "[models.gpt-4o]\noutput = 2000\nimages = false\n[models.mine]\ntokenizer = \"o200k\"\nimages = true";
+        let text = "[models.gpt-4o]\noutput = 2000\nimages = false\n[models.mine]\ntokenizer = \"o200k\"\nimages = true";
         let settings = parsed(text);
-        let models = waterline::Models::builtin().with(settings.models.iter().map(|(name, own)| own.entry(name)));
+        let models = waterline::Models::builtin()
+            .with(settings.models.iter().map(|(name, own)| own.entry(name)));
         let known = models.resolve("gpt-4o");
         assert_eq!((known.window, known.output, known.images), (128_000, 2_000, false));
         let own = models.resolve("mine");
         assert!(own.images && own.counter().method() == Method::O200k);
-        let error = Settings::parse("[models.a]\ntokenizer = \"tiktoken\"").unwrap_err().to_string();
+        let error =
+            Settings::parse("[models.a]\ntokenizer = \"tiktoken\"").unwrap_err().to_string();
         assert!(error.contains("o200k"), "{error}");
         let error = Settings::parse("[models.a]\ncache_read = -1.0").unwrap_err().to_string();
         assert!(error.contains("models.a.cache_read"), "{error}");
@@ -295,11 +321,15 @@ mod tests {
     #[test]
     fn the_project_wins_key_by_key() {
         let user = parsed("model = \"a\"\npolicy = \"chat\"\n[models.a]\nwindow = 1000");
-        let project = parsed("model = \"b\"\n[models.a]\nprice = 3.0\n[models.b]\nwire = \"anthropic\"");
+        let project =
+            parsed("model = \"b\"\n[models.a]\nprice = 3.0\n[models.b]\nwire = \"anthropic\"");
         let both = user.merge(project);
         assert_eq!((both.model.as_deref(), both.policy.as_deref()), (Some("b"), Some("chat")));
         assert_eq!((both.models["a"].window, both.models["a"].price), (Some(1_000), Some(3.0)));
-        assert_eq!((both.models["a"].window, both.models["b"].wire), (Some(1_000), Some(Wire::ANTHROPIC)));
+        assert_eq!(
+            (both.models["a"].window, both.models["b"].wire),
+            (Some(1_000), Some(Wire::ANTHROPIC))
+        );
     }
 
     /// A directory from someone else must not get at keys.
@@ -309,27 +339,41 @@ mod tests {
         for (key, value) in [("key_env", "ANTHROPIC_API_KEY"), ("key_file", "/home/me/.ssh/id")] {
             let text = format!("[models.a]\nbase_url = \"https://elsewhere\"\n{key} = \"{value}\"");
             let error = project(&text).unwrap_err().to_string();
-            assert!(error.contains(&format!("waterline.toml sets models.a.{key}, which names a key")), "{error}");
+            assert!(
+                error.contains(&format!("waterline.toml sets models.a.{key}, which names a key")),
+                "{error}"
+            );
         }
         let user = parsed("[models.a]\nkey_env = \"MY_KEY\"");
         let both = user.merge(project("[models.a]\nbase_url = \"https://elsewhere\"").unwrap());
-        assert!(both.models["a"].is_untrusted, "the user's key is not meant for the project's address");
+        assert!(
+            both.models["a"].is_untrusted,
+            "the user's key is not meant for the project's address"
+        );
         let error = project("memory = \"mem\"").unwrap_err().to_string();
-        assert!(error.contains("waterline.toml sets memory") && error.contains("the user's config"), "{error}");
+        assert!(
+            error.contains("waterline.toml sets memory") && error.contains("the user's config"),
+            "{error}"
+        );
     }
 
     #[test]
     fn what_a_file_names_lies_beside_it_unless_it_says_where() {
         let text = "memory = \"notes\"\n[agent]\nworkspaces = \"/srv/ws\"\nread_dirs = [\"sdk\"]\n\
                     allow_dirs = [\"data:ro\"]\n[models.a]\nkey_file = \"a.key\"";
-        let settings = parsed(text).resolve_paths(Path::new("/etc/waterline/config.toml"), None).unwrap();
+        let settings =
+            parsed(text).resolve_paths(Path::new("/etc/waterline/config.toml"), None).unwrap();
         assert_eq!(settings.memory, Some(PathBuf::from("/etc/waterline/notes")));
         assert_eq!(settings.agent.workspaces, Some(PathBuf::from("/srv/ws")));
         assert_eq!(settings.agent.read_dirs, [PathBuf::from("/etc/waterline/sdk")]);
         let grant = &settings.agent.allow_dirs[0];
-        assert_eq!((grant.path.as_path(), grant.writable), (Path::new("/etc/waterline/data"), false));
+        assert_eq!(
+            (grant.path.as_path(), grant.writable),
+            (Path::new("/etc/waterline/data"), false)
+        );
         assert_eq!(settings.models["a"].key_file, Some(PathBuf::from("/etc/waterline/a.key")));
-        let error = parsed("memory = \"~/notes\"").resolve_paths(Path::new("c.toml"), None).unwrap_err();
+        let error =
+            parsed("memory = \"~/notes\"").resolve_paths(Path::new("c.toml"), None).unwrap_err();
         assert!(error.to_string().contains("HOME is not set"), "{error}");
     }
 
@@ -343,9 +387,15 @@ mod tests {
     #[test]
     fn a_value_out_of_range_is_refused_with_its_range() {
         for (text, words) in [
-            ("[models.a]\nwindow = 0", "models.a.window is 0; it must be a number of tokens from 1 on"),
+            (
+                "[models.a]\nwindow = 0",
+                "models.a.window is 0; it must be a number of tokens from 1 on",
+            ),
             ("[models.a]\nprice = -1.5", "models.a.price is -1.5; it must be a number from 0 on"),
-            ("[agent]\nsteps = 1001", "agent.steps is 1001; it must be a whole number from 1 to 1000"),
+            (
+                "[agent]\nsteps = 1001",
+                "agent.steps is 1001; it must be a whole number from 1 to 1000",
+            ),
         ] {
             assert_eq!(Settings::parse(text).unwrap_err().to_string(), words);
         }

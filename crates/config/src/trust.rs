@@ -1,5 +1,6 @@
-//! Addresses that come with a directory. Its `waterline.toml`, perhaps from someone else, may say where models answer,
-//! and the whole conversation is sent there: each address is shown, and the user approves it once per directory.
+//! Addresses that come with a directory. Its `waterline.toml`, perhaps from someone else, may say
+//! where models answer, and the whole conversation is sent there: each address is shown, and the
+//! user approves it once per directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -22,33 +23,39 @@ type Approved = BTreeMap<String, BTreeSet<String>>;
 fn addresses(config: &Config) -> BTreeSet<&str> {
     let settings = &config.settings;
     let own = settings.base_url.as_deref().filter(|_| settings.is_untrusted);
-    let of_models =
-        settings.models.values().filter(|model| model.is_untrusted).filter_map(|model| model.base_url.as_deref());
+    let of_models = settings
+        .models
+        .values()
+        .filter(|model| model.is_untrusted)
+        .filter_map(|model| model.base_url.as_deref());
     own.into_iter().chain(of_models).collect()
 }
 
-/// What a user should know about the settings before anything is sent: what does not take effect, and each address
-/// that comes from the project's file.
+/// What a user should know about the settings before anything is sent: what does not take effect,
+/// and each address that comes from the project's file.
 #[must_use]
 pub fn notices(config: &Config) -> Vec<Notice> {
-    let named = addresses(config).into_iter().map(|address| Notice::ProjectAddress(address.to_owned()));
+    let named =
+        addresses(config).into_iter().map(|address| Notice::ProjectAddress(address.to_owned()));
     config.notices.iter().cloned().chain(named).collect()
 }
 
-/// The addresses that come from the project's file and that the user has not approved for this directory. An address
-/// on this machine needs no approval.
+/// The addresses that come from the project's file and that the user has not approved for this
+/// directory. An address on this machine needs no approval.
 ///
 /// # Errors
 /// When the working directory cannot be resolved.
 pub fn unapproved(config: &Config) -> Result<Vec<&str>, ConfigError> {
-    let foreign: Vec<&str> = addresses(config).into_iter().filter(|address| !is_local(address)).collect();
+    let foreign: Vec<&str> =
+        addresses(config).into_iter().filter(|address| !is_local(address)).collect();
     if foreign.is_empty() {
         return Ok(foreign);
     }
     let directory = std::fs::canonicalize(config.environment.directory())?;
     let all = file(config).as_deref().map(approved).unwrap_or_default();
     // A directory whose name is not UTF-8 is asked about each time: it could be taken for another.
-    let known = directory.to_str().and_then(|directory| all.get(directory)).cloned().unwrap_or_default();
+    let known =
+        directory.to_str().and_then(|directory| all.get(directory)).cloned().unwrap_or_default();
     Ok(foreign.into_iter().filter(|address| !known.contains(*address)).collect())
 }
 
@@ -60,7 +67,9 @@ pub fn approve(config: &Config, addresses: &[&str]) -> Result<(), ConfigError> {
     let directory = std::fs::canonicalize(config.environment.directory())?;
     let (Some(file), Some(directory)) = (file(config), directory.to_str()) else { return Ok(()) };
     let mut all = approved(&file);
-    all.entry(directory.to_owned()).or_default().extend(addresses.iter().map(|address| (*address).to_owned()));
+    all.entry(directory.to_owned())
+        .or_default()
+        .extend(addresses.iter().map(|address| (*address).to_owned()));
     write(&file, &all).map_err(|source| ConfigError::Approvals { path: file, source })
 }
 
@@ -71,7 +80,10 @@ fn file(config: &Config) -> Option<PathBuf> {
 
 /// What was approved. A file that cannot be read approves nothing.
 fn approved(file: &Path) -> Approved {
-    small_file::read(file).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    small_file::read(file)
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default()
 }
 
 /// Writes what was approved, completely or not at all, for its owner only.
@@ -102,9 +114,13 @@ mod tests {
 
     #[test]
     fn only_a_server_of_this_machine_is_the_users_own() {
-        for local in
-            ["http://127.0.0.1:8080", "http://127.9.9.9", "http://localhost:1/v1", "https://[::1]", "HTTP://LOCALHOST"]
-        {
+        for local in [
+            "http://127.0.0.1:8080",
+            "http://127.9.9.9",
+            "http://localhost:1/v1",
+            "https://[::1]",
+            "HTTP://LOCALHOST",
+        ] {
             assert!(is_local(local), "{local}");
         }
         for other in [
@@ -129,7 +145,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("data").join(FILE);
         assert!(approved(&file).is_empty());
-        let all = Approved::from([("/srv/tide".to_owned(), BTreeSet::from(["https://models.example".to_owned()]))]);
+        let all = Approved::from([(
+            "/srv/tide".to_owned(),
+            BTreeSet::from(["https://models.example".to_owned()]),
+        )]);
         write(&file, &all).unwrap();
         assert_eq!(approved(&file), all);
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);

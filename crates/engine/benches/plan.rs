@@ -1,4 +1,5 @@
-//! Planning: one *extend* behind more and more earlier messages, and a fold of a history of a million tokens.
+//! Planning: one *extend* behind more and more earlier messages, and a fold of a history of a
+//! million tokens.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::sync::{Arc, LazyLock};
@@ -12,13 +13,24 @@ use waterline::policy::{PRESETS, Policy};
 
 static UNKNOWN: LazyLock<Arc<Model>> = LazyLock::new(|| Models::builtin().unknown());
 
-/// A coding session: a request, then steps that read files and run commands, a new request now and then.
+/// A coding session: a request, then steps that read files and run commands, a new request now and
+/// then.
 fn session(messages: usize, words: usize) -> impl Iterator<Item = Message> {
     (0..messages).map(move |at| match at % 40 {
-        0 => Message::user(format!("Please fix issue {at} in src/module_{}/parser.rs and run the tests.", at % 97)),
+        0 => Message::user(format!(
+            "Please fix issue {at} in src/module_{}/parser.rs and run the tests.",
+            at % 97
+        )),
         step if step % 2 == 1 => {
-            let arguments = format!("{{\"path\":\"src/module_{}/file_{}.rs\",\"offset\":{at}}}", at % 97, at % 1_013);
-            Message::assistant_with_calls("", [ToolCall::new(format!("call_{at}"), "read_file", arguments)])
+            let arguments = format!(
+                "{{\"path\":\"src/module_{}/file_{}.rs\",\"offset\":{at}}}",
+                at % 97,
+                at % 1_013
+            );
+            Message::assistant_with_calls(
+                "",
+                [ToolCall::new(format!("call_{at}"), "read_file", arguments)],
+            )
         }
         _ => Message::tool_result(format!("call_{}", at - 1), output(at, words)),
     })
@@ -37,7 +49,12 @@ fn output(at: usize, words: usize) -> String {
     (0..words / 12).map(line).collect()
 }
 
-fn input<'a>(history: &'a History, generation: &'a Generation, policy: &'a Policy, window: usize) -> Input<'a> {
+fn input<'a>(
+    history: &'a History,
+    generation: &'a Generation,
+    policy: &'a Policy,
+    window: usize,
+) -> Input<'a> {
     Input::new(history, generation, policy, Budget::of(window), &UNKNOWN)
 }
 
@@ -78,9 +95,16 @@ fn fold(c: &mut Criterion) {
         let policy = Policy::preset(preset.name).unwrap();
         for window in [32_000, 200_000] {
             let generation = Generation::new();
-            assert!(matches!(plan(&input(&history, &generation, &policy, window)).action, Action::Fold { .. }));
+            assert!(matches!(
+                plan(&input(&history, &generation, &policy, window)).action,
+                Action::Fold { .. }
+            ));
             group.bench_function(BenchmarkId::new(preset.name, window), |b| {
-                b.iter_batched(|| (), |()| plan(&input(&history, &generation, &policy, window)), BatchSize::SmallInput);
+                b.iter_batched(
+                    || (),
+                    |()| plan(&input(&history, &generation, &policy, window)),
+                    BatchSize::SmallInput,
+                );
             });
         }
     }

@@ -8,7 +8,10 @@ use waterline::tokens::{Counter, Method};
 fn texts() -> [(&'static str, String); 2] {
     let session = include_str!("../../../examples/long-session.jsonl");
     let chinese = "数据库管理系统把上下文保存在日志里，模型只看到它需要的部分。";
-    [("session", session.repeat(1_000_000 / session.len())), ("chinese", chinese.repeat(1_000_000 / chinese.len()))]
+    [
+        ("session", session.repeat(1_000_000 / session.len())),
+        ("chinese", chinese.repeat(1_000_000 / chinese.len())),
+    ]
 }
 
 fn count(c: &mut Criterion) {
@@ -20,7 +23,9 @@ fn count(c: &mut Criterion) {
     for (name, text) in texts() {
         assert_eq!(ours.text(&text), tiktoken.encode_ordinary(&text).len(), "both count the same");
         group.throughput(Throughput::Bytes(text.len() as u64));
-        group.bench_with_input(BenchmarkId::new("waterline o200k", name), &text, |b, text| b.iter(|| ours.text(text)));
+        group.bench_with_input(BenchmarkId::new("waterline o200k", name), &text, |b, text| {
+            b.iter(|| ours.text(text))
+        });
         group.bench_with_input(BenchmarkId::new("tiktoken o200k", name), &text, |b, text| {
             b.iter(|| tiktoken.encode_ordinary(text).len())
         });

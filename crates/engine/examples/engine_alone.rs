@@ -14,8 +14,12 @@ fn main() -> Result<(), PolicyError> {
     for step in 0..30 {
         let id = format!("call_{step}");
         let arguments = format!("{{\"path\":\"src/part_{step}/mod.rs\"}}");
-        context.push(Message::assistant_with_calls("", [ToolCall::new(&id, "read_file", arguments)]));
-        context.push(Message::tool_result(&id, format!("// part {step}\n{}", "let x = compute();\n".repeat(30))));
+        context
+            .push(Message::assistant_with_calls("", [ToolCall::new(&id, "read_file", arguments)]));
+        context.push(Message::tool_result(
+            &id,
+            format!("// part {step}\n{}", "let x = compute();\n".repeat(30)),
+        ));
 
         // What the plan does can be looked at before it is committed.
         let next = context.plan();
@@ -34,14 +38,21 @@ fn main() -> Result<(), PolicyError> {
             }
         }
 
-        // The messages to send come out of `commit`. An application sends them here, pushes the answer, and tells the
-        // context what the provider counted: `context.record_usage(prompt_tokens)`.
+        // The messages to send come out of `commit`. An application sends them here, pushes the
+        // answer, and tells the context what the provider counted:
+        // `context.record_usage(prompt_tokens)`.
         let messages = next.commit();
         assert!(!messages.is_empty());
     }
 
-    println!("\n{} messages were pushed, {} are sent:", context.history().len(), context.messages().count());
-    if let Some(note) = context.messages().map(Message::text).find(|text| text.contains("no longer shown")) {
+    println!(
+        "\n{} messages were pushed, {} are sent:",
+        context.history().len(),
+        context.messages().count()
+    );
+    if let Some(note) =
+        context.messages().map(Message::text).find(|text| text.contains("no longer shown"))
+    {
         println!("{note}");
     }
     Ok(())

@@ -49,7 +49,8 @@ impl Stage for DropSmallTalk {
 }
 
 fn main() -> Result<(), PolicyError> {
-    // Single keys can be set on top of a policy or a preset, as `Policy::preset_with("auto", …)` does.
+    // Single keys can be set on top of a policy or a preset, as `Policy::preset_with("auto", …)`
+    // does.
     let mut policy = Policy::read(POLICY, &[("window.tokens".to_owned(), "500".to_owned())])?;
     policy.stages.insert(0, Arc::new(DropSmallTalk));
 

@@ -1,8 +1,10 @@
-//! The engine as one owned object: messages go in, a plan comes out, and committing the plan gives the messages to send.
+//! The engine as one owned object: messages go in, a plan comes out, and committing the plan gives
+//! the messages to send.
 //!
-//! This file adds no rules of its own: it holds what [`plan()`](crate::plan::plan) needs between calls and keeps the order of
-//! plan and commit. It calls no model, reads no clock and stores nothing; an application that keeps sessions stores
-//! [`Context::history`] and [`Context::generation`] and resumes from them.
+//! This file adds no rules of its own: it holds what [`plan()`](crate::plan::plan) needs between
+//! calls and keeps the order of plan and commit. It calls no model, reads no clock and stores
+//! nothing; an application that keeps sessions stores [`Context::history`] and
+//! [`Context::generation`] and resumes from them.
 
 mod builder;
 
@@ -13,7 +15,10 @@ use std::sync::Arc;
 use crate::history::History;
 use crate::message::Message;
 use crate::model::Model;
-use crate::plan::{Action, Budget, Figures, Forced, Generation, Input, Keep, Plan, Rung, Slot, Wanted, extend, plan};
+use crate::plan::{
+    Action, Budget, Figures, FoldLevel, Forced, Generation, Input, Keep, Plan, Slot, Wanted,
+    extend, plan,
+};
 use crate::policy::Policy;
 use crate::summary::Summary;
 use crate::tokens::{Calibration, Counter};
@@ -35,8 +40,8 @@ use crate::warning::Warning;
 /// # Ok::<(), waterline::PolicyError>(())
 /// ```
 ///
-/// The messages to send come out of [`Next::commit`], so a plan that is sent is always committed. Nothing can be pushed
-/// while a plan is open:
+/// The messages to send come out of [`Next::commit`], so a plan that is sent is always committed.
+/// Nothing can be pushed while a plan is open:
 ///
 /// ```compile_fail
 /// # use waterline::{Context, Message};
@@ -80,9 +85,10 @@ impl Context {
         self.next(None)
     }
 
-    /// Plans a fold whether or not one is due: because the user asked for it, or because a provider refused the context as
-    /// too long. `reason` is shown to people. Where nothing can be freed the plan is an extension.
-    pub fn fold(&mut self, rung: Rung, reason: impl Into<String>) -> Next<'_> {
+    /// Plans a fold whether or not one is due: because the user asked for it, or because a provider
+    /// refused the context as too long. `reason` is shown to people. Where nothing can be freed the
+    /// plan is an extension.
+    pub fn fold(&mut self, rung: FoldLevel, reason: impl Into<String>) -> Next<'_> {
         self.next(Some((rung, reason.into())))
     }
 
@@ -115,14 +121,17 @@ impl Context {
         &self.pins
     }
 
-    /// Sets the lines that a summary must hold word for word: open todos, approvals that are waiting.
+    /// Sets the lines that a summary must hold word for word: open todos, approvals that are
+    /// waiting.
     pub fn keep_lines(&mut self, lines: Vec<String>) {
         self.lines = lines;
     }
 
-    /// Adds a summary that an earlier plan wanted. The next fold uses it; [`Context::fold`] uses it at once.
+    /// Adds a summary that an earlier plan wanted. The next fold uses it; [`Context::fold`] uses it
+    /// at once.
     pub fn add_summary(&mut self, summary: Summary) {
-        self.summaries.retain(|known| !known.sources.iter().all(|source| summary.sources.contains(source)));
+        self.summaries
+            .retain(|known| !known.sources.iter().all(|source| summary.sources.contains(source)));
         self.summaries.push(summary);
     }
 
@@ -138,7 +147,8 @@ impl Context {
         self.budget.calibration
     }
 
-    /// Says whether the provider's cache still holds the prompt. A fold costs less when it does not.
+    /// Says whether the provider's cache still holds the prompt. A fold costs less when it does
+    /// not.
     pub const fn set_cache_cold(&mut self, is_cold: bool) {
         self.budget.cold = is_cold;
     }
@@ -204,7 +214,7 @@ impl Context {
         self.warnings.iter().chain(self.history.warnings())
     }
 
-    fn next(&mut self, forced: Option<(Rung, String)>) -> Next<'_> {
+    fn next(&mut self, forced: Option<(FoldLevel, String)>) -> Next<'_> {
         let input = self.input(forced.as_ref());
         let extension = if self.history.is_whole() { None } else { extend(&input) };
         let needs_history = !self.history.is_whole() && extension.is_none();
@@ -212,8 +222,9 @@ impl Context {
         Next { context: self, forced, plan, needs_history }
     }
 
-    fn input<'a>(&'a self, forced: Option<&'a (Rung, String)>) -> Input<'a> {
-        let usual = Input::new(&self.history, &self.generation, &self.policy, self.budget, &self.model);
+    fn input<'a>(&'a self, forced: Option<&'a (FoldLevel, String)>) -> Input<'a> {
+        let usual =
+            Input::new(&self.history, &self.generation, &self.policy, self.budget, &self.model);
         Input {
             summaries: &self.summaries,
             keep: Keep { pins: &self.pins, lines: &self.lines },
@@ -234,7 +245,7 @@ impl Extend<Message> for Context {
 #[must_use = "a plan takes effect when it is committed: `commit` gives the messages to send"]
 pub struct Next<'c> {
     context: &'c mut Context,
-    forced: Option<(Rung, String)>,
+    forced: Option<(FoldLevel, String)>,
     plan: Plan,
     needs_history: bool,
 }
@@ -273,8 +284,9 @@ impl<'c> Next<'c> {
         &self.plan.warnings
     }
 
-    /// A summary that would be better than the digest in this plan. Ask a model for it, then pass the text to
-    /// [`Next::with_summary`], or commit and add it later with [`Context::add_summary`].
+    /// A summary that would be better than the digest in this plan. Ask a model for it, then pass
+    /// the text to [`Next::with_summary`], or commit and add it later with
+    /// [`Context::add_summary`].
     #[must_use]
     pub const fn wanted(&self) -> Option<&Wanted> {
         self.plan.wanted.as_ref()
@@ -286,16 +298,20 @@ impl<'c> Next<'c> {
         sources.filter_map(|&source| self.context.history.message(source))
     }
 
-    /// Plans again with the text of the wanted summary. Without a wanted summary the plan stays as it is.
+    /// Plans again with the text of the wanted summary. Without a wanted summary the plan stays as
+    /// it is.
     pub fn with_summary(self, text: impl Into<String>) -> Self {
-        let Some(summary) = self.plan.wanted.as_ref().map(|wanted| wanted.summary(text)) else { return self };
+        let Some(summary) = self.plan.wanted.as_ref().map(|wanted| wanted.summary(text)) else {
+            return self;
+        };
         let Self { context, forced, .. } = self;
         context.add_summary(summary);
         context.next(forced)
     }
 
-    /// Whether a fold is due that needs messages which were not loaded: load them with [`Context::load_history`] and plan
-    /// again. Only a context that was resumed with the end of a history can say so.
+    /// Whether a fold is due that needs messages which were not loaded: load them with
+    /// [`Context::load_history`] and plan again. Only a context that was resumed with the end of a
+    /// history can say so.
     #[must_use]
     pub const fn needs_history(&self) -> bool {
         self.needs_history

@@ -1,5 +1,6 @@
-//! JSON without loss: objects whose keys keep their order and whose values stay text, and strings that
-//! survive lone surrogates. `serde_json::Value` would reformat numbers and refuse such strings.
+//! JSON without loss: objects whose keys keep their order and whose values stay text, and strings
+//! that survive lone surrogates. `serde_json::Value` would reformat numbers and refuse such
+//! strings.
 
 use std::fmt;
 
@@ -31,7 +32,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Takes a string field out. A field that is no string stays where it is.
-    pub fn take_string(&mut self, name: &str) -> Option<Loose> {
+    pub fn take_string(&mut self, name: &str) -> Option<LossyString> {
         let text = string(self.get(name)?)?;
         self.take(name);
         Some(text)
@@ -74,7 +75,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Vec::new();
-                while let Some((key, value)) = map.next_entry::<Loose, &'de RawValue>()? {
+                while let Some((key, value)) = map.next_entry::<LossyString, &'de RawValue>()? {
                     fields.push((key.text, value));
                 }
                 Ok(Fields(last_of_each(fields)))
@@ -98,32 +99,32 @@ fn last_of_each<'a>(fields: Vec<(String, &'a RawValue)>) -> Vec<(String, &'a Raw
 
 /// A string in which lone surrogates were replaced by U+FFFD.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loose {
+pub struct LossyString {
     /// The text.
     pub text: String,
     /// Whether anything was replaced, so that the original bytes cannot be sent on.
     pub mended: bool,
 }
 
-impl<'de> Deserialize<'de> for Loose {
+impl<'de> Deserialize<'de> for LossyString {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct LooseVisitor;
 
         impl Visitor<'_> for LooseVisitor {
-            type Value = Loose;
+            type Value = LossyString;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Loose, E> {
-                Ok(Loose { text: text.to_owned(), mended: false })
+            fn visit_str<E>(self, text: &str) -> Result<LossyString, E> {
+                Ok(LossyString { text: text.to_owned(), mended: false })
             }
 
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Loose, E> {
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<LossyString, E> {
                 Ok(match std::str::from_utf8(bytes) {
-                    Ok(text) => Loose { text: text.to_owned(), mended: false },
-                    Err(_) => Loose { text: mend(bytes), mended: true },
+                    Ok(text) => LossyString { text: text.to_owned(), mended: false },
+                    Err(_) => LossyString { text: mend(bytes), mended: true },
                 })
             }
         }
@@ -154,7 +155,7 @@ fn mend(bytes: &[u8]) -> String {
 
 /// The string that a JSON text is, or `None` when it is something else.
 #[must_use]
-pub fn string(json: &str) -> Option<Loose> {
+pub fn string(json: &str) -> Option<LossyString> {
     json.trim_start().starts_with('"').then(|| serde_json::from_str(json).ok())?
 }
 
@@ -182,7 +183,10 @@ pub fn mend_escapes(json: &str) -> Option<String> {
     let mut changed = false;
     while let Some((before, after)) = rest.split_once('\\') {
         mended.push_str(before);
-        let taken = match (unit(after), after.get(5..).and_then(|next| next.strip_prefix('\\')).and_then(unit)) {
+        let taken = match (
+            unit(after),
+            after.get(5..).and_then(|next| next.strip_prefix('\\')).and_then(unit),
+        ) {
             (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 11,
             (Some(0xD800..=0xDFFF), _) => {
                 changed = true;
@@ -208,7 +212,8 @@ fn unit(escape: &str) -> Option<u16> {
 /// Whether a text is one complete JSON object.
 #[must_use]
 pub fn is_object(text: &str) -> bool {
-    text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    text.trim_start().starts_with('{')
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// A text as a JSON string.
@@ -247,10 +252,12 @@ pub fn array<V: AsRef<str>>(elements: impl IntoIterator<Item = V>) -> String {
     json
 }
 
-/// The same JSON on one line: line breaks between tokens go, with the indentation behind them; nothing else changes.
+/// The same JSON on one line: line breaks between tokens go, with the indentation behind them;
+/// nothing else changes.
 #[must_use]
 pub fn one_line(json: &str) -> std::borrow::Cow<'_, str> {
-    // A raw line break cannot stand inside a JSON string, so each one is white space between tokens.
+    // A raw line break cannot stand inside a JSON string, so each one is white space between
+    // tokens.
     if json.contains(['\n', '\r']) {
         json.lines().map(str::trim_start).collect::<String>().replace('\r', "").into()
     } else {
@@ -278,7 +285,7 @@ mod tests {
     #[test]
     fn lone_surrogates_become_one_replacement_each() {
         let loose = string(r#""a\ud800b\udc00c 😀""#).unwrap();
-        assert_eq!(loose, Loose { text: "a\u{FFFD}b\u{FFFD}c 😀".into(), mended: true });
+        assert_eq!(loose, LossyString { text: "a\u{FFFD}b\u{FFFD}c 😀".into(), mended: true });
         assert!(!string(r#""\ud83d\ude00""#).unwrap().mended);
     }
 
@@ -302,6 +309,9 @@ mod tests {
 
     #[test]
     fn one_line_touches_only_breaks_between_tokens() {
-        assert_eq!(one_line("{\n  \"a\": \"x\\n y\",\r\n  \"b\": 1\n}"), r#"{"a": "x\n y","b": 1}"#);
+        assert_eq!(
+            one_line("{\n  \"a\": \"x\\n y\",\r\n  \"b\": 1\n}"),
+            r#"{"a": "x\n y","b": 1}"#
+        );
     }
 }

@@ -13,9 +13,10 @@
 //! # Ok::<(), waterline::PolicyError>(())
 //! ```
 //!
-//! The way of a message is the order of the modules, and each uses only those before it: [`message`] → [`tokens`], [`model`] →
-//! [`history`] (atoms, tokens, values) → [`summary`] → [`stage`] → [`policy`] → [`plan`] → [`context`]. Beside them stand
-//! [`truncate`] and [`validity`]. This crate does no input or output, reads no clock and knows no vendor's JSON.
+//! The way of a message is the order of the modules, and each uses only those before it:
+//! [`message`] → [`tokens`], [`model`] → [`history`] (atoms, tokens, values) → [`summary`] →
+//! [`stage`] → [`policy`] → [`plan`] → [`context`]. Beside them stand [`truncate`] and
+//! [`validity`]. This crate does no input or output, reads no clock and knows no vendor's JSON.
 
 pub mod context;
 mod draft;
@@ -42,7 +43,7 @@ mod wire;
 pub use context::{Context, ContextBuilder, Next};
 pub use message::{Message, Part, Role, ToolCall, ToolResult, Truncated};
 pub use model::{Model, ModelEntry, Models};
-pub use plan::{Action, Figures, Rung, Slot, Treatment, Truncation, Wanted};
+pub use plan::{Action, Figures, FoldLevel, Slot, Treatment, Truncation, Wanted};
 pub use policy::{Policy, PolicyError};
 pub use stage::Stage;
 pub use summary::Summary;

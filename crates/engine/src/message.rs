@@ -1,4 +1,5 @@
-//! One immutable thing said, in a form that belongs to no vendor, with the bytes it arrived in kept beside it.
+//! One immutable thing said, in a form that belongs to no vendor, with the bytes it arrived in kept
+//! beside it.
 //!
 //! This file knows no wire format: reading and writing vendor JSON is the provider crate's work.
 
@@ -62,8 +63,8 @@ pub struct Truncated {
     pub omitted: usize,
     /// Characters of the whole text.
     pub total: usize,
-    /// The id of the artifact that holds the whole text: the beginning of its hash. Without one, the message that the
-    /// text came from has it.
+    /// The id of the artifact that holds the whole text: the beginning of its hash. Without one,
+    /// the message that the text came from has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
 }
@@ -175,7 +176,11 @@ impl Part {
 
 impl ToolCall {
     /// A call of the tool `name` with its arguments as JSON text.
-    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<String>) -> Self {
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
         Self { id: id.into(), name: name.into(), arguments: arguments.into() }
     }
 }
@@ -193,8 +198,8 @@ impl ToolResult {
     }
 }
 
-/// The bytes a message arrived in: a stretch of a shared text, so that keeping them copies nothing. The text is an
-/// `Arc<String>`, not an `Arc<str>`, because making the latter copies it.
+/// The bytes a message arrived in: a stretch of a shared text, so that keeping them copies nothing.
+/// The text is an `Arc<String>`, not an `Arc<str>`, because making the latter copies it.
 #[derive(Clone)]
 pub struct Raw {
     wire: Wire,
@@ -250,7 +255,8 @@ pub enum Form {
     /// The raw bytes say the same: they can be sent as they are.
     #[default]
     AsReceived,
-    /// Only call ids were assigned: the raw bytes still serve on a wire that pairs calls without ids.
+    /// Only call ids were assigned: the raw bytes still serve on a wire that pairs calls without
+    /// ids.
     Renumbered,
     /// The parts say something else than the raw bytes.
     Changed,
@@ -307,7 +313,10 @@ impl Message {
     }
 
     /// A message of the model that calls tools; `text` precedes the calls and may be empty.
-    pub fn assistant_with_calls(text: impl Into<String>, calls: impl IntoIterator<Item = ToolCall>) -> Self {
+    pub fn assistant_with_calls(
+        text: impl Into<String>,
+        calls: impl IntoIterator<Item = ToolCall>,
+    ) -> Self {
         let text: String = text.into();
         let text_part = (!text.is_empty()).then(|| Part::text(text));
         let call_parts = calls.into_iter().map(|call| Body::Call(call).into());
@@ -364,7 +373,8 @@ impl Message {
     /// Whether it holds nothing but thinking.
     #[must_use]
     pub fn only_thinks(&self) -> bool {
-        !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))
+        !self.parts.is_empty()
+            && self.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))
     }
 
     /// Whether any part is a picture, also inside a result.
@@ -372,7 +382,9 @@ impl Message {
     pub fn has_image(&self) -> bool {
         self.parts.iter().any(|part| match &part.body {
             Body::Image(_) => true,
-            Body::Result(result) => result.parts.iter().any(|inner| matches!(inner.body, Body::Image(_))),
+            Body::Result(result) => {
+                result.parts.iter().any(|inner| matches!(inner.body, Body::Image(_)))
+            }
             _ => false,
         })
     }

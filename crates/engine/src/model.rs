@@ -1,5 +1,5 @@
-//! What the planner must know about a model, and the catalogue in which it is looked up: the built-in table
-//! (`presets/models.toml`), and the entries a user adds, which win over it.
+//! What the planner must know about a model, and the catalogue in which it is looked up: the
+//! built-in table (`presets/models.toml`), and the entries a user adds, which win over it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,8 +10,10 @@ use crate::tokens::{Counter, Method, Ratio};
 const TABLE: &str = include_str!("../presets/models.toml");
 
 static BUILTIN: LazyLock<Models> = LazyLock::new(|| {
-    // The table is part of the program and a test reads it; an unreadable one must still not mean "no limit".
-    let table = toml::from_str(TABLE).unwrap_or_else(|_| Table { default: Model::new(""), model: Vec::new() });
+    // The table is part of the program and a test reads it; an unreadable one must still not mean
+    // "no limit".
+    let table = toml::from_str(TABLE)
+        .unwrap_or_else(|_| Table { default: Model::new(""), model: Vec::new() });
     Models {
         added: Vec::new(),
         builtin: table.model.into_iter().map(Arc::new).collect(),
@@ -87,7 +89,8 @@ const fn one() -> f64 {
 }
 
 impl Model {
-    /// A model about which nothing is known: careful estimates, a small window, no images, no cache.
+    /// A model about which nothing is known: careful estimates, a small window, no images, no
+    /// cache.
     pub fn new(prefix: impl Into<String>) -> Self {
         Self {
             prefix: prefix.into(),
@@ -124,7 +127,8 @@ impl Model {
     }
 }
 
-/// What a user says about a model. What is left out is taken from the entry that would describe the model otherwise.
+/// What a user says about a model. What is left out is taken from the entry that would describe the
+/// model otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -160,7 +164,8 @@ impl ModelEntry {
     }
 
     fn over(self, base: &Model) -> Model {
-        // An output limit that leaves no prompt would be worse than none: half of a small window is kept for the answer.
+        // An output limit that leaves no prompt would be worse than none: half of a small window is
+        // kept for the answer.
         let window = self.window.unwrap_or(base.window);
         let output = self.output.unwrap_or_else(|| base.output.min(window / 2));
         Model {
@@ -215,7 +220,8 @@ impl Models {
         BUILTIN.clone()
     }
 
-    /// The catalogue with more entries. They win over built-in ones, and later ones over earlier ones of the same name.
+    /// The catalogue with more entries. They win over built-in ones, and later ones over earlier
+    /// ones of the same name.
     #[must_use]
     pub fn with(mut self, entries: impl IntoIterator<Item = ModelEntry>) -> Self {
         for entry in entries.into_iter().filter(|entry| !entry.name.is_empty()) {
@@ -238,15 +244,19 @@ impl Models {
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Arc<Model>> {
         let name = name.to_ascii_lowercase();
-        let starts = name.char_indices().filter(|(_, c)| matches!(c, '/' | '.')).map(|(at, _)| at + 1);
-        let tails: Vec<&str> = std::iter::once(0).chain(starts).filter_map(|start| name.get(start..)).collect();
+        let starts =
+            name.char_indices().filter(|(_, c)| matches!(c, '/' | '.')).map(|(at, _)| at + 1);
+        let tails: Vec<&str> =
+            std::iter::once(0).chain(starts).filter_map(|start| name.get(start..)).collect();
         let fits = |model: &&Arc<Model>| tails.iter().any(|tail| tail.starts_with(&model.prefix));
-        let longest =
-            |models: &[Arc<Model>]| models.iter().filter(fits).max_by_key(|model| model.prefix.len()).cloned();
+        let longest = |models: &[Arc<Model>]| {
+            models.iter().filter(fits).max_by_key(|model| model.prefix.len()).cloned()
+        };
         longest(&self.added).or_else(|| longest(&self.builtin))
     }
 
-    /// The entry of a model, or the careful default for one that nobody described: a real limit, never "no limit".
+    /// The entry of a model, or the careful default for one that nobody described: a real limit,
+    /// never "no limit".
     #[must_use]
     pub fn resolve(&self, name: &str) -> Arc<Model> {
         self.find(name).unwrap_or_else(|| self.unknown())
@@ -274,7 +284,9 @@ mod tests {
         assert!(table.model.len() > 20);
         for model in table.model.iter().chain([&table.default]) {
             assert!(model.input_window() >= 2_000, "{}", model.prefix);
-            assert!((0.0..=2.0).contains(&model.cache_read) && model.cache_read <= model.cache_write);
+            assert!(
+                (0.0..=2.0).contains(&model.cache_read) && model.cache_read <= model.cache_write
+            );
         }
         assert_eq!(table.default, Model::new(""), "the built-in fallback says what the table says");
     }
@@ -286,7 +298,10 @@ mod tests {
         assert_eq!(prefix("gpt-4-0613").as_deref(), Some("gpt-4"));
         assert_eq!(prefix("gpt-4.1").as_deref(), Some("gpt-4.1"));
         assert_eq!(prefix("anthropic/claude-opus-4-6").as_deref(), Some("claude-opus-4-6"));
-        assert_eq!(prefix("us.anthropic.claude-sonnet-4-5-v1:0").as_deref(), Some("claude-sonnet-4-5"));
+        assert_eq!(
+            prefix("us.anthropic.claude-sonnet-4-5-v1:0").as_deref(),
+            Some("claude-sonnet-4-5")
+        );
         assert_eq!(prefix("qwen/qwen3-32b").as_deref(), Some("qwen3"));
         assert_eq!(prefix("nobody-knows-me"), None);
         assert_eq!(prefix(""), None);
@@ -316,7 +331,8 @@ mod tests {
 
     #[test]
     fn an_unknown_tokenizer_is_refused_with_the_known_ones() {
-        let error = toml::from_str::<ModelEntry>("tokenizer = \"tiktoken\"").unwrap_err().to_string();
+        let error =
+            toml::from_str::<ModelEntry>("tokenizer = \"tiktoken\"").unwrap_err().to_string();
         assert!(error.contains("o200k") && error.contains("estimate"), "{error}");
     }
 }

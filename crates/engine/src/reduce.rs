@@ -1,13 +1,14 @@
-//! Making messages shorter. A reducer never grows what it is given, gives the same when applied twice, and never splits a
-//! character. Each part that was shortened says what it lost ([`Part::truncated`]).
+//! Making messages shorter. A reducer never grows what it is given, gives the same when applied
+//! twice, and never splits a character. Each part that was shortened says what it lost
+//! ([`Part::truncated`]).
 
 use crate::json::{self, Fields};
 use crate::message::{Body, Form, Message, Part, Truncated};
 use crate::tokens::Counter;
 use crate::truncate::{Cut, Shortened, artifact_id, truncate};
 
-/// The message with the texts of its results shortened, or `None` when none is or nothing is gained. `shorten` is given a
-/// text and what it lost before.
+/// The message with the texts of its results shortened, or `None` when none is or nothing is
+/// gained. `shorten` is given a text and what it lost before.
 pub(crate) fn results(
     message: &Message,
     counter: &Counter,
@@ -56,7 +57,8 @@ fn texts(
     changed
 }
 
-/// Arguments whose long values are cut to `max` characters; still a JSON object. `None` when nothing is gained.
+/// Arguments whose long values are cut to `max` characters; still a JSON object. `None` when
+/// nothing is gained.
 fn arguments(arguments: &str, max: usize, earlier: Option<&Truncated>) -> Option<Shortened> {
     let fields = Fields::parse(arguments)?;
     let shorter = |value: &str| {
@@ -68,8 +70,9 @@ fn arguments(arguments: &str, max: usize, earlier: Option<&Truncated>) -> Option
     (cut.len() < arguments.len()).then(|| Shortened::instead(cut, arguments, earlier))
 }
 
-/// The message cut to about `target` tokens: its longest texts and arguments lose their middle, and each text names the
-/// artifact that holds the whole of it. `None` when it fits already or nothing is gained.
+/// The message cut to about `target` tokens: its longest texts and arguments lose their middle, and
+/// each text names the artifact that holds the whole of it. `None` when it fits already or nothing
+/// is gained.
 pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Option<Message> {
     let before = counter.message(message);
     if before <= target {
@@ -77,7 +80,8 @@ pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Optio
     }
     let mut best = None;
     let mut smallest = before;
-    // Start near the goal and halve: a text has about four characters a token, at worst less than one.
+    // Start near the goal and halve: a text has about four characters a token, at worst less than
+    // one.
     let mut room = target.saturating_mul(4).max(64);
     while room >= 16 {
         let clipped = clip_to(message, room);
@@ -94,13 +98,15 @@ pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Optio
     best
 }
 
-/// The text cut to about `target` tokens: it loses its middle. `None` when it fits already or nothing is gained.
+/// The text cut to about `target` tokens: it loses its middle. `None` when it fits already or
+/// nothing is gained.
 pub(crate) fn clip_text(text: &str, counter: &Counter, target: usize) -> Option<String> {
     let before = counter.text(text);
     if before <= target {
         return None;
     }
-    let lengths = std::iter::successors(Some(target.saturating_mul(4).max(64)), |room| Some(room * 2 / 3));
+    let lengths =
+        std::iter::successors(Some(target.saturating_mul(4).max(64)), |room| Some(room * 2 / 3));
     let mut smallest = None;
     for room in lengths.take_while(|&room| room >= 16) {
         let Some(cut) = truncate(text, &Cut::new(room * 3 / 5, room * 2 / 5)) else { continue };
@@ -159,7 +165,9 @@ mod tests {
     #[test]
     fn v11_a_message_never_grows() {
         let message = Message::tool_result("1", "x".repeat(1_001));
-        let head = |text: &str, earlier: Option<&Truncated>| truncate(text, &Cut::new(1_000, 0).after(earlier));
+        let head = |text: &str, earlier: Option<&Truncated>| {
+            truncate(text, &Cut::new(1_000, 0).after(earlier))
+        };
         assert!(results(&message, &Counter::default(), head).is_none());
     }
 
@@ -167,9 +175,12 @@ mod tests {
     #[test]
     fn a_part_says_what_it_lost_and_is_not_cut_twice() {
         let message = Message::tool_result("1", "word ".repeat(1_000));
-        let head = |text: &str, earlier: Option<&Truncated>| truncate(text, &Cut::new(500, 0).after(earlier));
+        let head = |text: &str, earlier: Option<&Truncated>| {
+            truncate(text, &Cut::new(500, 0).after(earlier))
+        };
         let cut = results(&message, &Counter::default(), head).unwrap();
-        let lost = cut.results().next().unwrap().parts.first().unwrap().truncated.as_deref().unwrap();
+        let lost =
+            cut.results().next().unwrap().parts.first().unwrap().truncated.as_deref().unwrap();
         assert_eq!((lost.omitted, lost.total), (4_500, 5_000));
         assert!(results(&cut, &Counter::default(), head).is_none());
     }
@@ -178,7 +189,8 @@ mod tests {
     fn clipping_reaches_its_target_and_keeps_arguments_json() {
         let counter = Counter::default();
         let body = "fn main() { println!(\"hello\"); }\n".repeat(400);
-        let arguments = json::object([("path", json::quote("src/main.rs")), ("body", json::quote(&body))]);
+        let arguments =
+            json::object([("path", json::quote("src/main.rs")), ("body", json::quote(&body))]);
         let call = Message::assistant_with_calls("", [ToolCall::new("1", "write_file", arguments)]);
         let clipped = clip(&call, &counter, 200).unwrap();
         assert!(counter.message(&clipped) <= 200);

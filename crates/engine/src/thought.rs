@@ -1,4 +1,5 @@
-//! Taking thinking out of messages. It goes whole or not at all: a provider refuses thinking that was changed.
+//! Taking thinking out of messages. It goes whole or not at all: a provider refuses thinking that
+//! was changed.
 
 use crate::json::{self, Fields};
 use crate::message::{Body, Form, Message, Part, Role};
@@ -11,7 +12,8 @@ pub(crate) fn is_bound(message: &Message) -> bool {
     message.role == Role::Assistant && (thinks || by_id)
 }
 
-/// The message without thinking, and without the ids that bind it to thinking; `None` where nothing else is in it.
+/// The message without thinking, and without the ids that bind it to thinking; `None` where nothing
+/// else is in it.
 #[must_use]
 pub(crate) fn without(message: &Message) -> Option<Message> {
     let mut bare = message.clone();

@@ -1,7 +1,8 @@
-//! Truncating a text: the one function that does it, and the one marker that stands where something was left out.
+//! Truncating a text: the one function that does it, and the one marker that stands where something
+//! was left out.
 //!
-//! What was left out is data ([`Truncated`]); nothing reads it back from the marker. Which texts of a message are
-//! truncated, and how far, is decided elsewhere (`reduce`, the stages).
+//! What was left out is data ([`Truncated`]); nothing reads it back from the marker. Which texts of
+//! a message are truncated, and how far, is decided elsewhere (`reduce`, the stages).
 
 use crate::message::{Part, Truncated};
 
@@ -71,8 +72,9 @@ impl Shortened {
     }
 }
 
-/// The ends of a text, with a marker for what is left out between them. `None` when nothing would be left out, also because
-/// an earlier cut left no more. A text without a tail says how long it was.
+/// The ends of a text, with a marker for what is left out between them. `None` when nothing would
+/// be left out, also because an earlier cut left no more. A text without a tail says how long it
+/// was.
 #[must_use]
 pub fn truncate(text: &str, cut: &Cut<'_>) -> Option<Shortened> {
     let shown = cut.head + cut.tail;
@@ -96,7 +98,8 @@ pub fn truncate(text: &str, cut: &Cut<'_>) -> Option<Shortened> {
 /// What stands where something was left out.
 fn marker(truncated: &Truncated, tail: usize) -> String {
     let Truncated { omitted, total, artifact } = truncated;
-    let whole = artifact.as_ref().map_or_else(String::new, |id| format!("; the whole is artifact {id}"));
+    let whole =
+        artifact.as_ref().map_or_else(String::new, |id| format!("; the whole is artifact {id}"));
     if tail == 0 {
         format!("\n... (truncated, {total} chars total{whole})")
     } else {
@@ -122,7 +125,8 @@ pub fn line(text: &str, max: usize) -> String {
     line
 }
 
-/// The id of a text as an artifact: the beginning of its hash, so that the same text has the same id everywhere.
+/// The id of a text as an artifact: the beginning of its hash, so that the same text has the same
+/// id everywhere.
 #[must_use]
 pub fn artifact_id(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().chars().take(ID_DIGITS).collect()
@@ -145,7 +149,14 @@ mod tests {
     fn e10_head_and_tail_with_the_seeds_marker() {
         let text = format!("{}{}", "a".repeat(3_000), "b".repeat(3_000));
         let cut = truncate(&text, &Cut::new(1_000, 1_000)).unwrap();
-        assert_eq!(cut.text, format!("{}\n\n[... 4000 chars omitted ...]\n\n{}", "a".repeat(1_000), "b".repeat(1_000)));
+        assert_eq!(
+            cut.text,
+            format!(
+                "{}\n\n[... 4000 chars omitted ...]\n\n{}",
+                "a".repeat(1_000),
+                "b".repeat(1_000)
+            )
+        );
         assert_eq!((cut.truncated.omitted, cut.truncated.total), (4_000, 6_000));
         assert_eq!(truncate(&cut.text, &Cut::new(1_000, 1_000).after(Some(&cut.truncated))), None);
         assert_eq!(truncate(&"x".repeat(2_000), &Cut::new(1_000, 1_000)), None);
@@ -180,7 +191,8 @@ mod tests {
     fn a_second_cut_knows_the_whole() {
         let text = "word ".repeat(2_000);
         let first = truncate(&text, &Cut::new(2_000, 1_000).artifact(artifact_id(&text))).unwrap();
-        let second = truncate(&first.text, &Cut::new(600, 400).after(Some(&first.truncated))).unwrap();
+        let second =
+            truncate(&first.text, &Cut::new(600, 400).after(Some(&first.truncated))).unwrap();
         assert_eq!((second.truncated.omitted, second.truncated.total), (9_000, 10_000));
         assert_eq!(second.truncated.artifact, Some(artifact_id(&text)));
         assert!(second.text.contains(&artifact_id(&text)), "{}", second.text);

@@ -1,5 +1,6 @@
-//! The rules that hold on every wire (section D of the requirements), checked on neutral messages after every plan, in
-//! release builds too. What a single wire adds is the provider crate's to check.
+//! The rules that hold on every wire (section D of the requirements), checked on neutral messages
+//! after every plan, in release builds too. What a single wire adds is the provider crate's to
+//! check.
 
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! Names of wire formats. Only the provider crate knows what one looks like.
 //!
-//! The set is open: a format defines its name where its code is, and this file lists only the ones that the log numbers.
+//! The set is open: a format defines its name where its code is, and this file lists only the ones
+//! that the log numbers.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,7 +9,8 @@ use std::sync::{PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-/// The most names that are remembered beside the built-in ones: names in stored data are not trusted to be few.
+/// The most names that are remembered beside the built-in ones: names in stored data are not
+/// trusted to be few.
 const MOST: usize = 64;
 
 /// The longest name.
@@ -61,7 +63,8 @@ impl Wire {
     /// Gemini `generateContent`.
     pub const GEMINI: Self = Self(&Dialect::new("gemini").pairing_by_order());
 
-    const BUILT_IN: [Self; 4] = [Self::OPENAI_CHAT, Self::OPENAI_RESPONSES, Self::ANTHROPIC, Self::GEMINI];
+    const BUILT_IN: [Self; 4] =
+        [Self::OPENAI_CHAT, Self::OPENAI_RESPONSES, Self::ANTHROPIC, Self::GEMINI];
 
     /// The wire of a dialect.
     #[must_use]
@@ -87,7 +90,8 @@ impl Wire {
         self.0.binds_items
     }
 
-    /// Remembers the wire, so that stored messages find it by its name. Returns whether the name was free.
+    /// Remembers the wire, so that stored messages find it by its name. Returns whether the name
+    /// was free.
     #[must_use]
     pub fn remember(self) -> bool {
         let mut others = OTHERS.write().unwrap_or_else(PoisonError::into_inner);
@@ -98,20 +102,26 @@ impl Wire {
         is_free
     }
 
-    /// The wire of a name in stored data, whether or not this program can read its messages. None for a name that is too
-    /// long, is not made of lower-case letters, digits and hyphens, or is one too many.
+    /// The wire of a name in stored data, whether or not this program can read its messages. None
+    /// for a name that is too long, is not made of lower-case letters, digits and hyphens, or is
+    /// one too many.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let others = OTHERS.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = Self::BUILT_IN.iter().chain(others.iter()).find(|wire| wire.name() == name) {
+        if let Some(known) =
+            Self::BUILT_IN.iter().chain(others.iter()).find(|wire| wire.name() == name)
+        {
             return Some(*known);
         }
-        let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        let is_plain = name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         if !is_plain || name.is_empty() || name.len() > LONGEST || others.len() >= MOST {
             return None;
         }
         drop(others);
-        // Names live as long as the program: there are few, and a wire stays one word that is copied.
+        // Names live as long as the program: there are few, and a wire stays one word that is
+        // copied.
         let wire = Self(Box::leak(Box::new(Dialect::new(name.to_owned().leak()))));
         if wire.remember() { Some(wire) } else { Self::named(name) }
     }
@@ -152,7 +162,9 @@ impl Serialize for Wire {
 impl<'de> Deserialize<'de> for Wire {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        Self::named(&name).ok_or_else(|| serde::de::Error::custom(format!("{name:?} is not the name of a wire format")))
+        Self::named(&name).ok_or_else(|| {
+            serde::de::Error::custom(format!("{name:?} is not the name of a wire format"))
+        })
     }
 }
 

@@ -3,7 +3,8 @@
 
 use waterline::plan::Generation;
 use waterline::{
-    Context, Counter, Message, Method, Model, ModelEntry, Models, Oddity, Policy, Rung, ToolCall, Treatment,
+    Context, Counter, FoldLevel, Message, Method, Model, ModelEntry, Models, Oddity, Policy,
+    ToolCall, Treatment,
 };
 
 fn small() -> Context {
@@ -12,7 +13,10 @@ fn small() -> Context {
 
 fn turn(at: usize) -> [Message; 2] {
     let filler = "words that fill the window ".repeat(12);
-    [Message::user(format!("question {at}: {filler}")), Message::assistant(format!("answer {at}: {filler}"))]
+    [
+        Message::user(format!("question {at}: {filler}")),
+        Message::assistant(format!("answer {at}: {filler}")),
+    ]
 }
 
 fn texts(messages: Vec<&Message>) -> Vec<String> {
@@ -50,7 +54,8 @@ fn slots_say_what_became_of_every_message() {
     let mut context = small();
     (0..20).for_each(|at| context.extend(turn(at)));
     context.plan().commit();
-    let mut sources: Vec<usize> = context.slots().iter().flat_map(|slot| slot.sources.clone()).collect();
+    let mut sources: Vec<usize> =
+        context.slots().iter().flat_map(|slot| slot.sources.clone()).collect();
     sources.sort_unstable();
     assert_eq!(sources, (0..40).collect::<Vec<_>>());
     let summary = context.slots().iter().find(|slot| slot.treatment == Treatment::Summary).unwrap();
@@ -65,7 +70,7 @@ fn a_fold_on_request_has_its_reason_and_keeps_pins() {
     (0..20).for_each(|at| context.extend(turn(at)));
     context.plan().commit();
     context.pin(pinned + 3);
-    let next = context.fold(Rung::Minimal, "the user asked for it");
+    let next = context.fold(FoldLevel::Minimal, "the user asked for it");
     assert_eq!(next.reason(), Some("the user asked for it"));
     let sent = texts(next.commit());
     assert!(sent.iter().any(|text| text.starts_with("question 1:")), "{sent:?}");
@@ -100,16 +105,19 @@ fn a_clone_shares_nothing() {
 
 #[test]
 fn a_summary_that_comes_later_is_used_when_a_fold_is_asked_for() {
-    let policy = Policy::preset_with("auto", &[("summarise.mode".to_owned(), "background".to_owned())]).unwrap();
+    let policy =
+        Policy::preset_with("auto", &[("summarise.mode".to_owned(), "background".to_owned())])
+            .unwrap();
     let counter = Counter::new(Method::Chars4, 1_000);
-    let mut context = Context::builder().policy(policy).window(2_000).counter(counter).build().unwrap();
+    let mut context =
+        Context::builder().policy(policy).window(2_000).counter(counter).build().unwrap();
     (0..20).for_each(|at| context.extend(turn(at)));
     let next = context.plan();
     let wanted = next.wanted().cloned().unwrap();
     assert!(!wanted.schema.request.is_empty());
     next.commit();
     context.add_summary(wanted.summary("Twenty questions were answered."));
-    let sent = texts(context.fold(Rung::Fold, "the summary is there").commit());
+    let sent = texts(context.fold(FoldLevel::Fold, "the summary is there").commit());
     assert!(sent.iter().any(|text| text.contains("Twenty questions were answered.")), "{sent:?}");
 }
 
@@ -121,7 +129,11 @@ fn the_model_decides_window_and_counting() {
     let mut entry = ModelEntry::new("my-model");
     entry.window = Some(10_000);
     entry.output = Some(1_000);
-    let described = Context::builder().models(Models::builtin().with([entry])).model("my-model").build().unwrap();
+    let described = Context::builder()
+        .models(Models::builtin().with([entry]))
+        .model("my-model")
+        .build()
+        .unwrap();
     assert_eq!(described.budget().window, 9_000);
     assert_eq!(described.warnings().count(), 0);
     let mut model = Model::new("another");
@@ -146,7 +158,11 @@ fn a_resumed_context_continues_where_it_was() {
     let head = context.generation().head();
     let slots = context.generation().frozen(context.history(), 0);
     let generation = Generation::thaw(head, slots, |_| None);
-    let mut resumed = Context::builder().window(2_000).resume(context.history().clone(), generation).build().unwrap();
+    let mut resumed = Context::builder()
+        .window(2_000)
+        .resume(context.history().clone(), generation)
+        .build()
+        .unwrap();
     for one in [&mut context, &mut resumed] {
         one.push(Message::user("one more"));
     }
@@ -158,7 +174,8 @@ fn a_resumed_context_continues_where_it_was() {
 fn a_slot_says_what_was_truncated_and_where_the_whole_is() {
     let policy = Policy::read("stages = [\"cap\"]\n[cap]\nmax = 200", &[]).unwrap();
     let counter = Counter::new(Method::Chars4, 1_000);
-    let mut context = Context::builder().policy(policy).window(100_000).counter(counter).build().unwrap();
+    let mut context =
+        Context::builder().policy(policy).window(100_000).counter(counter).build().unwrap();
     let output = "a line of output\n".repeat(1_000);
     context.push(Message::user("look"));
     context.push(Message::assistant_with_calls("", [ToolCall::new("1", "look", "{}")]));

@@ -1,7 +1,7 @@
 //! Folds that somebody asks for, what stays in every one of them, and when a fold is due.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use waterline::{Action, Context, Counter, Message, Models, Next, Policy, Rung};
+use waterline::{Action, Context, Counter, FoldLevel, Message, Models, Next, Policy};
 
 /// A conversation of so many turns, each about `words` words on both sides.
 fn talk(turns: usize, words: usize) -> Vec<Message> {
@@ -17,14 +17,16 @@ fn talk(turns: usize, words: usize) -> Vec<Message> {
 }
 
 fn context(messages: Vec<Message>, policy: &Policy, window: usize) -> Context {
-    let builder = Context::builder().policy(policy.clone()).window(window).counter(Counter::default());
+    let builder =
+        Context::builder().policy(policy.clone()).window(window).counter(Counter::default());
     let mut context = builder.build().unwrap();
     context.extend(messages);
     context
 }
 
 fn policy(settings: &[(&str, &str)]) -> Policy {
-    let settings: Vec<_> = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let settings: Vec<_> =
+        settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Policy::preset_with("auto", &settings).unwrap()
 }
 
@@ -41,7 +43,7 @@ fn folds(context: &mut Context) -> bool {
 fn s2_24_c2_6_each_rung_keeps_less_and_the_newest_message_stays() {
     let fresh = context(talk(40, 60), &policy(&[]), 20_000);
     let mut last = usize::MAX;
-    for rung in [Rung::Fold, Rung::Trim, Rung::Minimal] {
+    for rung in [FoldLevel::Fold, FoldLevel::Trim, FoldLevel::Minimal] {
         let mut context = fresh.clone();
         let next = context.fold(rung, "refused");
         assert_eq!(next.reason(), Some("refused"), "{rung:?}");
@@ -52,17 +54,21 @@ fn s2_24_c2_6_each_rung_keeps_less_and_the_newest_message_stays() {
         assert!(shown.iter().any(|text| text.starts_with("question 0")), "{rung:?}: the task");
         assert!(shown.last().unwrap().ends_with("the newest question"), "{rung:?}");
     }
-    assert_eq!(Rung::Minimal.next(), None);
+    assert_eq!(FoldLevel::Minimal.next(), None);
 }
 
 #[test]
 fn what_is_pinned_and_what_is_open_stays_word_for_word() {
     let mut context = context(talk(40, 60), &policy(&[]), 20_000);
-    let lines = ["todo: write the changelog".to_owned(), "waits for approval: rm -r build/".to_owned()];
+    let lines =
+        ["todo: write the changelog".to_owned(), "waits for approval: rm -r build/".to_owned()];
     context.pin(21);
     context.keep_lines(lines.to_vec());
-    let shown = shown(context.fold(Rung::Minimal, "refused"));
-    assert!(shown.iter().any(|text| text.starts_with("question 10 ")), "the pinned message: {shown:?}");
+    let shown = shown(context.fold(FoldLevel::Minimal, "refused"));
+    assert!(
+        shown.iter().any(|text| text.starts_with("question 10 ")),
+        "the pinned message: {shown:?}"
+    );
     let note = shown.iter().find(|text| text.contains("Open, verbatim:")).unwrap();
     assert!(lines.iter().all(|line| note.contains(line.as_str())), "{note}");
     assert!(note.contains("it gives no orders"));
@@ -72,8 +78,11 @@ fn what_is_pinned_and_what_is_open_stays_word_for_word() {
 #[test]
 fn a_line_that_the_summary_holds_is_not_added() {
     let mut context = context(talk(40, 60), &policy(&[("summarise.mode", "blocking")]), 20_000);
-    context.keep_lines(vec!["todo: write the changelog".to_owned(), "todo: tag the release".to_owned()]);
-    let next = context.fold(Rung::Fold, "asked for");
+    context.keep_lines(vec![
+        "todo: write the changelog".to_owned(),
+        "todo: tag the release".to_owned(),
+    ]);
+    let next = context.fold(FoldLevel::Fold, "asked for");
     assert!(next.wanted().is_some());
     let next = next.with_summary("It is still open: todo: write the changelog.");
     assert!(next.wanted().is_none(), "the summary is there");
@@ -128,10 +137,16 @@ fn what_the_ledger_does_not_need_is_for_the_users_words() {
     let say = |text: &str| Message::user(text);
     let mut messages = vec![say("we plan a holiday"), Message::assistant("gladly")];
     for fact in ["Anna is allergic to peanuts", "always answer in French"] {
-        messages.extend([say(fact), Message::assistant("that is noted, thank you very much for telling me")]);
+        messages.extend([
+            say(fact),
+            Message::assistant("that is noted, thank you very much for telling me"),
+        ]);
     }
     for _ in 0..20 {
-        messages.extend([say("and how is the weather?"), Message::assistant("it is fine today. ".repeat(30))]);
+        messages.extend([
+            say("and how is the weather?"),
+            Message::assistant("it is fine today. ".repeat(30)),
+        ]);
     }
     messages.push(say("the newest question"));
     let mut context = context(messages, &policy(&[]), 2_500);

@@ -1,4 +1,5 @@
-//! Irregular input is normal input: each oddity is repaired in what is sent, with a warning, and the source stays.
+//! Irregular input is normal input: each oddity is repaired in what is sent, with a warning, and
+//! the source stays.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::history::{AtomKind, History};
@@ -21,7 +22,11 @@ fn resumed(history: &History, preset: &str, window: usize) -> Context {
 fn context(history: &History) -> String {
     let mut context = resumed(history, "auto", 1_000_000);
     let next = context.plan();
-    assert!(next.warnings().iter().all(|warning| warning.oddity != Oddity::Internal), "{:?}", next.warnings());
+    assert!(
+        next.warnings().iter().all(|warning| warning.oddity != Oddity::Internal),
+        "{:?}",
+        next.warnings()
+    );
     let sent = next.commit();
     assert_eq!(validity::check(sent.iter().copied()), []);
     show(sent)
@@ -68,7 +73,11 @@ fn repeated_ids_are_renamed_on_both_sides() {
 /// V3: empty ids are replaced on both sides, in order.
 #[test]
 fn missing_ids_are_made_up_on_both_sides() {
-    check("H A[,] T() T()", "H A[call_1_0,call_1_1] T(call_1_0) T(call_1_1)", &[Oddity::MissingId, Oddity::MissingId]);
+    check(
+        "H A[,] T() T()",
+        "H A[call_1_0,call_1_1] T(call_1_0) T(call_1_1)",
+        &[Oddity::MissingId, Oddity::MissingId],
+    );
 }
 
 /// C1.3: a result that stands before its call is sent after it.
@@ -116,7 +125,10 @@ fn blank_texts_are_left_out() {
     assert_eq!(history.message(0).unwrap().parts.len(), 1);
     assert_eq!(history.source(0).unwrap().parts.len(), 2, "the source stays");
     let oddities: Vec<Oddity> = history.warnings().iter().map(|warning| warning.oddity).collect();
-    assert_eq!(oddities, [Oddity::BlankText, Oddity::BlankText, Oddity::EmptyMessage, Oddity::EmptyMessage]);
+    assert_eq!(
+        oddities,
+        [Oddity::BlankText, Oddity::BlankText, Oddity::EmptyMessage, Oddity::EmptyMessage]
+    );
 }
 
 #[test]
@@ -124,14 +136,20 @@ fn arguments_that_are_no_json_become_an_object() {
     let mut history = History::new(Counter::default());
     history.append(Message::user("go"));
     for arguments in ["ls -la", "[1]", "", "{\"a\":"] {
-        history.append(Message::assistant_with_calls("", [ToolCall::new(arguments, "run", arguments)]));
+        history.append(Message::assistant_with_calls(
+            "",
+            [ToolCall::new(arguments, "run", arguments)],
+        ));
         history.append(Message::tool_result(arguments, "ok"));
     }
     let sent: Vec<String> = (1..history.len())
         .step_by(2)
         .map(|at| history.message(at).unwrap().calls().next().unwrap().arguments.clone())
         .collect();
-    assert_eq!(sent, [r#"{"input":"ls -la"}"#, r#"{"input":"[1]"}"#, "{}", r#"{"input":"{\"a\":"}"#]);
+    assert_eq!(
+        sent,
+        [r#"{"input":"ls -la"}"#, r#"{"input":"[1]"}"#, "{}", r#"{"input":"{\"a\":"}"#]
+    );
     assert_eq!(history.source(1).unwrap().calls().next().unwrap().arguments, "ls -la");
 }
 
@@ -142,8 +160,14 @@ fn words_between_results_come_behind_them() {
     history.append(Message::user("go"));
     let calls = ["a", "b"].map(|id| Body::Call(ToolCall::new(id, "run", "{}")).into());
     history.append(Message::new(Role::Assistant, calls.to_vec()));
-    let result = ToolResult { call_id: "a".into(), name: None, parts: vec![Part::text("ok")], is_error: false };
-    history.append(Message::new(Role::User, vec![Body::Result(result).into(), Part::text("stop it")]));
+    let result = ToolResult {
+        call_id: "a".into(),
+        name: None,
+        parts: vec![Part::text("ok")],
+        is_error: false,
+    };
+    history
+        .append(Message::new(Role::User, vec![Body::Result(result).into(), Part::text("stop it")]));
     history.append(Message::tool_result("b", "ok"));
     assert_eq!(context(&history), "H A[a,b] T(a) T(b) H");
     assert_eq!(history.latest_user(), Some(2));
@@ -160,7 +184,8 @@ fn reminders_open_no_turn() {
     assert_eq!(history.turns().len(), 2);
 }
 
-/// What was sent while a call was in flight stays as it was sent; its late result waits for the next fold.
+/// What was sent while a call was in flight stays as it was sent; its late result waits for the
+/// next fold.
 #[test]
 fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
     let mut context = resumed(&history("H A[a]"), "auto", 1_000_000);
@@ -168,7 +193,11 @@ fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
         context.plan().commit();
         context.push(message);
     }
-    assert_eq!(show(context.messages()), "H A[a] T(a!) A[b] T(b!)", "the result of b came after its answer too");
+    assert_eq!(
+        show(context.messages()),
+        "H A[a] T(a!) A[b] T(b!)",
+        "the result of b came after its answer too"
+    );
     assert!(context.slots().iter().any(|slot| slot.reason.contains("answered as interrupted")));
 }
 
@@ -177,25 +206,43 @@ fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
 fn parts_that_a_speaker_cannot_say_are_left_out() {
     let mut history = History::new(Counter::default());
     let call = ToolCall::new("a", "run", "{}");
-    let result = ToolResult { call_id: "a".into(), name: None, parts: vec![Part::text("ok")], is_error: false };
-    history.append(Message::new(Role::User, vec![Part::text("hi"), Body::Call(call.clone()).into()]));
-    history.append(Message::new(Role::Assistant, vec![Part::text("hm"), Body::Result(result).into()]));
+    let result = ToolResult {
+        call_id: "a".into(),
+        name: None,
+        parts: vec![Part::text("ok")],
+        is_error: false,
+    };
+    history
+        .append(Message::new(Role::User, vec![Part::text("hi"), Body::Call(call.clone()).into()]));
+    history
+        .append(Message::new(Role::Assistant, vec![Part::text("hm"), Body::Result(result).into()]));
     history.append(Message::new(Role::System, vec![Body::Call(call).into()]));
     assert_eq!(context(&history), "H A");
-    let misplaced = history.warnings().iter().filter(|warning| warning.oddity == Oddity::MisplacedPart);
+    let misplaced =
+        history.warnings().iter().filter(|warning| warning.oddity == Oddity::MisplacedPart);
     assert_eq!(misplaced.count(), 3);
 }
 
-/// A message that answers two steps belongs to the newest; the other result is not sent, and the warning says why.
+/// A message that answers two steps belongs to the newest; the other result is not sent, and the
+/// warning says why.
 #[test]
 fn one_message_for_two_steps_answers_the_newest() {
     let mut history = history("H A[a] H A[b]");
     let result = |id: &str| {
-        Body::Result(ToolResult { call_id: id.into(), name: None, parts: vec![Part::text(id)], is_error: false })
+        Body::Result(ToolResult {
+            call_id: id.into(),
+            name: None,
+            parts: vec![Part::text(id)],
+            is_error: false,
+        })
     };
     history.append(Message::new(Role::User, vec![result("a").into(), result("b").into()]));
     assert_eq!(context(&history), "H A[a] T(a!) H A[b] T(b)");
-    assert!(history.warnings().iter().any(|warning| warning.text.contains("earlier step")), "{:?}", history.warnings());
+    assert!(
+        history.warnings().iter().any(|warning| warning.text.contains("earlier step")),
+        "{:?}",
+        history.warnings()
+    );
 }
 
 /// An orphan beside a late result does not keep it from its step.
@@ -203,7 +250,12 @@ fn one_message_for_two_steps_answers_the_newest() {
 fn an_orphan_beside_a_late_result_does_no_harm() {
     let mut history = history("H A[a] H A[b] T(b)");
     let result = |id: &str| {
-        Body::Result(ToolResult { call_id: id.into(), name: None, parts: vec![Part::text(id)], is_error: false })
+        Body::Result(ToolResult {
+            call_id: id.into(),
+            name: None,
+            parts: vec![Part::text(id)],
+            is_error: false,
+        })
     };
     history.append(Message::new(Role::User, vec![result("nobody").into(), result("a").into()]));
     assert_eq!(context(&history), "H A[a] T(a) H A[b] T(b)");
@@ -231,12 +283,14 @@ fn loose_ends_are_told_of() {
 /// The same id thousands of times takes no time.
 #[test]
 fn an_id_used_very_often_is_still_cheap() {
-    let talk = (0..40_000).map(|_| Message::assistant_with_calls("", [ToolCall::new("same", "run", "{}")]));
+    let talk = (0..40_000)
+        .map(|_| Message::assistant_with_calls("", [ToolCall::new("same", "run", "{}")]));
     let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
     assert_eq!(history.message(39_999).unwrap().calls().next().unwrap().id, "same_40000");
 }
 
-/// A thought without an answer, in the middle of a step, is not sent and so not counted: the slots of a fold add up.
+/// A thought without an answer, in the middle of a step, is not sent and so not counted: the slots
+/// of a fold add up.
 #[test]
 fn a_dangling_thought_in_a_step_is_not_counted() {
     let thinking = waterline::message::Thinking { text: "hm ".repeat(40), signature: None };

@@ -28,7 +28,8 @@ fn sent(generation: &Generation, history: &History) -> Vec<String> {
 
 /// What a step leaves behind, as JSON: what a store would keep.
 fn stored(generation: &Generation, history: &History) -> String {
-    serde_json::to_string(&(generation.head(), history.past(), generation.frozen(history, 0))).unwrap()
+    serde_json::to_string(&(generation.head(), history.past(), generation.frozen(history, 0)))
+        .unwrap()
 }
 
 fn message(kind: u8, at: usize, length: usize) -> Vec<Message> {
@@ -39,7 +40,10 @@ fn message(kind: u8, at: usize, length: usize) -> Vec<Message> {
         0 => vec![Message::user(words)],
         1 => vec![Message::assistant(words)],
         2 => vec![
-            Message::assistant_with_calls("", [ToolCall::new(&id, "read", format!("{{\"n\":{at}}}"))]),
+            Message::assistant_with_calls(
+                "",
+                [ToolCall::new(&id, "read", format!("{{\"n\":{at}}}"))],
+            ),
             Message::tool_result(&id, words),
         ],
         3 => vec![Message::assistant_with_calls("", [ToolCall::new(&id, "read", "{}")])],
@@ -47,7 +51,11 @@ fn message(kind: u8, at: usize, length: usize) -> Vec<Message> {
         5 => vec![
             Message::assistant_with_calls(
                 "",
-                [ToolCall::new(&id, "write", format!("{{\"text\":\"{}\"}}", words.repeat(4_000 / words.len() + 1)))],
+                [ToolCall::new(
+                    &id,
+                    "write",
+                    format!("{{\"text\":\"{}\"}}", words.repeat(4_000 / words.len() + 1)),
+                )],
             ),
             Message::tool_result(&id, words.repeat(12_000 / words.len() + 1)),
         ],
@@ -97,7 +105,8 @@ proptest! {
     }
 }
 
-/// An id that was used long ago, and is no longer in sight, may be used again: only there do the two differ.
+/// An id that was used long ago, and is no longer in sight, may be used again: only there do the
+/// two differ.
 fn unnamed(message: &str) -> String {
     let mut text = message.to_owned();
     for id in 0..3 {

@@ -1,7 +1,12 @@
-//! The test vectors of the requirements (section E) that need neither a store nor a server, by number. Conversations
-//! and contexts are in the vectors' own notation: S system, H human, A answer, A[x] calls, T(x) results; T(x!) is an
-//! answer made because no result came.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+//! The test vectors of the requirements (section E) that need neither a store nor a server, by
+//! number. Conversations and contexts are in the vectors' own notation: S system, H human, A
+//! answer, A[x] calls, T(x) results; T(x!) is an answer made because no result came.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test fails loudly"
+)]
 
 use std::sync::Arc;
 
@@ -39,8 +44,12 @@ impl Planned {
 }
 
 fn context(policy: &Policy, messages: Vec<Message>, window: usize) -> Context {
-    let mut context =
-        Context::builder().policy(policy.clone()).window(window).counter(counter()).build().expect("a policy");
+    let mut context = Context::builder()
+        .policy(policy.clone())
+        .window(window)
+        .counter(counter())
+        .build()
+        .expect("a policy");
     context.extend(messages);
     context
 }
@@ -77,7 +86,8 @@ fn turns(n: usize, turn: &str) -> String {
     vec![turn; n].join(" ")
 }
 
-/// E.1, C0.1: the window of ten holds the system prompt and the last ten; call 1 goes with its result.
+/// E.1, C0.1: the window of ten holds the system prompt and the last ten; call 1 goes with its
+/// result.
 #[test]
 fn e01_c0_1_window_of_ten() {
     let notation = format!("S H A[1] T(1) {}", turns(23, "H A"));
@@ -85,7 +95,8 @@ fn e01_c0_1_window_of_ten() {
     assert_eq!(planned.shown(), format!("S {}", turns(5, "H A")));
 }
 
-/// E.2, C0.3, S0.32, S0.34: a call that was interrupted by the user is answered, or dropped with its sibling's result.
+/// E.2, C0.3, S0.32, S0.34: a call that was interrupted by the user is answered, or dropped with
+/// its sibling's result.
 #[test]
 fn e02_c0_3_partial_answer() {
     let notation = "H A[a,b] T(a) H";
@@ -98,18 +109,21 @@ fn e02_c0_3_partial_answer() {
 /// C0.3: words that the assistant said with a dropped call stay.
 #[test]
 fn c0_3_words_of_a_dropped_call_stay() {
-    let dropped = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A[a,b]:looking T(a) H");
+    let dropped =
+        run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A[a,b]:looking T(a) H");
     assert_eq!(dropped.shown(), "H A H");
 }
 
 /// C0.5: calls at the end are still being worked on; for sending they are answered, never dropped.
 #[test]
 fn c0_5_the_newest_step_is_never_dropped() {
-    let planned = run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A H A[a,b] T(a)");
+    let planned =
+        run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A H A[a,b] T(a)");
     assert_eq!(planned.shown(), "H A H A[a,b] T(a) T(b!)");
 }
 
-/// E.3, C0.2, V4: a cut inside parallel results extends to the whole step, and the turn's user message comes along.
+/// E.3, C0.2, V4: a cut inside parallel results extends to the whole step, and the turn's user
+/// message comes along.
 #[test]
 fn e03_c0_2_parallel_cut() {
     let planned = run(&window(3), "H:first A:answer H A[a,b,c] T(a) T(b) T(c) A");
@@ -137,7 +151,8 @@ fn e05_s2_11_halving_by_turns() {
     assert_eq!(kept.action, Action::Extend);
 }
 
-/// E.5, S2.20, S2.21: over the tokens, five turns lose two; four turns keep request and answer, the running one all.
+/// E.5, S2.20, S2.21: over the tokens, five turns lose two; four turns keep request and answer, the
+/// running one all.
 #[test]
 fn e05_s2_20_halving_by_tokens() {
     assert_eq!(run(&halve(20), &turns(5, "H A")).shown(), turns(3, "H A"));
@@ -153,8 +168,8 @@ fn c2_4_halving_goes_on_until_it_fits() {
     assert_eq!(planned.shown(), turns(3, "H A"));
 }
 
-/// E.8, S3.48: 45,000 to 12,000 tokens is a reduction of 73.3%. E.16, S3.14: 12,000 to 1,500 is one of 0.875; of
-/// nothing, none.
+/// E.8, S3.48: 45,000 to 12,000 tokens is a reduction of 73.3%. E.16, S3.14: 12,000 to 1,500 is one
+/// of 0.875; of nothing, none.
 #[test]
 fn e08_e16_reduction() {
     let figures = |before, after| {
@@ -166,13 +181,17 @@ fn e08_e16_reduction() {
     assert_eq!(format!("{:.1}%", 100.0 * figures(45_000, 12_000).reduction()), "73.3%");
     assert!((figures(12_000, 1_500).reduction() - 0.875).abs() < f64::EPSILON);
     assert!(figures(0, 0).reduction().abs() < f64::EPSILON);
-    assert!(figures(10, 20).reduction().abs() < f64::EPSILON, "a context that grew was not reduced");
+    assert!(
+        figures(10, 20).reduction().abs() < f64::EPSILON,
+        "a context that grew was not reduced"
+    );
 }
 
 /// E.14, C4.6: five messages of one token, three allowed: the newest three, in order.
 #[test]
 fn e14_c4_6_newest_tokens_in_order() {
-    let keep = policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(3)), ..Window::default() })]);
+    let keep =
+        policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(3)), ..Window::default() })]);
     let planned = run(&keep, "H:a A:b H:c A:d H:e");
     let texts: Vec<String> = planned.context.messages().map(Message::text).collect();
     assert_eq!(texts, ["c", "d", "e"]);
@@ -182,7 +201,9 @@ fn e14_c4_6_newest_tokens_in_order() {
 #[test]
 fn e15_s4_34_thresholds_are_strict() {
     let preset = Policy::preset("dual-track").unwrap();
-    let folds = |messages: Vec<Message>| matches!(run_in(&preset, messages, 100_000).action, Action::Fold { .. });
+    let folds = |messages: Vec<Message>| {
+        matches!(run_in(&preset, messages, 100_000).action, Action::Fold { .. })
+    };
     assert!(!folds(messages(&turns(15, "H A"))));
     assert!(folds(messages(&format!("H {}", turns(15, "A H")))));
     let long = |tokens: usize| {
@@ -207,14 +228,17 @@ fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
         next.commit();
     }
     assert!(folds >= 2, "{folds}");
-    let notes: Vec<_> = context.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).collect();
+    let notes: Vec<_> =
+        context.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).collect();
     assert_eq!(notes.len(), 1);
     assert_eq!(notes[0].sources.first(), Some(&1), "from the beginning, save for the task");
-    let marks = context.messages().filter(|message| message.text().contains("no longer shown")).count();
+    let marks =
+        context.messages().filter(|message| message.text().contains("no longer shown")).count();
     assert_eq!(marks, 1);
 }
 
-/// E.20: one message larger than the window is still sent, without its middle and with a warning; planning settles.
+/// E.20: one message larger than the window is still sent, without its middle and with a warning;
+/// planning settles.
 #[test]
 fn e20_one_message_larger_than_the_window() {
     for preset in waterline::policy::PRESETS {
@@ -222,17 +246,30 @@ fn e20_one_message_larger_than_the_window() {
         let question = format!("Please read this: {} Is it good?", "lorem ipsum ".repeat(20_000));
         let planned = run_in(&policy, vec![Message::user(question)], 4_000);
         let text = planned.context.messages().next().unwrap().text();
-        assert!(text.starts_with("Please read this") && text.ends_with("Is it good?"), "{}", preset.name);
+        assert!(
+            text.starts_with("Please read this") && text.ends_with("Is it good?"),
+            "{}",
+            preset.name
+        );
         assert!(planned.tokens.after <= 4_000, "{}: {}", preset.name, planned.tokens.after);
-        assert!(planned.warnings.iter().any(|warning| warning.oddity == Oddity::Budget), "{}", preset.name);
+        assert!(
+            planned.warnings.iter().any(|warning| warning.oddity == Oddity::Budget),
+            "{}",
+            preset.name
+        );
     }
 }
 
-/// S1.23, C1.4, C1.10: the init preset's compaction: the task, a made question, its answer, the last three turns.
+/// S1.23, C1.4, C1.10: the init preset's compaction: the task, a made question, its answer, the
+/// last three turns.
 #[test]
 fn s1_23_mock_question_summary_and_last_three_turns() {
-    let settings =
-        [("fold.high", "3000"), ("window.over", "1000"), ("summarise.over", "3000"), ("summarise.max", "400")];
+    let settings = [
+        ("fold.high", "3000"),
+        ("window.over", "1000"),
+        ("summarise.over", "3000"),
+        ("summarise.max", "400"),
+    ];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let policy = Policy::preset_with("init", &settings).unwrap();
     let planned = run_in(&policy, long(&turns(12, "H A[x] T(x) A")), 1_000_000);
@@ -255,10 +292,14 @@ fn s2_14_summary_in_front_of_the_first_kept_user_message() {
     let planned = run_in(&policy, long(&turns(21, "H A")), 1_000_000);
     assert_eq!(planned.shown(), turns(11, "H A"));
     let first = planned.context.messages().next().unwrap().text();
-    assert!(first.starts_with("Earlier in this conversation") && first.ends_with("question 20"), "{first}");
+    assert!(
+        first.starts_with("Earlier in this conversation") && first.ends_with("question 20"),
+        "{first}"
+    );
 }
 
-/// S3.3, S3.4, C3.4: the budget preset's summary is the second system message, with the seed's marks.
+/// S3.3, S3.4, C3.4: the budget preset's summary is the second system message, with the seed's
+/// marks.
 #[test]
 fn s3_3_summary_as_second_system_message() {
     let settings = [("fold.high", "5000"), ("fold.low", "3000"), ("summarise.over", "5000")];
@@ -288,11 +329,16 @@ fn a_wanted_summary_is_used_once_given() {
 /// S3.19, C3.5: the first step that does not fit ends the window; nothing older jumps over it.
 #[test]
 fn c3_5_no_holes() {
-    let keep = policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(60)), ..Window::default() })]);
+    let keep =
+        policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(60)), ..Window::default() })]);
     let mut talk = messages("H A H A[1] T(1) A H");
     talk[4] = Message::tool_result("1", "x".repeat(4_000));
     let planned = run_in(&keep, talk, 100_000);
-    assert_eq!(planned.shown(), "H A H", "the user message of the cut turn, the answer, the newest question");
+    assert_eq!(
+        planned.shown(),
+        "H A H",
+        "the user message of the cut turn, the answer, the newest question"
+    );
 }
 
 /// S0.39: every system message stays; one that is repeated word for word stays once.
@@ -313,7 +359,8 @@ fn s0_42_a_short_history_is_unchanged() {
 /// S0.75: the window preset's option: above 100 messages, what the window drops is summed up.
 #[test]
 fn s0_75_window_with_a_summary_above_a_hundred_messages() {
-    let policy = Policy::preset_with("window", &[("summarise.on".to_owned(), "true".to_owned())]).unwrap();
+    let policy =
+        Policy::preset_with("window", &[("summarise.on".to_owned(), "true".to_owned())]).unwrap();
     let notes = |turns_said: usize| {
         let planned = run_in(&policy, long(&turns(turns_said, "H A")), 1_000_000);
         planned.context.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).count()
@@ -325,7 +372,8 @@ fn s0_75_window_with_a_summary_above_a_hundred_messages() {
 #[test]
 fn s1_8_system_prompt_and_tools_count() {
     let tool = "x".repeat(400);
-    let mut context = Context::builder().window(1_000).counter(counter()).tool(tool).build().unwrap();
+    let mut context =
+        Context::builder().window(1_000).counter(counter()).tool(tool).build().unwrap();
     context.extend(messages("S:12345678 H:12345678"));
     let tokens = context.plan().tokens();
     assert_eq!((tokens.before, tokens.after), (104, 104));
@@ -336,7 +384,10 @@ fn s1_8_system_prompt_and_tools_count() {
 fn c2_2_chat_folds_between_turns() {
     let policy = Policy::preset_with(
         "chat",
-        &[("fold.high".to_owned(), "2000".to_owned()), ("halve.tokens".to_owned(), "2000".to_owned())],
+        &[
+            ("fold.high".to_owned(), "2000".to_owned()),
+            ("halve.tokens".to_owned(), "2000".to_owned()),
+        ],
     )
     .unwrap();
     let mut context = context(&policy, long(&turns(6, "H A")), 50_000);
@@ -350,7 +401,8 @@ fn c2_2_chat_folds_between_turns() {
     assert_eq!(folds, [false, false, false, false, true]);
 }
 
-/// A context over the window folds, also when only a little must go, and frees a tenth then (decision 0003).
+/// A context over the window folds, also when only a little must go, and frees a tenth then
+/// (decision 0003).
 #[test]
 fn over_the_window_there_is_always_a_fold() {
     for preset in waterline::policy::PRESETS {
@@ -367,7 +419,8 @@ fn over_the_window_there_is_always_a_fold() {
     }
 }
 
-/// C1.9: what counts is the assembled context: when request and answer of earlier turns fit, no summary is wanted.
+/// C1.9: what counts is the assembled context: when request and answer of earlier turns fit, no
+/// summary is wanted.
 #[test]
 fn c1_9_no_summary_where_the_digest_is_enough() {
     let policy = Policy::preset("init").unwrap();
@@ -382,7 +435,8 @@ fn c1_9_no_summary_where_the_digest_is_enough() {
     assert!(planned.wanted.is_none() && planned.tokens.after < 60_000, "{:?}", planned.tokens);
 }
 
-/// S2.12: many turns at once are halved until they are few enough; what an earlier fold dropped does not count again.
+/// S2.12: many turns at once are halved until they are few enough; what an earlier fold dropped
+/// does not count again.
 #[test]
 fn s2_12_halving_never_leaves_more_turns_than_allowed() {
     assert_eq!(run(&halve(1_000_000), &turns(101, "H A")).shown(), turns(13, "H A"));

@@ -8,13 +8,20 @@ use tiktoken_rs::CoreBPE;
 use waterline::tokens::{Counter, Method};
 
 static REFERENCE: LazyLock<[(Method, CoreBPE); 2]> = LazyLock::new(|| {
-    [(Method::O200k, tiktoken_rs::o200k_base().unwrap()), (Method::Cl100k, tiktoken_rs::cl100k_base().unwrap())]
+    [
+        (Method::O200k, tiktoken_rs::o200k_base().unwrap()),
+        (Method::Cl100k, tiktoken_rs::cl100k_base().unwrap()),
+    ]
 });
 
 #[track_caller]
 fn check(text: &str) {
     for (method, reference) in REFERENCE.iter() {
-        assert_eq!(Counter::new(*method, 0).text(text), reference.encode_ordinary(text).len(), "{method}: {text:?}");
+        assert_eq!(
+            Counter::new(*method, 0).text(text),
+            reference.encode_ordinary(text).len(),
+            "{method}: {text:?}"
+        );
     }
 }
 

@@ -1,8 +1,10 @@
-//! What the log costs: durable appends, opening a long session, bytes, forks. The same work done with LangGraph's
-//! `SqliteSaver` is in `scripts/langgraph-log.py`; docs/benchmarks.md has both beside each other.
+//! What the log costs: durable appends, opening a long session, bytes, forks. The same work done
+//! with LangGraph's `SqliteSaver` is in `scripts/langgraph-log.py`; docs/benchmarks.md has both
+//! beside each other.
 //!
-//! `cargo bench -p waterline-log -- FOLDER`; PostgreSQL's part needs a server (`scripts/with-postgres`). FOLDER is where the
-//! files go: a folder in memory shows nothing about durable writes.
+//! `cargo bench -p waterline-log -- FOLDER`; PostgreSQL's part needs a server
+//! (`scripts/with-postgres`). FOLDER is where the files go: a folder in memory shows nothing about
+//! durable writes.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -35,11 +37,14 @@ fn main() {
         return append(&open(url), id);
     }
     let folder = std::env::args().skip(1).find(|word| !word.starts_with("--"));
-    let folder = tempfile::tempdir_in(folder.map_or_else(std::env::temp_dir, PathBuf::from)).unwrap();
+    let folder =
+        tempfile::tempdir_in(folder.map_or_else(std::env::temp_dir, PathBuf::from)).unwrap();
     appends("sqlite", |name| folder.path().join(name).display().to_string());
     if let Ok(url) = std::env::var("WATERLINE_TEST_POSTGRES") {
         let mark = if url.contains('?') { '&' } else { '?' };
-        appends("postgres", |name| format!("{url}{mark}schema=bench_{}", name.replace(['.', '-'], "_")));
+        appends("postgres", |name| {
+            format!("{url}{mark}schema=bench_{}", name.replace(['.', '-'], "_"))
+        });
     }
     bytes(folder.path());
     forks(folder.path());
@@ -58,13 +63,14 @@ fn counter() -> Counter {
 /// About 600 bytes of words, none like another.
 fn text(number: usize) -> String {
     const WORDS: [&str; 16] = [
-        "server", "value", "because", "parse", "the", "index", "of", "returns", "message", "error", "when", "build",
-        "path", "token", "is", "window",
+        "server", "value", "because", "parse", "the", "index", "of", "returns", "message", "error",
+        "when", "build", "path", "token", "is", "window",
     ];
     let mut state = (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut text = format!("{number}:");
     while text.len() < 570 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         text.push(' ');
         text.push_str(WORDS[(state >> 60) as usize]);
         if (state >> 33).is_multiple_of(5) {
@@ -146,7 +152,10 @@ fn bytes(folder: &Path) {
     append(&log, "s");
     let said = log.stats().unwrap().message_bytes;
     drop(log);
-    println!("bytes stored per byte of message, 1,000 appends: {:.2}", size(&path) as f64 / said as f64);
+    println!(
+        "bytes stored per byte of message, 1,000 appends: {:.2}",
+        size(&path) as f64 / said as f64
+    );
 }
 
 fn forks(folder: &Path) {
@@ -158,10 +167,14 @@ fn forks(folder: &Path) {
     let log = open(&path.display().to_string());
     (0..100).for_each(|_| drop(log.fork("s", None, None).unwrap()));
     drop(log);
-    println!("bytes per fork of a session of 1,000 messages, 100 forks: {:.0}", (size(&path) - before) as f64 / 100.0);
+    println!(
+        "bytes per fork of a session of 1,000 messages, 100 forks: {:.0}",
+        (size(&path) - before) as f64 / 100.0
+    );
 }
 
-/// A client sends its whole history again with each of a thousand calls, two new messages each time.
+/// A client sends its whole history again with each of a thousand calls, two new messages each
+/// time.
 fn resends(folder: &Path) {
     let path = folder.join("resends.db");
     let log = open(&path.display().to_string());
@@ -191,11 +204,13 @@ fn nothing(_: Arc<String>, _: Wire, _: Role) -> Option<Message> {
     None
 }
 
-/// A session of a hundred thousand messages, planned and stored as it grew; then opened and planned as after a restart.
+/// A session of a hundred thousand messages, planned and stored as it grew; then opened and planned
+/// as after a restart.
 fn open_and_plan(folder: &Path) {
     const MESSAGES: usize = 100_000;
     let url = folder.join("long.db").display().to_string();
-    let (model, policy) = (Models::builtin().find("gpt-4o").unwrap(), Policy::preset("auto").unwrap());
+    let (model, policy) =
+        (Models::builtin().find("gpt-4o").unwrap(), Policy::preset("auto").unwrap());
     let budget = Budget::of(model.input_window());
     let log = open(&url);
     let mut tip = log.create(Session::new("s")).unwrap().tip;
@@ -203,7 +218,10 @@ fn open_and_plan(folder: &Path) {
     for number in (0..MESSAGES).step_by(20) {
         let messages: Vec<Message> = (number..number + 20)
             .map(|n| {
-                Message::new(if n.is_multiple_of(2) { Role::User } else { Role::Assistant }, vec![Part::text(text(n))])
+                Message::new(
+                    if n.is_multiple_of(2) { Role::User } else { Role::Assistant },
+                    vec![Part::text(text(n))],
+                )
             })
             .collect();
         let incoming = messages.iter().map(|message| Incoming::of(message, &counter())).collect();

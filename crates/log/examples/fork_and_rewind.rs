@@ -11,7 +11,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let log = Log::open(&format!("sqlite:{}", directory.path().join("log.db").display()))?;
     let counter = Counter::new(Method::Chars4, 1_000);
-    let said = |role, text: &str| Incoming::of(&Message::new(role, vec![Part::text(text)]), &counter);
+    let said =
+        |role, text: &str| Incoming::of(&Message::new(role, vec![Part::text(text)]), &counter);
 
     let start = log.create(Session::new("main"))?;
     let messages = vec![

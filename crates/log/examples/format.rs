@@ -1,4 +1,5 @@
-//! Writes a log with something of everything: the database that is kept for each format (`tests/formats`).
+//! Writes a log with something of everything: the database that is kept for each format
+//! (`tests/formats`).
 //!
 //! `cargo run -p waterline-log --example format -- ADDRESS`
 #![expect(clippy::print_stdout, reason = "it says what it wrote")]
@@ -28,7 +29,8 @@ fn main() -> Result<()> {
     log.append("main", main.tip, said.to_vec())?;
     let fork = log.fork("main", Some(1), Some("fork".to_owned()))?;
     log.append("fork", fork.tip, vec![incoming(Role::Assistant, "Because of E0382.")])?;
-    let fold = Fold { reason: "auto".to_owned(), tokens_before: 900, tokens_after: 90, ..Fold::default() };
+    let fold =
+        Fold { reason: "auto".to_owned(), tokens_before: 900, tokens_after: 90, ..Fold::default() };
     log.note_fold("main", 2, 1, fold, Some(1_767_225_600_000))?;
     let summary = Summary {
         version: 0,
@@ -43,7 +45,10 @@ fn main() -> Result<()> {
     };
     log.summarise("main", summary)?;
     log.checkpoint("main", json!({"step": 1}))?;
-    log.record_usage("main", Usage { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Usage::default() })?;
+    log.record_usage(
+        "main",
+        Usage { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Usage::default() },
+    )?;
     log.put_artifact("main", "text/plain", "a large…", b"a large output".to_vec())?;
     log.add_job("summary", Some("main"), "{}")?;
     log.set_preference("ada", "policy", Some("chat"))?;
@@ -52,11 +57,16 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A session of an agent in the middle of a turn: it waits for an approval, with todos, tools and checkpoints.
+/// A session of an agent in the middle of a turn: it waits for an approval, with todos, tools and
+/// checkpoints.
 fn working(log: &Log) -> Result<()> {
-    let mut made = log.create(Session { title: "Tidy up".to_owned(), ..Session::new("working") })?;
-    let said =
-        [incoming(Role::System, "You help."), incoming(Role::User, "Tidy up."), incoming(Role::Assistant, "I will.")];
+    let mut made =
+        log.create(Session { title: "Tidy up".to_owned(), ..Session::new("working") })?;
+    let said = [
+        incoming(Role::System, "You help."),
+        incoming(Role::User, "Tidy up."),
+        incoming(Role::Assistant, "I will."),
+    ];
     made.tip = log.append("working", made.tip, said.to_vec())?.tip;
     made.state = read(json!({
         "active_skill": "pdf", "mentioned_agents": ["pdf"], "loops": 1, "max_loops": 9,
@@ -91,6 +101,7 @@ fn read(value: serde_json::Value) -> Document {
 
 fn tools() -> serde_json::Value {
     let schema = r#"{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}"#;
-    let json = format!(r#"{{"type":"function","function":{{"name":"read_file","parameters":{schema}}}}}"#);
+    let json =
+        format!(r#"{{"type":"function","function":{{"name":"read_file","parameters":{schema}}}}}"#);
     json!([{"name": "read_file", "description": "Reads a file.", "schema": schema, "json": json}])
 }

@@ -4,7 +4,7 @@ use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::log::Log;
-use crate::moves::{Kind, left, record};
+use crate::navigate::{Kind, left, record};
 use crate::session::{self, Session};
 use crate::store::Connection;
 use crate::tree::{Path, Tip, grow, ids_behind, place};
@@ -12,7 +12,8 @@ use crate::tree::{Path, Tip, grow, ids_behind, place};
 /// What appending gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// The session that now ends with the messages; another one than was named when somebody else had moved that on.
+    /// The session that now ends with the messages; another one than was named when somebody else
+    /// had moved that on.
     pub session: String,
     /// Where it stands now.
     pub tip: Tip,
@@ -26,7 +27,8 @@ impl Log {
     /// Puts messages behind a session that stands at `at`.
     ///
     /// # Errors
-    /// [`LogError::Conflict`] when somebody else has moved it on meanwhile. Nothing is lost by trying again.
+    /// [`LogError::Conflict`] when somebody else has moved it on meanwhile. Nothing is lost by
+    /// trying again.
     pub fn append(&self, session: &str, at: Tip, incoming: Vec<Incoming>) -> Result<Appended> {
         let (id, now) = (session.to_owned(), self.now());
         self.write(move |connection| {
@@ -35,8 +37,9 @@ impl Log {
         })
     }
 
-    /// Stores messages behind a session that stands at `at`, and leaves it there: they are on a way of their own, which can be
-    /// found and gone to. If somebody else has moved it on meanwhile, they are in a fork of it. Gives the session as it is then.
+    /// Stores messages behind a session that stands at `at`, and leaves it there: they are on a way
+    /// of their own, which can be found and gone to. If somebody else has moved it on meanwhile,
+    /// they are in a fork of it. Gives the session as it is then.
     ///
     /// # Errors
     /// When there is no such session.
@@ -59,8 +62,9 @@ impl Log {
         })
     }
 
-    /// Takes in a whole conversation, from its first message on, as clients send it again with each call. Only what is new
-    /// is stored. Where it leaves the way of the session, the session follows, and can be taken back.
+    /// Takes in a whole conversation, from its first message on, as clients send it again with each
+    /// call. Only what is new is stored. Where it leaves the way of the session, the session
+    /// follows, and can be taken back.
     ///
     /// # Errors
     /// When there is no such session.
@@ -92,8 +96,9 @@ pub enum Offered {
 }
 
 impl Log {
-    /// Offers a whole conversation to a session: the session goes on with it where it goes on from the session, and is
-    /// left alone where it does not. This is how recorded conversations are taken in.
+    /// Offers a whole conversation to a session: the session goes on with it where it goes on from
+    /// the session, and is left alone where it does not. This is how recorded conversations are
+    /// taken in.
     ///
     /// # Errors
     /// When there is no such session.
@@ -112,7 +117,10 @@ impl Log {
             } else {
                 Offered::Apart
             };
-            Ok((offered, Appended { session: session.id, tip: grown.tip, new: grown.new, ids: grown.ids }))
+            Ok((
+                offered,
+                Appended { session: session.id, tip: grown.tip, new: grown.new, ids: grown.ids },
+            ))
         })
     }
 }
@@ -137,7 +145,8 @@ fn append_at(
     now: i64,
 ) -> Result<Appended> {
     if session.tip != at {
-        return appended_before(connection, session, at, incoming)?.ok_or_else(|| conflict(session));
+        return appended_before(connection, session, at, incoming)?
+            .ok_or_else(|| conflict(session));
     }
     let grown = grow(connection, at, incoming, now)?;
     if !session::advance(connection, session, grown.tip, now)? {
@@ -150,8 +159,8 @@ pub(crate) fn conflict(session: &Session) -> LogError {
     LogError::Conflict { session: session.id.clone(), position: session.tip.position }
 }
 
-/// Whether the session went on from `at` with just these messages: then whoever appends them did so before, and lost the
-/// answer.
+/// Whether the session went on from `at` with just these messages: then whoever appends them did so
+/// before, and lost the answer.
 pub(crate) fn appended_before(
     connection: &mut dyn Connection,
     session: &Session,

@@ -1,8 +1,9 @@
-//! Artifacts: large outputs, stored whole and once, with a preview that stands in the context for them.
+//! Artifacts: large outputs, stored whole and once, with a preview that stands in the context for
+//! them.
 
+use crate::compress::{pack, unpack};
 use crate::error::{LogError, Result};
 use crate::log::Log;
-use crate::packed::{pack, unpack};
 use crate::store::{Connection, values};
 
 /// An artifact, without its bytes.
@@ -21,15 +22,23 @@ pub struct Artifact {
 }
 
 impl Log {
-    /// Stores bytes for a session and gives the handle. Bytes that are there already are not stored again.
+    /// Stores bytes for a session and gives the handle. Bytes that are there already are not stored
+    /// again.
     ///
     /// # Errors
     /// When there is no such session.
-    pub fn put_artifact(&self, session: &str, media: &str, preview: &str, bytes: Vec<u8>) -> Result<Artifact> {
+    pub fn put_artifact(
+        &self,
+        session: &str,
+        media: &str,
+        preview: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Artifact> {
         let hash = blake3::hash(&bytes);
         let size = bytes.len() as u64;
         let (media, preview) = (media.to_owned(), preview.to_owned());
-        let made = Artifact { hash: hash.to_hex().to_string(), media, preview, size, time: self.now() };
+        let made =
+            Artifact { hash: hash.to_hex().to_string(), media, preview, size, time: self.now() };
         let session = session.to_owned();
         self.write(move |connection| {
             crate::session::load(connection, &session)?;
@@ -43,12 +52,15 @@ impl Log {
     /// # Errors
     /// When there is no such artifact, or it is damaged.
     pub fn artifact(&self, hash: &str) -> Result<Vec<u8>> {
-        let missing = || LogError::Missing { what: "artifact", id: hash.chars().take(80).collect() };
+        let missing =
+            || LogError::Missing { what: "artifact", id: hash.chars().take(80).collect() };
         let known = blake3::Hash::from_hex(hash).map_err(|_| missing())?;
         self.read(|connection| {
             let sql = "SELECT packed, bytes, size FROM artifact WHERE hash = $1";
-            let mut row = connection.row(sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
-            let bytes = unpack(row.int(0), row.bytes(1), row.size(2)).filter(|bytes| blake3::hash(bytes) == known);
+            let mut row =
+                connection.row(sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
+            let bytes = unpack(row.int(0), row.bytes(1), row.size(2))
+                .filter(|bytes| blake3::hash(bytes) == known);
             bytes.ok_or_else(|| connection.damaged(format!("artifact {hash}")))
         })
     }
@@ -71,7 +83,12 @@ impl Log {
     }
 }
 
-pub(crate) fn put(connection: &mut dyn Connection, session: &str, artifact: &Artifact, bytes: &[u8]) -> Result<()> {
+pub(crate) fn put(
+    connection: &mut dyn Connection,
+    session: &str,
+    artifact: &Artifact,
+    bytes: &[u8],
+) -> Result<()> {
     let hash = blake3::hash(bytes).as_bytes().to_vec();
     let (packed, stored) = pack(bytes);
     let sql = "INSERT INTO artifact (hash, media, preview, size, packed, bytes, created) \

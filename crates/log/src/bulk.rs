@@ -1,5 +1,5 @@
-//! Many messages at once: this thread reads rows and appends messages, the other cores unpack, check and parse what lies
-//! between.
+//! Many messages at once: this thread reads rows and appends messages, the other cores unpack,
+//! check and parse what lies between.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -22,7 +22,8 @@ const WAITING: usize = 16;
 /// Rows in their order, by the number of their chunk.
 type Chunk = (usize, Vec<Row>);
 
-/// What became of a chunk: each message with its tokens, if they were counted by the history's counter.
+/// What became of a chunk: each message with its tokens, if they were counted by the history's
+/// counter.
 type Ready = (usize, Result<Vec<(Prepared, Option<usize>)>>);
 
 /// Appends the messages behind a place.
@@ -33,7 +34,8 @@ pub(crate) fn load(
     after: u64,
     parse: Parse,
 ) -> Result<()> {
-    let preparer = Preparer { name: connection.name().to_owned(), counter: history.counter().name(), parse };
+    let preparer =
+        Preparer { name: connection.name().to_owned(), counter: history.counter().name(), parse };
     let path = Path::of(connection, tip)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (chunks, waiting) = sync_channel(WAITING);

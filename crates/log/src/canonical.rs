@@ -1,7 +1,9 @@
-//! One spelling for each JSON text: no white space between tokens, members sorted by name, strings escaped in one way,
-//! numbers as they are written. Two clients that write the same message differently give it the same id.
+//! One spelling for each JSON text: no white space between tokens, members sorted by name, strings
+//! escaped in one way, numbers as they are written. Two clients that write the same message
+//! differently give it the same id.
 //!
-//! What the members mean is nobody's business here, so an id does not change when a reader learns something new.
+//! What the members mean is nobody's business here, so an id does not change when a reader learns
+//! something new.
 
 use std::borrow::Cow;
 
@@ -79,9 +81,14 @@ impl<'de> serde::Deserialize<'de> for Members<'de> {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some((name, value)) = map.next_entry::<json::Loose, &'de RawValue>()? {
+                while let Some((name, value)) =
+                    map.next_entry::<json::LossyString, &'de RawValue>()?
+                {
                     members.push((json::quote(&name.text), value));
                 }
                 Ok(Members(members))
@@ -101,7 +108,10 @@ mod tests {
 
     #[test]
     fn spelling_does_not_matter_and_values_do() {
-        assert_eq!(of("{ \"b\" : [1, 2.50 ,1e3],\n \"a\":\"\\u00e9\\/\\n\" }"), "{\"a\":\"é/\\n\",\"b\":[1,2.50,1e3]}");
+        assert_eq!(
+            of("{ \"b\" : [1, 2.50 ,1e3],\n \"a\":\"\\u00e9\\/\\n\" }"),
+            "{\"a\":\"é/\\n\",\"b\":[1,2.50,1e3]}"
+        );
         assert_ne!(of(r#"{"n":12345678901234567890123}"#), of(r#"{"n":12345678901234567890124}"#));
         assert_ne!(of(r#"{"a":1,"a":2}"#), of(r#"{"a":2}"#));
         assert_ne!(of(r#"["\ud800"]"#), of(r#"["\ud801"]"#));

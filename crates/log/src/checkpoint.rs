@@ -1,5 +1,6 @@
-//! Checkpoints: where a session stood and what its state was after each step, so that any of them can be restored. A
-//! checkpoint stores what changed since a snapshot. The oldest are thinned out; the messages never are.
+//! Checkpoints: where a session stood and what its state was after each step, so that any of them
+//! can be restored. A checkpoint stores what changed since a snapshot. The oldest are thinned out;
+//! the messages never are.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use crate::delta;
 use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::log::Log;
-use crate::moves::{Kind, record};
+use crate::navigate::{Kind, record};
 use crate::session::{self, Document, Session, text};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Tip, id_at, place};
@@ -38,7 +39,8 @@ pub struct Stored {
     pub message: Option<String>,
     /// How many messages there were.
     pub messages: u64,
-    /// The state of the session. Its local document is no part of it: going back grants nothing and revokes nothing.
+    /// The state of the session. Its local document is no part of it: going back grants nothing and
+    /// revokes nothing.
     pub state: Document,
 }
 
@@ -74,34 +76,50 @@ impl Log {
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let row = one(connection, &id, &checkpoint_id)?;
-            let row = row.ok_or_else(|| LogError::Missing { what: "checkpoint", id: checkpoint_id.clone() })?;
+            let row = row.ok_or_else(|| LogError::Missing {
+                what: "checkpoint",
+                id: checkpoint_id.clone(),
+            })?;
             let Stored { message, state, .. } = of(connection, row)?.checkpoint;
             let tip = match message {
                 Some(message) => place(connection, message.parse::<Id>()?)?,
                 None => Some(Tip::EMPTY),
             };
-            let tip = tip.ok_or_else(|| connection.damaged("the message of a checkpoint is missing"))?;
+            let tip =
+                tip.ok_or_else(|| connection.damaged("the message of a checkpoint is missing"))?;
             record(connection, &session, Kind::Restore, tip, now)?;
-            connection.run("UPDATE session SET state = $1 WHERE id = $2", values![text(&state), &id])?;
+            connection
+                .run("UPDATE session SET state = $1 WHERE id = $2", values![text(&state), &id])?;
             session::load(connection, &id)
         })
     }
 }
 
-/// Stores where a session stands, behind its other checkpoints, and returns the new one's id. The caller holds the
-/// session.
-pub(crate) fn add(connection: &mut dyn Connection, session: &Session, metadata: &Value) -> Result<String> {
+/// Stores where a session stands, behind its other checkpoints, and returns the new one's id. The
+/// caller holds the session.
+pub(crate) fn add(
+    connection: &mut dyn Connection,
+    session: &Session,
+    metadata: &Value,
+) -> Result<String> {
     let id = &session.id;
-    let newest = connection.row("SELECT MAX(checkpoint_id) FROM checkpoint WHERE thread_id = $1", values![id])?;
+    let newest = connection
+        .row("SELECT MAX(checkpoint_id) FROM checkpoint WHERE thread_id = $1", values![id])?;
     let parent = newest.and_then(|mut row| row.maybe_text(0));
     let number: u64 = parent.as_ref().and_then(|id| id.parse().ok()).unwrap_or(0) + 1;
     let checkpoint_id = format!("{number:012}");
-    let place = Place { session: id, checkpoint_id: &checkpoint_id, parent: parent.as_ref(), tip: session.tip };
+    let place = CheckpointKey {
+        session: id,
+        checkpoint_id: &checkpoint_id,
+        parent: parent.as_ref(),
+        tip: session.tip,
+    };
     if !put(connection, &place, &session.state, metadata)? {
         return Err(connection.race());
     }
     let sql = "DELETE FROM checkpoint WHERE thread_id = $1 AND checkpoint_id <= $2";
-    if connection.run(sql, values![id, format!("{:012}", number.saturating_sub(CHECKPOINTS))])? > 0 {
+    if connection.run(sql, values![id, format!("{:012}", number.saturating_sub(CHECKPOINTS))])? > 0
+    {
         let sql = "DELETE FROM snapshot WHERE session = $1 \
                    AND number < (SELECT MIN(snapshot) FROM checkpoint WHERE thread_id = $1)";
         connection.run(sql, values![id])?;
@@ -111,7 +129,7 @@ pub(crate) fn add(connection: &mut dyn Connection, session: &Session, metadata: 
 
 /// Puts in a checkpoint that was made elsewhere; `false` when its id is taken.
 pub(crate) fn insert(connection: &mut dyn Connection, made: &Checkpoint, tip: Tip) -> Result<bool> {
-    let place = Place {
+    let place = CheckpointKey {
         session: &made.thread_id,
         checkpoint_id: &made.checkpoint_id,
         parent: made.parent_checkpoint_id.as_ref(),
@@ -121,7 +139,7 @@ pub(crate) fn insert(connection: &mut dyn Connection, made: &Checkpoint, tip: Ti
 }
 
 /// Which checkpoint it is, and of what.
-struct Place<'a> {
+struct CheckpointKey<'a> {
     session: &'a str,
     checkpoint_id: &'a str,
     parent: Option<&'a String>,
@@ -129,7 +147,12 @@ struct Place<'a> {
 }
 
 /// Puts a checkpoint in; `false` when its id is taken.
-fn put(connection: &mut dyn Connection, place: &Place<'_>, state: &Document, metadata: &Value) -> Result<bool> {
+fn put(
+    connection: &mut dyn Connection,
+    place: &CheckpointKey<'_>,
+    state: &Document,
+    metadata: &Value,
+) -> Result<bool> {
     let (snapshot, changes) = against(connection, place.session, state)?;
     let sql = format!(
         "INSERT INTO checkpoint ({ROW}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
@@ -149,8 +172,13 @@ fn put(connection: &mut dyn Connection, place: &Place<'_>, state: &Document, met
     Ok(connection.run(&sql, values)? == 1)
 }
 
-/// The snapshot that a state is stored against, and what changed since. It is a new one where too much did.
-fn against(connection: &mut dyn Connection, session: &str, state: &Document) -> Result<(i64, String)> {
+/// The snapshot that a state is stored against, and what changed since. It is a new one where too
+/// much did.
+fn against(
+    connection: &mut dyn Connection,
+    session: &str,
+    state: &Document,
+) -> Result<(i64, String)> {
     let sql = "SELECT number, state FROM snapshot WHERE session = $1 ORDER BY number DESC LIMIT 1";
     let newest = connection.row(sql, values![session])?.map(|mut row| (row.int(0), row.text(1)));
     if let Some((number, known)) = &newest
@@ -166,14 +194,18 @@ fn against(connection: &mut dyn Connection, session: &str, state: &Document) -> 
 }
 
 /// The columns of a row of its own.
-const ROW: &str = "thread_id, checkpoint_id, parent_checkpoint_id, metadata, branch, position, snapshot, changes";
+const ROW: &str =
+    "thread_id, checkpoint_id, parent_checkpoint_id, metadata, branch, position, snapshot, changes";
 
 /// What a [`Checkpoint`] is read from.
 const COLUMNS: &str = "c.thread_id, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.branch, c.position, \
                        c.changes, s.state \
                        FROM checkpoint c JOIN snapshot s ON s.session = c.thread_id AND s.number = c.snapshot";
 
-pub(crate) fn of_session(connection: &mut dyn Connection, session: &str) -> Result<Vec<Checkpoint>> {
+pub(crate) fn of_session(
+    connection: &mut dyn Connection,
+    session: &str,
+) -> Result<Vec<Checkpoint>> {
     let sql = format!("SELECT {COLUMNS} WHERE c.thread_id = $1 ORDER BY c.checkpoint_id");
     let rows = connection.rows(&sql, values![session])?;
     rows.into_iter().map(|row| of(connection, row)).collect()

@@ -7,8 +7,8 @@ use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
 
 impl Log {
-    /// Clears a session without deleting anything: what has been said so far is no longer sent. Rewinding behind the
-    /// mark takes it back.
+    /// Clears a session without deleting anything: what has been said so far is no longer sent.
+    /// Rewinding behind the mark takes it back.
     ///
     /// # Errors
     /// When there is no such session.
@@ -53,14 +53,21 @@ impl Log {
 }
 
 /// Puts a mark, unless it is there.
-pub(crate) fn add_cut(connection: &mut dyn Connection, session: &str, at: Tip, time: i64) -> Result<()> {
+pub(crate) fn add_cut(
+    connection: &mut dyn Connection,
+    session: &str,
+    at: Tip,
+    time: i64,
+) -> Result<()> {
     let sql = "INSERT INTO cut (session, branch, position, created) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (session, branch, position) DO NOTHING";
     connection.run(sql, values![session, at.branch, at.position, time]).map(drop)
 }
 
 fn forget_sent(connection: &mut dyn Connection, session: &str, now: i64) -> Result<()> {
-    connection.run("UPDATE session SET frozen = NULL, active = $2 WHERE id = $1", values![session, now]).map(drop)
+    connection
+        .run("UPDATE session SET frozen = NULL, active = $2 WHERE id = $1", values![session, now])
+        .map(drop)
 }
 
 /// How many messages at the beginning of a session are not sent.

@@ -1,7 +1,9 @@
-//! Whole conversations, as clients send them with each call: which session has them, and from where on they are new.
+//! Whole conversations, as clients send them with each call: which session has them, and from where
+//! on they are new.
 //!
-//! A conversation is looked up by what was said up to its newest messages, then by the ids of its messages. System prompts
-//! at its beginning do not count: a client may change them from call to call.
+//! A conversation is looked up by what was said up to its newest messages, then by the ids of its
+//! messages. System prompts at its beginning do not count: a client may change them from call to
+//! call.
 
 use waterline::message::{Message, Role};
 
@@ -52,12 +54,18 @@ impl Log {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn find_conversation(&self, user: Option<&str>, messages: &[Message], parse: Parse) -> Result<Option<Found>> {
+    pub fn find_conversation(
+        &self,
+        user: Option<&str>,
+        messages: &[Message],
+        parse: Parse,
+    ) -> Result<Option<Found>> {
         let asked = Asked::new(user, messages, parse);
         self.read(|connection| asked.find(connection))
     }
 
-    /// Remembers that a session has a conversation, from its first message on, once its newest messages are appended.
+    /// Remembers that a session has a conversation, from its first message on, once its newest
+    /// messages are appended.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -76,7 +84,8 @@ impl Log {
 
 /// What was said, without the system prompts at the beginning.
 fn said(messages: &[Message]) -> &[Message] {
-    let first = messages.iter().position(|message| message.role != Role::System).unwrap_or(messages.len());
+    let first =
+        messages.iter().position(|message| message.role != Role::System).unwrap_or(messages.len());
     messages.get(first..).unwrap_or_default()
 }
 
@@ -98,7 +107,8 @@ struct Asked<'a> {
     parse: Parse,
 }
 
-/// A session that may have the conversation: its first `said` messages after `prompts` system prompts are the same.
+/// A session that may have the conversation: its first `said` messages after `prompts` system
+/// prompts are the same.
 struct Candidate {
     session: Session,
     prompts: u64,
@@ -135,7 +145,8 @@ impl<'a> Asked<'a> {
             for mut row in connection.rows(&sql, &values)? {
                 let (said, position) = (row.size(1), row.count(2));
                 let Ok(session) = session::load(connection, &row.text(0)) else { continue };
-                let candidate = Candidate { session, prompts: position.saturating_sub(said as u64), said };
+                let candidate =
+                    Candidate { session, prompts: position.saturating_sub(said as u64), said };
                 if self.is_there(connection, &candidate)? {
                     return Ok(Some(candidate));
                 }
@@ -144,7 +155,8 @@ impl<'a> Asked<'a> {
         Ok(None)
     }
 
-    /// Whether a session has the last message that was noted: it may have been taken back, or never have come.
+    /// Whether a session has the last message that was noted: it may have been taken back, or never
+    /// have come.
     fn is_there(&self, connection: &mut dyn Connection, candidate: &Candidate) -> Result<bool> {
         let position = candidate.prompts + candidate.said as u64;
         let (mut found, tip) = (false, candidate.session.tip);
@@ -158,8 +170,8 @@ impl<'a> Asked<'a> {
         Ok(found)
     }
 
-    /// The session in which the messages have the same ids: one that was imported, or whose note was lost. System prompts
-    /// alone are many conversations' beginning.
+    /// The session in which the messages have the same ids: one that was imported, or whose note
+    /// was lost. System prompts alone are many conversations' beginning.
     fn by_ids(&self, connection: &mut dyn Connection) -> Result<Option<Candidate>> {
         let mut parent = None;
         let mut ids = Vec::with_capacity(self.messages.len());
@@ -175,11 +187,19 @@ impl<'a> Asked<'a> {
             return Ok(None);
         }
         let session = through(connection, place, self.user)?;
-        Ok(session.map(|session| Candidate { session, prompts: prompts as u64, said: count - prompts }))
+        Ok(session.map(|session| Candidate {
+            session,
+            prompts: prompts as u64,
+            said: count - prompts,
+        }))
     }
 
     /// How far a session has the conversation behind what is known of it.
-    fn follow(&self, connection: &mut dyn Connection, candidate: Candidate) -> Result<Option<Found>> {
+    fn follow(
+        &self,
+        connection: &mut dyn Connection,
+        candidate: Candidate,
+    ) -> Result<Option<Found>> {
         let Candidate { session, prompts, mut said } = candidate;
         let end = session.tip.position.min(prompts + self.said.len() as u64);
         loop {
@@ -187,7 +207,10 @@ impl<'a> Asked<'a> {
             let until = end.min(start + MESSAGES);
             let mut differs = false;
             each(connection, session.tip, start..until, &mut |entry| {
-                differs |= !self.said.get(said).is_some_and(|next| is_same(&entry.message(self.parse), next));
+                differs |= !self
+                    .said
+                    .get(said)
+                    .is_some_and(|next| is_same(&entry.message(self.parse), next));
                 said += usize::from(!differs);
                 Ok(())
             })?;
@@ -216,7 +239,10 @@ impl<'a> Asked<'a> {
         }
         let (mut at, mut same) = (0, true);
         each(connection, tip, 0..prompts, &mut |entry| {
-            same &= self.messages.get(at).is_some_and(|prompt| is_same(&entry.message(self.parse), prompt));
+            same &= self
+                .messages
+                .get(at)
+                .is_some_and(|prompt| is_same(&entry.message(self.parse), prompt));
             at += 1;
             Ok(())
         })?;
@@ -225,7 +251,11 @@ impl<'a> Asked<'a> {
 }
 
 /// The session of a user that ends at a place; else the newest that leads through it.
-fn through(connection: &mut dyn Connection, place: Tip, user: Option<&str>) -> Result<Option<Session>> {
+fn through(
+    connection: &mut dyn Connection,
+    place: Tip,
+    user: Option<&str>,
+) -> Result<Option<Session>> {
     let below = "WITH RECURSIVE below (branch) AS (\
                    SELECT key FROM branch WHERE parent = $1 AND fork >= $2 \
                    UNION ALL SELECT b.key FROM branch b JOIN below ON b.parent = below.branch) \

@@ -14,12 +14,14 @@ struct Delta {
     drop: Vec<String>,
 }
 
-/// What leads from `before` to `after`, as it is stored: nothing where they are the same, and `None` where the whole of
-/// `after` is hardly longer.
+/// What leads from `before` to `after`, as it is stored: nothing where they are the same, and
+/// `None` where the whole of `after` is hardly longer.
 pub(crate) fn between(before: &Document, after: &Document) -> Option<String> {
     let is_new = |(name, value): &(&String, &serde_json::Value)| before.get(*name) != Some(*value);
-    let set: Document = after.iter().filter(is_new).map(|(name, value)| (name.clone(), value.clone())).collect();
-    let drop: Vec<String> = before.keys().filter(|name| !after.contains_key(*name)).cloned().collect();
+    let set: Document =
+        after.iter().filter(is_new).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let drop: Vec<String> =
+        before.keys().filter(|name| !after.contains_key(*name)).cloned().collect();
     if set.is_empty() && drop.is_empty() {
         return Some(String::new());
     }
@@ -50,9 +52,12 @@ mod tests {
 
     #[test]
     fn a_delta_leads_back_to_the_same_document() {
-        let before = document(json!({"loops": 3, "todos": [{"content": "x".repeat(200)}], "role": "init", "gone": 1}));
-        let after =
-            document(json!({"loops": 4, "todos": [{"content": "x".repeat(200)}], "role": null, "new": {"a": []}}));
+        let before = document(
+            json!({"loops": 3, "todos": [{"content": "x".repeat(200)}], "role": "init", "gone": 1}),
+        );
+        let after = document(
+            json!({"loops": 4, "todos": [{"content": "x".repeat(200)}], "role": null, "new": {"a": []}}),
+        );
         for (from, to) in [(&before, &after), (&after, &before), (&before, &before)] {
             let delta = between(from, to).unwrap();
             assert!(delta.len() < 80, "{delta}");

@@ -8,7 +8,7 @@ use crate::entry::Entry;
 use crate::error::Result;
 use crate::generation::Generation;
 use crate::log::Log;
-use crate::moves::Branch;
+use crate::navigate::Branch;
 use crate::session::{Document, Filter, Session};
 use crate::summary::Summary;
 
@@ -62,8 +62,8 @@ pub struct CallTotals {
 }
 
 impl Log {
-    /// A session with everything that belongs to it, as it was after its first `messages.end` messages; `messages` says
-    /// which of them are included.
+    /// A session with everything that belongs to it, as it was after its first `messages.end`
+    /// messages; `messages` says which of them are included.
     ///
     /// # Errors
     /// When the log cannot be read, or a message is damaged.
@@ -79,10 +79,15 @@ impl Log {
         }
         Ok(Detail {
             entries: self.entries_in(session.tip, messages)?,
-            generations: self.generations(&session.id)?.into_iter().filter(|fold| fold.position <= end).collect(),
+            generations: self
+                .generations(&session.id)?
+                .into_iter()
+                .filter(|fold| fold.position <= end)
+                .collect(),
             summary: self.summary(&session.id)?.filter(|summary| summary.until <= end),
             branches: self.branches(&session.id)?,
-            children: self.sessions(&Filter { parent: Some(session.id.clone()), ..Filter::default() })?,
+            children: self
+                .sessions(&Filter { parent: Some(session.id.clone()), ..Filter::default() })?,
             cleared: self.cleared(&session.id)?,
             usage,
             state: session.state.clone(),

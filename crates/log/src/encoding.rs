@@ -13,8 +13,9 @@ pub enum Encoding {
     Bytes,
 }
 
-/// The wires whose messages are stored as they came, by the number of each: databases and ids hold these numbers. A message of any
-/// other wire is stored as the engine's own JSON, with its bytes and the name of its wire in it.
+/// The wires whose messages are stored as they came, by the number of each: databases and ids hold
+/// these numbers. A message of any other wire is stored as the engine's own JSON, with its bytes
+/// and the name of its wire in it.
 const NUMBERED: [(u8, Wire); 4] =
     [(1, Wire::OPENAI_CHAT), (2, Wire::OPENAI_RESPONSES), (3, Wire::ANTHROPIC), (4, Wire::GEMINI)];
 
@@ -32,7 +33,10 @@ impl Encoding {
         match self {
             Self::Neutral => NEUTRAL,
             // Without a number the bytes are kept, and read as text.
-            Self::Wire(wire) => NUMBERED.iter().find(|(_, known)| *known == wire).map_or(BYTES, |(number, _)| *number),
+            Self::Wire(wire) => NUMBERED
+                .iter()
+                .find(|(_, known)| *known == wire)
+                .map_or(BYTES, |(number, _)| *number),
             Self::Bytes => BYTES,
         }
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use waterline::message::{Message, Part, Raw, Role, Wire};
 
+use crate::compress::unpack;
 use crate::encoding::{Encoding, role_of_code};
 use crate::error::Result;
 use crate::id::Id;
-use crate::packed::unpack;
 use crate::store::{Connection, Row, values};
 use crate::tree::{Run, hash};
 
@@ -33,24 +33,29 @@ pub struct Entry {
 }
 
 /// What an [`Entry`] is read from: `message m JOIN content c`.
-pub(crate) const COLUMNS: &str =
-    "m.id, m.position, m.created, c.role, c.wire, c.tokens, c.counter, c.size, c.packed, c.bytes, c.hash";
+pub(crate) const COLUMNS: &str = "m.id, m.position, m.created, c.role, c.wire, c.tokens, c.counter, c.size, c.packed, c.bytes, c.hash";
 
 impl Entry {
     pub(crate) fn of(name: &str, mut row: Row) -> Result<Self> {
-        let damaged = |text: String| crate::error::LogError::Damaged { name: name.to_owned(), text };
+        let damaged =
+            |text: String| crate::error::LogError::Damaged { name: name.to_owned(), text };
         let position = row.count(1);
-        let id = Id::stored(&row.bytes(0)).ok_or_else(|| damaged(format!("the id of message {position}")))?;
+        let id = Id::stored(&row.bytes(0))
+            .ok_or_else(|| damaged(format!("the id of message {position}")))?;
         let (role, encoding) = (role_of_code(row.int(3)), Encoding::of_code(row.int(4)));
-        let bytes =
-            unpack(row.int(8), row.bytes(9), row.size(7)).filter(|bytes| hash(role, encoding, bytes) == row.bytes(10));
+        let bytes = unpack(row.int(8), row.bytes(9), row.size(7))
+            .filter(|bytes| hash(role, encoding, bytes) == row.bytes(10));
         let bytes = bytes.ok_or_else(|| damaged(format!("message {position}, {}", id.short())))?;
         let (tokens, counter) = (row.size(5), row.text(6));
         Ok(Self { id, position, role, encoding, bytes, tokens, counter, time: row.int(2) })
     }
 
-    /// The message. `parse` reads the JSON of a wire; bytes that nobody can read become a message of their text.
-    pub fn message(&self, parse: impl FnOnce(Arc<String>, Wire, Role) -> Option<Message>) -> Message {
+    /// The message. `parse` reads the JSON of a wire; bytes that nobody can read become a message
+    /// of their text.
+    pub fn message(
+        &self,
+        parse: impl FnOnce(Arc<String>, Wire, Role) -> Option<Message>,
+    ) -> Message {
         let text = || String::from_utf8_lossy(&self.bytes).into_owned();
         let read = match self.encoding {
             Encoding::Neutral => serde_json::from_slice(&self.bytes).ok(),

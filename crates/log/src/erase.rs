@@ -1,5 +1,5 @@
-//! The only true deletion: sessions that are to be forgotten, and those that nobody has used for long. What a living
-//! session shares with them stays.
+//! The only true deletion: sessions that are to be forgotten, and those that nobody has used for
+//! long. What a living session shares with them stays.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -37,8 +37,8 @@ pub struct Erased {
     pub steps: u64,
     /// Rows of other kinds, by the name of their table.
     pub rows: BTreeMap<&'static str, u64>,
-    /// Whether the database's files were cleaned too. Where somebody was reading, or the disk is full, what was deleted may
-    /// still lie in them, until [`Log::shrink`] comes through.
+    /// Whether the database's files were cleaned too. Where somebody was reading, or the disk is
+    /// full, what was deleted may still lie in them, until [`Log::shrink`] comes through.
     pub is_clean: bool,
 }
 
@@ -63,8 +63,8 @@ impl Log {
         self.read(|connection| Ok(Sweep::plan(connection, whom)?.report))
     }
 
-    /// Deletes sessions with everything that is only theirs, for good, and says what went. Nothing of it can be read from
-    /// the database's files afterwards.
+    /// Deletes sessions with everything that is only theirs, for good, and says what went. Nothing
+    /// of it can be read from the database's files afterwards.
     ///
     /// # Errors
     /// When there is no such session.
@@ -116,43 +116,56 @@ impl Sweep {
                 let theirs = all.iter().filter(|session| session.user.as_ref() == Some(user));
                 theirs.map(|session| session.id.clone()).collect()
             }
-            Whom::IdleSince(time) => {
-                all.iter().filter(|session| session.active < *time).map(|session| session.id.clone()).collect()
-            }
+            Whom::IdleSince(time) => all
+                .iter()
+                .filter(|session| session.active < *time)
+                .map(|session| session.id.clone())
+                .collect(),
         };
         match whom {
             Whom::IdleSince(_) => keep_parents_of_living(&all, &mut gone),
             Whom::Session(_) | Whom::User(_) => take_sub_agents(&all, &mut gone),
         }
-        let mut sweep = Self { report: Erased::default(), cuts: Vec::new(), contents: Vec::new(), frozen: Vec::new() };
+        let mut sweep = Self {
+            report: Erased::default(),
+            cuts: Vec::new(),
+            contents: Vec::new(),
+            frozen: Vec::new(),
+        };
         let theirs = all.iter().filter(|session| gone.contains(&session.id));
-        sweep.report.workspaces = theirs.clone().filter_map(|session| session.workspace.clone()).collect();
+        sweep.report.workspaces =
+            theirs.clone().filter_map(|session| session.workspace.clone()).collect();
         sweep.report.sessions = theirs.map(|session| session.id.clone()).collect();
         sweep.report.sessions.sort();
         sweep.plan_messages(connection, &gone)?;
         sweep.plan_frozen(connection, &gone)?;
         sweep.plan_rows(connection)?;
         if let Whom::User(user) = whom {
-            let settings = connection.number("SELECT COUNT(*) FROM preference WHERE user_id = $1", values![user])?;
+            let settings = connection
+                .number("SELECT COUNT(*) FROM preference WHERE user_id = $1", values![user])?;
             if sweep.report.sessions.is_empty() && settings == 0 {
                 return Err(LogError::Missing { what: "user", id: user.clone() });
             }
-            sweep
-                .report
-                .rows
-                .extend((settings > 0).then(|| ("preference", u64::try_from(settings).unwrap_or_default())));
+            sweep.report.rows.extend(
+                (settings > 0).then(|| ("preference", u64::try_from(settings).unwrap_or_default())),
+            );
         }
         Ok(sweep)
     }
 
-    /// Which messages no living session needs: those beyond the last one that some tip, or some way that can be taken
-    /// back, leads through.
-    fn plan_messages(&mut self, connection: &mut dyn Connection, gone: &HashSet<String>) -> Result<()> {
+    /// Which messages no living session needs: those beyond the last one that some tip, or some way
+    /// that can be taken back, leads through.
+    fn plan_messages(
+        &mut self,
+        connection: &mut dyn Connection,
+        gone: &HashSet<String>,
+    ) -> Result<()> {
         let branches = branches(connection)?;
         let (alive, before) = needed(connection, &branches, gone)?;
         for (&key, branch) in &branches {
             let keep = alive.get(&key).copied().unwrap_or(branch.fork);
-            self.report.shared += before.get(&key).copied().unwrap_or(branch.fork).min(keep) - branch.fork;
+            self.report.shared +=
+                before.get(&key).copied().unwrap_or(branch.fork).min(keep) - branch.fork;
             if keep < branch.last {
                 self.cuts.push((key, keep));
                 self.report.messages += branch.last - keep;
@@ -162,9 +175,11 @@ impl Sweep {
         for &(branch, keep) in &self.cuts {
             let sql = "SELECT DISTINCT content FROM message WHERE branch = $1 AND position > $2";
             for row in connection.rows(sql, values![branch, keep])? {
-                if met.insert(row.int(0)) && !is_needed(connection, row.int(0), &branches, &alive)? {
+                if met.insert(row.int(0)) && !is_needed(connection, row.int(0), &branches, &alive)?
+                {
                     self.contents.push(row.int(0));
-                    let size = connection.number("SELECT size FROM content WHERE key = $1", values![row.int(0)])?;
+                    let size = connection
+                        .number("SELECT size FROM content WHERE key = $1", values![row.int(0)])?;
                     self.report.bytes += u64::try_from(size).unwrap_or_default();
                 }
             }
@@ -172,7 +187,11 @@ impl Sweep {
         Ok(())
     }
 
-    fn plan_frozen(&mut self, connection: &mut dyn Connection, gone: &HashSet<String>) -> Result<()> {
+    fn plan_frozen(
+        &mut self,
+        connection: &mut dyn Connection,
+        gone: &HashSet<String>,
+    ) -> Result<()> {
         let previous: HashMap<i64, Option<i64>> = connection
             .rows("SELECT key, previous FROM frozen", &[])?
             .iter()
@@ -208,15 +227,18 @@ impl Sweep {
     fn apply(&self, connection: &mut dyn Connection) -> Result<()> {
         for session in &self.report.sessions {
             for &(table, column) in OWNED {
-                connection.run(&format!("DELETE FROM {table} WHERE {column} = $1"), values![session])?;
+                connection
+                    .run(&format!("DELETE FROM {table} WHERE {column} = $1"), values![session])?;
             }
             // They hold nothing of what was said.
             connection.run("DELETE FROM lease WHERE session = $1", values![session])?;
             connection.run("DELETE FROM conversation WHERE session = $1", values![session])?;
             connection.run("DELETE FROM session WHERE id = $1", values![session])?;
-            connection.run("UPDATE session SET parent = NULL WHERE parent = $1", values![session])?;
+            connection
+                .run("UPDATE session SET parent = NULL WHERE parent = $1", values![session])?;
             // A generation that a fork goes on with no longer says where it came from.
-            connection.run("UPDATE generation SET session = '' WHERE session = $1", values![session])?;
+            connection
+                .run("UPDATE generation SET session = '' WHERE session = $1", values![session])?;
         }
         // Newest first: a step is deleted before the one it goes on from.
         let mut frozen = self.frozen.clone();
@@ -228,8 +250,7 @@ impl Sweep {
                       (SELECT 1 FROM frozen WHERE frozen.generation = generation.key)";
         connection.run(unused, &[])?;
         self.apply_messages(connection)?;
-        let unused =
-            "DELETE FROM artifact WHERE NOT EXISTS (SELECT 1 FROM artifact_use u WHERE u.hash = artifact.hash)";
+        let unused = "DELETE FROM artifact WHERE NOT EXISTS (SELECT 1 FROM artifact_use u WHERE u.hash = artifact.hash)";
         connection.run(unused, &[])?;
         toolset::sweep(connection)
     }
@@ -237,7 +258,10 @@ impl Sweep {
     fn apply_messages(&self, connection: &mut dyn Connection) -> Result<()> {
         let unindex = connection.dialect().unindex_words();
         for &(branch, keep) in &self.cuts {
-            connection.run("DELETE FROM message WHERE branch = $1 AND position > $2", values![branch, keep])?;
+            connection.run(
+                "DELETE FROM message WHERE branch = $1 AND position > $2",
+                values![branch, keep],
+            )?;
             connection.run("UPDATE branch SET last = $1 WHERE key = $2", values![keep, branch])?;
         }
         for &content in &self.contents {
@@ -259,9 +283,11 @@ impl Sweep {
 /// A sub-agent is nothing without the session it worked for.
 fn take_sub_agents(all: &[Session], gone: &mut HashSet<String>) {
     let agents = || all.iter().filter(|session| session.relation == Relation::SubAgent);
-    let belongs =
-        |session: &Session, gone: &HashSet<String>| session.parent.as_ref().is_some_and(|id| gone.contains(id));
-    while let Some(agent) = agents().find(|agent| belongs(agent, gone) && !gone.contains(&agent.id)) {
+    let belongs = |session: &Session, gone: &HashSet<String>| {
+        session.parent.as_ref().is_some_and(|id| gone.contains(id))
+    };
+    while let Some(agent) = agents().find(|agent| belongs(agent, gone) && !gone.contains(&agent.id))
+    {
         gone.insert(agent.id.clone());
     }
 }
@@ -289,7 +315,8 @@ fn branches(connection: &mut dyn Connection) -> Result<BTreeMap<i64, Branch>> {
 
 type Needed = HashMap<i64, u64>;
 
-/// Of each branch the last position that a living session needs, and the last that one of those to be erased has.
+/// Of each branch the last position that a living session needs, and the last that one of those to
+/// be erased has.
 fn needed(
     connection: &mut dyn Connection,
     branches: &BTreeMap<i64, Branch>,
@@ -323,7 +350,8 @@ fn is_needed(
     branches: &BTreeMap<i64, Branch>,
     alive: &Needed,
 ) -> Result<bool> {
-    let rows = connection.rows("SELECT branch, position FROM message WHERE content = $1", values![content])?;
+    let rows = connection
+        .rows("SELECT branch, position FROM message WHERE content = $1", values![content])?;
     let stays = |branch: i64, position: u64| {
         let fork = branches.get(&branch).map_or(0, |branch| branch.fork);
         position <= alive.get(&branch).copied().unwrap_or(fork)

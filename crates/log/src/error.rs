@@ -7,7 +7,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LogError {
     /// The address is none that is known.
-    #[error("{url:?} is no address of a log; give a file, sqlite:FILE or postgres://user@host/database")]
+    #[error(
+        "{url:?} is no address of a log; give a file, sqlite:FILE or postgres://user@host/database"
+    )]
     Address {
         /// What was given, without a password.
         url: String,
@@ -21,13 +23,17 @@ pub enum LogError {
         text: String,
     },
     /// The file is a database of some other program, or something else.
-    #[error("{name} is no log of this program; give the name of a new file, and `import` what this one holds")]
+    #[error(
+        "{name} is no log of this program; give the name of a new file, and `import` what this one holds"
+    )]
     Foreign {
         /// The file.
         name: String,
     },
     /// A newer program wrote it.
-    #[error("{name} has format {found}, and this program knows formats up to {known}; use a newer waterline")]
+    #[error(
+        "{name} has format {found}, and this program knows formats up to {known}; use a newer waterline"
+    )]
     Newer {
         /// The file or server.
         name: String,
@@ -37,7 +43,9 @@ pub enum LogError {
         known: i64,
     },
     /// It can only be read.
-    #[error("{name} can only be read; give it write permission (the folder too), or work on a copy")]
+    #[error(
+        "{name} can only be read; give it write permission (the folder too), or work on a copy"
+    )]
     ReadOnly {
         /// The file or server.
         name: String,
@@ -57,7 +65,9 @@ pub enum LogError {
         name: String,
     },
     /// All connections were in use for too long.
-    #[error("all {connections} connections to {name} were in use for {wait:?}; try again, or allow more connections")]
+    #[error(
+        "all {connections} connections to {name} were in use for {wait:?}; try again, or allow more connections"
+    )]
     Busy {
         /// The file or server.
         name: String,
@@ -87,7 +97,9 @@ pub enum LogError {
         text: String,
     },
     /// The server cannot be reached, or went away.
-    #[error("no connection to {name} ({text}); is the server running? Appending the same again is safe")]
+    #[error(
+        "no connection to {name} ({text}); is the server running? Appending the same again is safe"
+    )]
     Connection {
         /// The server.
         name: String,
@@ -103,7 +115,9 @@ pub enum LogError {
         text: String,
     },
     /// Somebody else moved the session meanwhile.
-    #[error("session {session} has moved on to message {position} meanwhile; read what is new and try again, or fork")]
+    #[error(
+        "session {session} has moved on to message {position} meanwhile; read what is new and try again, or fork"
+    )]
     Conflict {
         /// The session.
         session: String,
@@ -111,7 +125,9 @@ pub enum LogError {
         position: u64,
     },
     /// Another process works in the session.
-    #[error("session {session} is in use by another process; wait for it or end it, or fork the session")]
+    #[error(
+        "session {session} is in use by another process; wait for it or end it, or fork the session"
+    )]
     Leased {
         /// The session.
         session: String,
@@ -121,7 +137,9 @@ pub enum LogError {
         token: i64,
     },
     /// Another process took over the session, because this one did not renew its lease in time.
-    #[error("another process took over session {session} meanwhile; nothing of this was written: resume the session")]
+    #[error(
+        "another process took over session {session} meanwhile; nothing of this was written: resume the session"
+    )]
     LeaseLost {
         /// The session.
         session: String,

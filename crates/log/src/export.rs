@@ -9,8 +9,8 @@ use crate::frozen::{self, Stored};
 use crate::generation::{FOLD, Fold};
 use crate::id::Id;
 use crate::line::{
-    ArtifactLine, Bytes, GenerationLine, JobLine, Line, MessageLine, PreferenceLine, SentLine, SessionLine,
-    SummaryLine, ToolsLine, UsageLine, VERSION,
+    ArtifactLine, Bytes, GenerationLine, JobLine, Line, MessageLine, PreferenceLine, SentLine,
+    SessionLine, SummaryLine, ToolsLine, UsageLine, VERSION,
 };
 use crate::log::Log;
 use crate::session::{self, Filter, Session};
@@ -30,8 +30,8 @@ pub struct Exported {
 }
 
 impl Log {
-    /// Writes sessions, or everything where none is named, as lines of JSON. What several of them share is written once.
-    /// Of a session with a damaged message, what comes before it is written.
+    /// Writes sessions, or everything where none is named, as lines of JSON. What several of them
+    /// share is written once. Of a session with a damaged message, what comes before it is written.
     ///
     /// # Errors
     /// When a session is not there, or `out` takes nothing more.
@@ -73,9 +73,14 @@ impl Export<'_> {
     }
 
     fn session(&mut self, session: &Session) -> Result<()> {
-        let left =
-            self.tips("SELECT from_branch, from_position FROM move WHERE session = $1 ORDER BY number", &session.id)?;
-        let cuts = self.tips("SELECT branch, position FROM cut WHERE session = $1 ORDER BY position", &session.id)?;
+        let left = self.tips(
+            "SELECT from_branch, from_position FROM move WHERE session = $1 ORDER BY number",
+            &session.id,
+        )?;
+        let cuts = self.tips(
+            "SELECT branch, position FROM cut WHERE session = $1 ORDER BY position",
+            &session.id,
+        )?;
         let tip = self.messages(&session.id, session.tip)?;
         for &tip in &left {
             self.messages(&session.id, tip)?;
@@ -117,7 +122,10 @@ impl Export<'_> {
         };
         match toolset::read(self.connection, &hash) {
             Ok(bytes) => {
-                self.line(&Line::Tools(Box::new(ToolsLine { hash: hash.clone(), bytes: Bytes::of(bytes) })))?;
+                self.line(&Line::Tools(Box::new(ToolsLine {
+                    hash: hash.clone(),
+                    bytes: Bytes::of(bytes),
+                })))?;
                 self.tools.insert(hash.clone());
                 Ok(Some(hash))
             }
@@ -145,7 +153,8 @@ impl Export<'_> {
         Ok(names.into_iter().flatten().collect())
     }
 
-    /// Writes the messages that lead to a place, as far as they have not been written, and gives the last one that could be.
+    /// Writes the messages that lead to a place, as far as they have not been written, and gives
+    /// the last one that could be.
     fn messages(&mut self, session: &str, tip: Tip) -> Result<Tip> {
         let path = Path::of(self.connection, tip)?;
         for run in path.runs(0).collect::<Vec<_>>() {
@@ -163,7 +172,9 @@ impl Export<'_> {
             match outcome {
                 Ok(()) => {}
                 Err(LogError::Damaged { text, .. }) => {
-                    self.done.damaged.push(format!("session {session}, behind message {upto}: {text}"));
+                    self.done
+                        .damaged
+                        .push(format!("session {session}, behind message {upto}: {text}"));
                     return Ok(path.at(upto).unwrap_or(Tip::EMPTY));
                 }
                 Err(error) => return Err(error),
@@ -198,7 +209,9 @@ impl Export<'_> {
     /// Writes what was sent, and gives the generations that it belongs to.
     fn sent(&mut self, session: &Session) -> Result<HashSet<i64>> {
         let mut generations = HashSet::new();
-        for Stored { tip, generation, time, sent } in frozen::steps(self.connection, session.frozen)? {
+        for Stored { tip, generation, time, sent } in
+            frozen::steps(self.connection, session.frozen)?
+        {
             let at = self.name(tip)?;
             if at.is_none() && tip != Tip::EMPTY {
                 break;
@@ -218,7 +231,8 @@ impl Export<'_> {
         Ok(generations)
     }
 
-    /// The folds that are not among what was sent: another program made them, or they were taken back.
+    /// The folds that are not among what was sent: another program made them, or they were taken
+    /// back.
     fn generations(&mut self, session: &Session, sent: &HashSet<i64>) -> Result<()> {
         let sql = format!(
             "SELECT g.branch, g.position, g.number, g.created, g.key, {FOLD} FROM generation g \
@@ -231,7 +245,13 @@ impl Export<'_> {
             }
             let fold = Fold::of(&mut row, 5);
             let (session, number, time) = (session.id.clone(), row.count(2), row.int(3));
-            self.line(&Line::Generation(Box::new(GenerationLine { session, at, number, time, fold })))?;
+            self.line(&Line::Generation(Box::new(GenerationLine {
+                session,
+                at,
+                number,
+                time,
+                fold,
+            })))?;
         }
         Ok(())
     }
@@ -240,7 +260,9 @@ impl Export<'_> {
         let sql = "SELECT version, start, branch, position, target, generation, text, tokens, original_tokens, created \
                    FROM summary WHERE session = $1 ORDER BY version";
         for mut row in self.connection.rows(sql, values![&session.id])? {
-            let Some(until) = self.name(Tip { branch: row.int(2), position: row.count(3) })? else { continue };
+            let Some(until) = self.name(Tip { branch: row.int(2), position: row.count(3) })? else {
+                continue;
+            };
             self.line(&Line::Summary(Box::new(SummaryLine {
                 session: session.id.clone(),
                 version: row.count(0),
@@ -265,7 +287,11 @@ impl Export<'_> {
     fn usage(&mut self, session: &Session) -> Result<()> {
         let usage = crate::usage::of_session(self.connection, &session.id)?;
         usage.into_iter().zip(1..).try_for_each(|(usage, number)| {
-            self.line(&Line::Usage(Box::new(UsageLine { session: session.id.clone(), number, usage })))
+            self.line(&Line::Usage(Box::new(UsageLine {
+                session: session.id.clone(),
+                number,
+                usage,
+            })))
         })
     }
 
@@ -276,10 +302,19 @@ impl Export<'_> {
                    JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 ORDER BY a.created, a.hash";
         self.connection.each(sql, values![&session.id], &mut |mut row| {
             let (media, preview, time) = (row.text(0), row.text(1), row.int(2));
-            match crate::packed::unpack(row.int(3), row.bytes(4), row.size(5)) {
+            match crate::compress::unpack(row.int(3), row.bytes(4), row.size(5)) {
                 Some(bytes) => {
                     let (session, bytes) = (session.id.clone(), Bytes::of(bytes));
-                    write_line(out, &Line::Artifact(Box::new(ArtifactLine { session, media, preview, time, bytes })))
+                    write_line(
+                        out,
+                        &Line::Artifact(Box::new(ArtifactLine {
+                            session,
+                            media,
+                            preview,
+                            time,
+                            bytes,
+                        })),
+                    )
                 }
                 None => {
                     damaged.push(format!("session {}: an artifact of {media}", session.id));
@@ -290,17 +325,23 @@ impl Export<'_> {
     }
 
     fn jobs(&mut self, session: &Session) -> Result<()> {
-        let sql = "SELECT kind, payload FROM job WHERE session = $1 AND state <> 'failed' ORDER BY key";
+        let sql =
+            "SELECT kind, payload FROM job WHERE session = $1 AND state <> 'failed' ORDER BY key";
         for mut row in self.connection.rows(sql, values![&session.id])? {
             let (kind, payload) = (row.text(0), row.text(1));
-            self.line(&Line::Job(Box::new(JobLine { kind, session: Some(session.id.clone()), payload })))?;
+            self.line(&Line::Job(Box::new(JobLine {
+                kind,
+                session: Some(session.id.clone()),
+                payload,
+            })))?;
         }
         Ok(())
     }
 
     fn preferences(&mut self) -> Result<()> {
-        for mut row in
-            self.connection.rows("SELECT user_id, name, value FROM preference ORDER BY user_id, name", &[])?
+        for mut row in self
+            .connection
+            .rows("SELECT user_id, name, value FROM preference ORDER BY user_id, name", &[])?
         {
             let (user, name, value) = (row.text(0), row.text(1), row.text(2));
             self.line(&Line::Preference(PreferenceLine { user, name, value }))?;

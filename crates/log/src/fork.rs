@@ -9,12 +9,17 @@ use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
 
 impl Log {
-    /// Makes a session that goes on from another one, at a place (its end, if none is given), under an id (a new one, if
-    /// none is given).
+    /// Makes a session that goes on from another one, at a place (its end, if none is given), under
+    /// an id (a new one, if none is given).
     ///
     /// # Errors
     /// When the session has no such place, or the id is taken.
-    pub fn fork(&self, session: &str, position: Option<u64>, id: Option<String>) -> Result<Session> {
+    pub fn fork(
+        &self,
+        session: &str,
+        position: Option<u64>,
+        id: Option<String>,
+    ) -> Result<Session> {
         let (from, now) = (session.to_owned(), self.now());
         id.as_deref().map_or(Ok(()), session::check_id)?;
         self.write(move |connection| {
@@ -22,7 +27,8 @@ impl Log {
             let path = Path::of(connection, session.tip)?;
             let position = position.unwrap_or(session.tip.position);
             let tip = path.at(position).ok_or_else(|| {
-                let text = format!("session {from} has {} messages, not {position}", session.tip.position);
+                let text =
+                    format!("session {from} has {} messages, not {position}", session.tip.position);
                 LogError::Refused(text)
             })?;
             fork_at(connection, &session, tip, id.clone(), now)
@@ -61,7 +67,10 @@ pub(crate) fn fork_at(
 /// The fork has been cleared wherever its parent was, on the way that they share.
 fn copy_cuts(connection: &mut dyn Connection, session: &Session, fork: &Session) -> Result<()> {
     let path = Path::of(connection, fork.tip)?;
-    let cuts = connection.rows("SELECT branch, position, created FROM cut WHERE session = $1", values![&session.id])?;
+    let cuts = connection.rows(
+        "SELECT branch, position, created FROM cut WHERE session = $1",
+        values![&session.id],
+    )?;
     for cut in cuts {
         let at = Tip { branch: cut.int(0), position: cut.count(1) };
         if path.contains(at) {

@@ -1,15 +1,16 @@
-//! Generations at rest: what was sent, exactly as it was sent, step by step. A fold begins a generation; each call adds a
-//! step to it. Steps form a tree as messages do, so a fork goes on with what its parent sent.
+//! Generations at rest: what was sent, exactly as it was sent, step by step. A fold begins a
+//! generation; each call adds a step to it. Steps form a tree as messages do, so a fork goes on
+//! with what its parent sent.
 
 use serde::{Deserialize, Serialize};
 use waterline::history::Past;
 use waterline::plan::{FrozenSlot, Head};
 
 use crate::clear::cleared;
+use crate::compress::{pack, unpack};
 use crate::error::{LogError, Result};
 use crate::generation::{FOLD, Fold, begin, generation_of};
 use crate::log::Log;
-use crate::packed::{pack, unpack};
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip};
@@ -52,12 +53,12 @@ struct Noted {
 }
 
 impl Log {
-    /// Stores what a call sent: a step of the session's generation, or with a fold the first step of a new one. Gives the
-    /// session as it is then.
+    /// Stores what a call sent: a step of the session's generation, or with a fold the first step
+    /// of a new one. Gives the session as it is then.
     ///
     /// # Errors
-    /// [`LogError::Conflict`] when the session is no longer as it was when the call was planned: it moved on, somebody else
-    /// sent something, or it was cleared.
+    /// [`LogError::Conflict`] when the session is no longer as it was when the call was planned: it
+    /// moved on, somebody else sent something, or it was cleared.
     pub fn freeze(&self, planned: &Session, sent: Sent) -> Result<Session> {
         let (planned, now) = (planned.clone(), self.now());
         self.write(move |connection| {
@@ -68,7 +69,10 @@ impl Log {
             if as_planned {
                 session::load(connection, &planned.id)
             } else {
-                Err(LogError::Conflict { session: planned.id.clone(), position: now_there.tip.position })
+                Err(LogError::Conflict {
+                    session: planned.id.clone(),
+                    position: now_there.tip.position,
+                })
             }
         })
     }
@@ -87,7 +91,13 @@ impl Log {
 }
 
 /// Puts a step behind the newest one of a session.
-pub(crate) fn add(connection: &mut dyn Connection, session: &Session, at: Tip, step: &Sent, now: i64) -> Result<i64> {
+pub(crate) fn add(
+    connection: &mut dyn Connection,
+    session: &Session,
+    at: Tip,
+    step: &Sent,
+    now: i64,
+) -> Result<i64> {
     let generation = match (&step.fold, session.frozen) {
         (None, Some(key)) => generation_of(connection, key)?,
         (fold, _) => {
@@ -116,7 +126,8 @@ pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result
     let mut steps = Vec::new();
     let mut generation = None;
     for mut row in connection.rows(&sql, values![key])? {
-        let (noted, slots) = unfreeze(&mut row).ok_or_else(|| connection.damaged("what was sent cannot be read"))?;
+        let (noted, slots) =
+            unfreeze(&mut row).ok_or_else(|| connection.damaged("what was sent cannot be read"))?;
         let is_first = generation.replace(row.int(5)) != Some(row.int(5));
         let fold = (is_first && row.count(7) > 0).then(|| Fold::of(&mut row, 9));
         let tip = Tip { branch: row.int(3), position: row.count(4) };
@@ -141,20 +152,36 @@ fn insert(
     at: Tip,
     step: &Sent,
 ) -> Result<i64> {
-    let failed = |error: serde_json::Error| LogError::Refused(format!("a step cannot be stored: {error}"));
-    let head = serde_json::to_string(&Noted { head: step.head.clone(), past: step.past }).map_err(failed)?;
+    let failed =
+        |error: serde_json::Error| LogError::Refused(format!("a step cannot be stored: {error}"));
+    let head = serde_json::to_string(&Noted { head: step.head.clone(), past: step.past })
+        .map_err(failed)?;
     let slots = serde_json::to_vec(&step.slots).map_err(failed)?;
     let (packed, bytes) = pack(&slots);
     // The size stands before the bytes: unpacking needs it.
     let packed = if packed == 0 { 0 } else { i64::try_from(slots.len()).unwrap_or(i64::MAX) };
     let sql = "INSERT INTO frozen (previous, generation, branch, position, cleared, head, packed, slots) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING key";
-    let values = values![previous, generation, at.branch, at.position, step.cleared, head, packed, bytes.into_owned()];
+    let values = values![
+        previous,
+        generation,
+        at.branch,
+        at.position,
+        step.cleared,
+        head,
+        packed,
+        bytes.into_owned()
+    ];
     connection.number(sql, values)
 }
 
-/// What a session sent last; nothing where that was counted from another mark than the one that holds.
-pub(crate) fn current(connection: &mut dyn Connection, session: &Session, cleared: u64) -> Result<Option<Frozen>> {
+/// What a session sent last; nothing where that was counted from another mark than the one that
+/// holds.
+pub(crate) fn current(
+    connection: &mut dyn Connection,
+    session: &Session,
+    cleared: u64,
+) -> Result<Option<Frozen>> {
     let Some(key) = session.frozen else { return Ok(None) };
     let start = connection.row("SELECT cleared FROM frozen WHERE key = $1", values![key])?;
     match start {
@@ -190,7 +217,11 @@ fn thaw(connection: &mut dyn Connection, key: i64) -> Result<Frozen> {
 }
 
 /// The newest step, among those that lead to `key`, that covers nothing beyond a place.
-pub(crate) fn newest_on(connection: &mut dyn Connection, key: Option<i64>, at: Tip) -> Result<Option<i64>> {
+pub(crate) fn newest_on(
+    connection: &mut dyn Connection,
+    key: Option<i64>,
+    at: Tip,
+) -> Result<Option<i64>> {
     let Some(key) = key else { return Ok(None) };
     let path = Path::of(connection, at)?;
     let sql = format!("{CHAIN} SELECT key, branch, position FROM chain ORDER BY key DESC");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{LogError, Result};
 use crate::frozen::CHAIN;
 use crate::log::Log;
-use crate::moves::{Kind, record_with};
+use crate::navigate::{Kind, record_with};
 use crate::session::{self};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip};
@@ -43,7 +43,8 @@ pub struct Generation {
 }
 
 /// What a [`Fold`] is read from, in a table called `g`.
-pub(crate) const FOLD: &str = "g.reason, g.tokens_before, g.tokens_after, g.cost_before, g.cost_after";
+pub(crate) const FOLD: &str =
+    "g.reason, g.tokens_before, g.tokens_after, g.cost_before, g.cost_after";
 
 /// What a [`Generation`] is read from.
 const COLUMNS: &str = "g.key, g.number, g.position, g.branch, g.created, g.reason, g.tokens_before, g.tokens_after, \
@@ -63,7 +64,8 @@ impl Fold {
 }
 
 impl Log {
-    /// Takes the newest fold back: the session goes on with what was sent before it. What came after stays.
+    /// Takes the newest fold back: the session goes on with what was sent before it. What came
+    /// after stays.
     ///
     /// # Errors
     /// When nothing was folded.
@@ -75,32 +77,44 @@ impl Log {
                 return Err(LogError::Refused(format!("session {id} was not folded")));
             };
             let generation = generation_of(connection, key)?;
-            let number = connection.number("SELECT number FROM generation WHERE key = $1", values![generation])?;
+            let number = connection
+                .number("SELECT number FROM generation WHERE key = $1", values![generation])?;
             if number == 0 {
                 return Err(LogError::Refused(format!("session {id} was not folded")));
             }
             let sql = format!("{CHAIN} SELECT MAX(key) FROM chain WHERE generation <> $2");
-            let before = connection.row(&sql, values![key, generation])?.and_then(|row| row.maybe_int(0));
+            let before =
+                connection.row(&sql, values![key, generation])?.and_then(|row| row.maybe_int(0));
             record_with(connection, &session, Kind::UndoFold, session.tip, before, now)
         })
     }
 
-    /// Writes down a fold that another program made, after so many messages of a session. One that is known is not added
-    /// again, and the answer says so.
+    /// Writes down a fold that another program made, after so many messages of a session. One that
+    /// is known is not added again, and the answer says so.
     ///
     /// # Errors
     /// When the session has no such place.
-    pub fn note_fold(&self, session: &str, position: u64, number: u64, fold: Fold, time: Option<i64>) -> Result<bool> {
+    pub fn note_fold(
+        &self,
+        session: &str,
+        position: u64,
+        number: u64,
+        fold: Fold,
+        time: Option<i64>,
+    ) -> Result<bool> {
         let (id, time) = (session.to_owned(), time.unwrap_or_else(|| self.now()));
         self.write(move |connection| {
             let session = session::hold(connection, &id)?;
             let at = Path::of(connection, session.tip)?.at(position);
-            let at = at.ok_or_else(|| LogError::Refused(format!("session {id} has no message {position}")))?;
+            let at = at.ok_or_else(|| {
+                LogError::Refused(format!("session {id} has no message {position}"))
+            })?;
             note(connection, &id, at, number, &fold, time)
         })
     }
 
-    /// The folds of a session, oldest first: those that led to what it sends, and those that were taken back.
+    /// The folds of a session, oldest first: those that led to what it sends, and those that were
+    /// taken back.
     ///
     /// # Errors
     /// When there is no such session.

@@ -1,7 +1,8 @@
-//! The log for async programs: callers await, and the blocking work is done on a bounded number of the log's own threads.
+//! The log for async programs: callers await, and the blocking work is done on a bounded number of
+//! the log's own threads.
 //!
-//! Operations are those of [`Log`]; a closure receives it on a thread where blocking is allowed. Work that was begun is
-//! done to its end even if the future is dropped.
+//! Operations are those of [`Log`]; a closure receives it on a thread where blocking is allowed.
+//! Work that was begun is done to its end even if the future is dropped.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -50,13 +51,17 @@ impl AsyncLog {
     pub async fn open(url: &str, options: &Options) -> Result<Self> {
         let (url, options) = (url.to_owned(), options.clone());
         let (reply, opened) = oneshot::channel();
-        // Not awaited by a pool: a caller that gives up must not wait for a server that does not answer.
+        // Not awaited by a pool: a caller that gives up must not wait for a server that does not
+        // answer.
         std::thread::spawn(move || drop(reply.send(Log::open_with(&url, &options))));
-        let log = opened.await.map_err(|_| LogError::Refused("the log's thread ended early".to_owned()))??;
+        let log = opened
+            .await
+            .map_err(|_| LogError::Refused("the log's thread ended early".to_owned()))??;
         Ok(log.handle())
     }
 
-    /// The same log for threads that may block. Its calls must not be made on a thread that drives async work.
+    /// The same log for threads that may block. Its calls must not be made on a thread that drives
+    /// async work.
     #[must_use]
     pub const fn blocking(&self) -> &Log {
         &self.log
@@ -72,11 +77,15 @@ impl AsyncLog {
     ///
     /// # Errors
     /// What the work returns.
-    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce(&Log) -> Result<T> + Send + 'static) -> Result<T> {
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Log) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (log, (reply, done)) = (self.log.for_worker(), oneshot::channel());
         self.workers.run(Box::new(move || {
             let outcome = work(&log);
-            // The log is released first: a caller that drops its handle next is then the last one to hold it.
+            // The log is released first: a caller that drops its handle next is then the last one
+            // to hold it.
             drop(log);
             // The caller may be gone; what was done stays done.
             drop(reply.send(outcome));
@@ -90,13 +99,16 @@ impl AsyncLog {
         self.workers.run(Box::new(move || work(&log)));
     }
 
-    /// Does several operations in one transaction: all of them are durable when it returns, or none of them happened.
-    /// Writes that wait at the same time share one flush. The work may be run again when two writers meet, and must use
-    /// only the log that it is given.
+    /// Does several operations in one transaction: all of them are durable when it returns, or none
+    /// of them happened. Writes that wait at the same time share one flush. The work may be run
+    /// again when two writers meet, and must use only the log that it is given.
     ///
     /// # Errors
     /// What the work returns, or why it could not be committed.
-    pub async fn write<T: Send + 'static>(&self, work: impl Fn(&Log) -> Result<T> + Send + 'static) -> Result<T> {
+    pub async fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Log) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (reply, done) = oneshot::channel();
         let made = Arc::new(Mutex::new(None));
         let (slot, clock) = (Arc::clone(&made), self.log.clock());

@@ -1,5 +1,5 @@
-//! The id of a message: a hash over its parent's id and its canonical bytes, so that an id names a message together
-//! with everything said before it.
+//! The id of a message: a hash over its parent's id and its canonical bytes, so that an id names a
+//! message together with everything said before it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,8 @@ impl Id {
     pub fn of(parent: Option<Self>, role: Role, encoding: Encoding, bytes: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("waterline message 1");
         hasher.update(&parent.map_or([0; 32], |parent| parent.0));
-        // The role too: a system prompt that stands beside the list may have the very bytes of a user's message.
+        // The role too: a system prompt that stands beside the list may have the very bytes of a
+        // user's message.
         hasher.update(&[encoding.code(), role_code(role)]);
         hasher.update(&canonical(bytes));
         Self(*hasher.finalize().as_bytes())

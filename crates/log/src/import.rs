@@ -1,5 +1,5 @@
-//! Taking in what [`Log::export`] wrote. Importing the same twice adds nothing; a line that was changed is refused, since
-//! its message no longer has the id it says.
+//! Taking in what [`Log::export`] wrote. Importing the same twice adds nothing; a line that was
+//! changed is refused, since its message no longer has the id it says.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -13,19 +13,21 @@ use crate::clear::add_cut;
 use crate::encoding::Encoding;
 use crate::entry::Entry;
 use crate::error::{LogError, Result};
-use crate::flat::Flat;
+use crate::format_1::Format1State;
 use crate::frozen::{self, Sent};
 use crate::generation;
 use crate::id::Id;
 use crate::incoming::Incoming;
-use crate::line::{JobLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, ToolsLine, UsageLine, VERSION};
+use crate::line::{
+    JobLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, ToolsLine, UsageLine, VERSION,
+};
 use crate::log::Log;
-use crate::moves::left;
+use crate::navigate::left;
+use crate::search_terms::searchable;
 use crate::session::{self, Document, Relation, Session};
 use crate::store::{Connection, values};
 use crate::toolset;
 use crate::tree::{Path, Tip, grow, place};
-use crate::words::searchable;
 
 /// How many lines are taken in at a time.
 const LINES: usize = 2_000;
@@ -56,7 +58,8 @@ struct Known {
     version: u32,
     /// Its sessions, by the ids that its lines name.
     homes: HashMap<String, Home>,
-    /// Tool definitions, by their hashes. They are stored with the first session that is held with them.
+    /// Tool definitions, by their hashes. They are stored with the first session that is held with
+    /// them.
     tools: HashMap<String, Arc<Vec<u8>>>,
 }
 
@@ -64,7 +67,8 @@ struct Known {
 #[derive(Clone, Debug)]
 struct Home {
     id: String,
-    /// Messages beyond this are new: so is what the lines say about them. A session that had everything takes nothing.
+    /// Messages beyond this are new: so is what the lines say about them. A session that had
+    /// everything takes nothing.
     known: Option<u64>,
 }
 
@@ -72,9 +76,14 @@ impl Log {
     /// Takes in lines that [`Log::export`] wrote. `progress` hears how many bytes were read.
     ///
     /// # Errors
-    /// When a line cannot be read, a message does not have the id it says, or the end is missing. What was taken in before
-    /// stays; importing again goes on from there.
-    pub fn import(&self, mut from: impl BufRead, parse: Parse, mut progress: impl FnMut(u64)) -> Result<Imported> {
+    /// When a line cannot be read, a message does not have the id it says, or the end is missing.
+    /// What was taken in before stays; importing again goes on from there.
+    pub fn import(
+        &self,
+        mut from: impl BufRead,
+        parse: Parse,
+        mut progress: impl FnMut(u64),
+    ) -> Result<Imported> {
         let mut imported = Imported::default();
         let mut known = Known::default();
         let mut batch: Vec<(usize, Line)> = Vec::new();
@@ -106,10 +115,19 @@ impl Log {
         if ended || lines == 0 {
             return Ok(imported);
         }
-        Err(refused(lines, "the export ends here and was cut off; what came before is stored".to_owned()))
+        Err(refused(
+            lines,
+            "the export ends here and was cut off; what came before is stored".to_owned(),
+        ))
     }
 
-    fn take(&self, batch: Vec<(usize, Line)>, parse: Parse, known: Known, imported: &mut Imported) -> Result<Known> {
+    fn take(
+        &self,
+        batch: Vec<(usize, Line)>,
+        parse: Parse,
+        known: Known,
+        imported: &mut Imported,
+    ) -> Result<Known> {
         let now = self.now();
         let (added, known) = self.write(move |connection| {
             let (added, chain, known) = (Imported::default(), Chain::default(), known.clone());
@@ -190,9 +208,15 @@ impl Import<'_> {
             Line::Generation(line) => {
                 let at = self.find(line.at.as_deref())?;
                 match self.home(&line.session, at.position)? {
-                    Some(id) => {
-                        generation::note(self.connection, &id, at, line.number, &line.fold, line.time).map(drop)
-                    }
+                    Some(id) => generation::note(
+                        self.connection,
+                        &id,
+                        at,
+                        line.number,
+                        &line.fold,
+                        line.time,
+                    )
+                    .map(drop),
                     None => Ok(()),
                 }
             }
@@ -200,7 +224,10 @@ impl Import<'_> {
             Line::Checkpoint(line) => self.checkpoint(*line),
             Line::Usage(line) => self.usage(*line),
             Line::Artifact(line) => {
-                let bytes = line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
+                let bytes = line
+                    .bytes
+                    .into_bytes()
+                    .ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
                 let (media, preview, size) = (line.media, line.preview, bytes.len() as u64);
                 let made = Artifact { hash: String::new(), media, preview, size, time: line.time };
                 let id = self.id_of(&line.session)?;
@@ -225,15 +252,27 @@ impl Import<'_> {
         }
         let encoding = Encoding::named(&line.encoding)
             .ok_or_else(|| LogError::Refused(format!("{:?} is no encoding", line.encoding)))?;
-        let bytes = line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
+        let bytes =
+            line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
         if Id::of(parent, line.role, encoding, &bytes) != id {
-            return Err(LogError::Refused(format!("message {} was changed: it no longer has its id", id.short())));
+            return Err(LogError::Refused(format!(
+                "message {} was changed: it no longer has its id",
+                id.short()
+            )));
         }
         let (role, tokens, counter, time) = (line.role, line.tokens, line.counter, line.time);
         let entry = Entry { id, position: 0, role, encoding, bytes, tokens, counter, time };
         let text = searchable(&entry.message(self.parse));
         let Entry { bytes, counter, .. } = entry;
-        self.chain.messages.push(Incoming { role, encoding, bytes, tokens, counter, text, time: Some(time) });
+        self.chain.messages.push(Incoming {
+            role,
+            encoding,
+            bytes,
+            tokens,
+            counter,
+            text,
+            time: Some(time),
+        });
         self.chain.last = Some(id);
         Ok(())
     }
@@ -273,7 +312,10 @@ impl Import<'_> {
         session::check_id(&line.id)?;
         let (named, tip) = (line.id.clone(), self.find(line.tip.as_deref())?);
         // The ways that it left are from elsewhere too: somebody may go over to them.
-        let left = line.left.iter().map(|left| self.find(Some(left.as_str())).map_or(0, |tip| tip.position));
+        let left = line
+            .left
+            .iter()
+            .map(|left| self.find(Some(left.as_str())).map_or(0, |tip| tip.position));
         let messages = left.max().unwrap_or(0).max(tip.position);
         let (state, tools) = self.carried(line.state, line.tools)?;
         let mut made = Session {
@@ -308,11 +350,16 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// The state and the tools that a line brings. Consent and directories of another machine are no part of them.
-    fn carried(&mut self, state: Document, tools: Option<String>) -> Result<(Document, Option<String>)> {
+    /// The state and the tools that a line brings. Consent and directories of another machine are
+    /// no part of them.
+    fn carried(
+        &mut self,
+        state: Document,
+        tools: Option<String>,
+    ) -> Result<(Document, Option<String>)> {
         let (state, definitions) = match self.known.version {
             1 => {
-                let flat = Flat::of(state);
+                let flat = Format1State::of(state);
                 (flat.state, flat.tools.map(|tools| Arc::new(tools.into_bytes())))
             }
             _ => (state, tools.and_then(|hash| self.known.tools.get(&hash).cloned())),
@@ -325,7 +372,8 @@ impl Import<'_> {
     }
 
     fn tools(&mut self, line: ToolsLine) -> Result<()> {
-        let bytes = line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
+        let bytes =
+            line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
         if blake3::hash(&bytes).to_hex().as_str() != line.hash {
             return Err(LogError::Refused(
                 "the tool definitions were changed: they no longer have their hash".to_owned(),
@@ -335,8 +383,8 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Makes the session, or lets the one that is there go on; where that went another way, a fork of it is made. Gives the
-    /// number of messages that were known; nothing where all were.
+    /// Makes the session, or lets the one that is there go on; where that went another way, a fork
+    /// of it is made. Gives the number of messages that were known; nothing where all were.
     fn settle(&mut self, made: &mut Session) -> Result<Option<u64>> {
         if session::insert(self.connection, made)? {
             self.added.sessions += 1;
@@ -357,12 +405,15 @@ impl Import<'_> {
             // What was granted was granted to what is now another conversation.
             let sql = "UPDATE session SET title = $1, state = $2, local = '{}', workspace = NULL, imported = $3, \
                        tools = COALESCE($4, tools) WHERE id = $5";
-            let (state, tools) = (session::text(&made.state), made.tools.as_deref().and_then(toolset::hash));
-            self.connection.run(sql, values![&made.title, state, made.imported, tools, &made.id])?;
+            let (state, tools) =
+                (session::text(&made.state), made.tools.as_deref().and_then(toolset::hash));
+            self.connection
+                .run(sql, values![&made.title, state, made.imported, tools, &made.id])?;
             self.added.continued += 1;
             return Ok(Some(known.tip.position));
         }
-        let end = crate::tree::id_at(self.connection, made.tip)?.map(|id| id.short()).unwrap_or_default();
+        let end =
+            crate::tree::id_at(self.connection, made.tip)?.map(|id| id.short()).unwrap_or_default();
         made.parent = Some(known.id.clone());
         made.relation = Relation::Fork;
         made.id = format!("{}-{end}", known.id);
@@ -394,8 +445,16 @@ impl Import<'_> {
             return Err(LogError::Refused(format!("what session {id} sent is not on its way")));
         }
         let SentLine { cleared, head, past, slots, fold, time, .. } = line;
-        let key = frozen::add(self.connection, &session, at, &Sent { cleared, head, past, slots, fold }, time)?;
-        self.connection.run("UPDATE session SET frozen = $1 WHERE id = $2", values![key, &id]).map(drop)
+        let key = frozen::add(
+            self.connection,
+            &session,
+            at,
+            &Sent { cleared, head, past, slots, fold },
+            time,
+        )?;
+        self.connection
+            .run("UPDATE session SET frozen = $1 WHERE id = $2", values![key, &id])
+            .map(drop)
     }
 
     fn summary(&mut self, line: SummaryLine) -> Result<()> {
@@ -422,13 +481,16 @@ impl Import<'_> {
     }
 
     fn checkpoint(&mut self, line: Checkpoint) -> Result<()> {
-        let Some(thread_id) = self.home(&line.thread_id, line.checkpoint.messages)? else { return Ok(()) };
+        let Some(thread_id) = self.home(&line.thread_id, line.checkpoint.messages)? else {
+            return Ok(());
+        };
         let tip = self.find(line.checkpoint.message.as_deref())?;
         let state = match self.known.version {
-            1 => Flat::of(line.checkpoint.state).state,
+            1 => Format1State::of(line.checkpoint.state).state,
             _ => line.checkpoint.state,
         };
-        let made = Checkpoint { thread_id, checkpoint: Stored { state, ..line.checkpoint }, ..line };
+        let made =
+            Checkpoint { thread_id, checkpoint: Stored { state, ..line.checkpoint }, ..line };
         checkpoint::insert(self.connection, &made, tip).map(drop)
     }
 

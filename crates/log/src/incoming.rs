@@ -6,7 +6,7 @@ use waterline::message::{Form, Message, Role};
 use waterline::tokens::Counter;
 
 use crate::encoding::Encoding;
-use crate::words::searchable;
+use crate::search_terms::searchable;
 
 /// A message to append.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
-//! Background work that survives a crash: a job is taken by one worker, for a time; a worker that dies loses it to the
-//! next one. A job that fails is tried again later, so many times. Nothing in the product adds jobs yet: background
-//! summaries will be the first (docs/decisions/0011).
+//! Background work that survives a crash: a job is taken by one worker, for a time; a worker that
+//! dies loses it to the next one. A job that fails is tried again later, so many times. Nothing in
+//! the product adds jobs yet: background summaries will be the first (docs/decisions/0011).
 
 use std::time::Duration;
 
@@ -57,7 +57,8 @@ impl Log {
         })
     }
 
-    /// Takes the oldest job of a kind that is due. The worker has it for `lease`; then it is another's.
+    /// Takes the oldest job of a kind that is due. The worker has it for `lease`; then it is
+    /// another's.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -98,7 +99,13 @@ impl Log {
     ///
     /// # Errors
     /// When another worker has it by now.
-    pub fn fail_job(&self, job: &Job, worker: &str, error: &str, wait: Duration) -> Result<JobState> {
+    pub fn fail_job(
+        &self,
+        job: &Job,
+        worker: &str,
+        error: &str,
+        wait: Duration,
+    ) -> Result<JobState> {
         let (key, worker, error, now) = (job.key, worker.to_owned(), error.to_owned(), self.now());
         let due = now + i64::try_from(wait.as_millis()).unwrap_or(i64::MAX - now);
         self.write(move |connection| {

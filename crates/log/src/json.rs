@@ -1,12 +1,13 @@
-//! The JSON shapes of what the log gives back. Programs read them, so they are stable: times are UTC to the second, ids
-//! and words are texts, and a session counts its messages instead of showing its tip.
+//! The JSON shapes of what the log gives back. Programs read them, so they are stable: times are
+//! UTC to the second, ids and words are texts, and a session counts its messages instead of showing
+//! its tip.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::entry::Entry;
 use crate::generation::Generation;
-use crate::moves::Branch;
+use crate::navigate::Branch;
 use crate::search::Hit;
 use crate::session::{Relation, Session};
 use crate::stats::Stats;

@@ -1,5 +1,6 @@
-//! The lease of a session: one holder at a time works in it, on whatever machine. It is taken by compare-and-set, ends by
-//! itself after a time, and carries a number that grows with each holder, so that a write of an earlier one is refused.
+//! The lease of a session: one holder at a time works in it, on whatever machine. It is taken by
+//! compare-and-set, ends by itself after a time, and carries a number that grows with each holder,
+//! so that a write of an earlier one is refused.
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ impl Log {
     /// # Errors
     /// [`LogError::Leased`] when somebody else holds it.
     pub fn take_lease(&self, session: &str, holder: &str, time: Duration) -> Result<Lease> {
-        let wanted = Wanted::new(session, holder, time);
+        let wanted = LeaseRequest::new(session, holder, time);
         let clock = self.clock();
         self.write(move |connection| {
             let now = now(connection, clock)?;
@@ -38,13 +39,19 @@ impl Log {
         })
     }
 
-    /// Takes the lease of a session over from a holder that is known to be gone, before it expires. The token is that of
-    /// the lease to be replaced.
+    /// Takes the lease of a session over from a holder that is known to be gone, before it expires.
+    /// The token is that of the lease to be replaced.
     ///
     /// # Errors
     /// [`LogError::Leased`] when it has changed hands meanwhile.
-    pub fn take_over(&self, session: &str, token: i64, holder: &str, time: Duration) -> Result<Lease> {
-        let wanted = Wanted::new(session, holder, time);
+    pub fn take_over(
+        &self,
+        session: &str,
+        token: i64,
+        holder: &str,
+        time: Duration,
+    ) -> Result<Lease> {
+        let wanted = LeaseRequest::new(session, holder, time);
         let clock = self.clock();
         self.write(move |connection| {
             let now = now(connection, clock)?;
@@ -63,7 +70,8 @@ impl Log {
         let (lease, time, clock) = (lease.clone(), millis(time), self.clock());
         self.write(move |connection| {
             let until = now(connection, clock)?.saturating_add(time);
-            let sql = "UPDATE lease SET expires = $1, length = $2 WHERE session = $3 AND token = $4";
+            let sql =
+                "UPDATE lease SET expires = $1, length = $2 WHERE session = $3 AND token = $4";
             match connection.run(sql, values![until, time, &lease.session, lease.token])? {
                 0 => Err(lost(&lease)),
                 _ => Ok(()),
@@ -84,15 +92,17 @@ impl Log {
         })
     }
 
-    /// Refuses what a holder does after another one has taken the lease. In one transaction with what it guards
-    /// ([`AsyncLog::write`](crate::AsyncLog::write)): whoever wants to take the lease waits until that is committed.
+    /// Refuses what a holder does after another one has taken the lease. In one transaction with
+    /// what it guards ([`AsyncLog::write`](crate::AsyncLog::write)): whoever wants to take the
+    /// lease waits until that is committed.
     ///
     /// # Errors
     /// [`LogError::LeaseLost`] when somebody else has taken it.
     pub fn check_lease(&self, lease: &Lease) -> Result<()> {
         let lease = lease.clone();
         self.write(move |connection| {
-            // One that has only expired, or was given back, is still the last one: nobody else has begun anything.
+            // One that has only expired, or was given back, is still the last one: nobody else has
+            // begun anything.
             match held(connection, &lease.session)? {
                 Some(held) if held.lease.token == lease.token => Ok(()),
                 _ => Err(lost(&lease)),
@@ -105,18 +115,23 @@ fn lost(lease: &Lease) -> LogError {
     LogError::LeaseLost { session: lease.session.clone() }
 }
 
-struct Wanted {
+struct LeaseRequest {
     session: String,
     holder: String,
     time: i64,
 }
 
-impl Wanted {
+impl LeaseRequest {
     fn new(session: &str, holder: &str, time: Duration) -> Self {
         Self { session: session.to_owned(), holder: holder.to_owned(), time: millis(time) }
     }
 
-    fn take(&self, connection: &mut dyn Connection, before: Option<Held>, now: i64) -> Result<Lease> {
+    fn take(
+        &self,
+        connection: &mut dyn Connection,
+        before: Option<Held>,
+        now: i64,
+    ) -> Result<Lease> {
         let (session, holder, length) = (&self.session, &self.holder, self.time);
         let expires = now.saturating_add(length);
         let (sql, token) = match before {
@@ -125,7 +140,10 @@ impl Wanted {
                 before.lease.token + 1,
             ),
             // Two who are the first at the same time meet in the key of the row.
-            None => ("INSERT INTO lease (session, holder, token, expires, length) VALUES ($1, $2, $3, $4, $5)", 1),
+            None => (
+                "INSERT INTO lease (session, holder, token, expires, length) VALUES ($1, $2, $3, $4, $5)",
+                1,
+            ),
         };
         connection.run(sql, values![session, holder, token, expires, length])?;
         Ok(Lease { session: session.clone(), holder: holder.clone(), token, expires })
@@ -144,8 +162,8 @@ impl Held {
         LogError::Leased { session, holder, token }
     }
 
-    /// Whether it keeps others out. A clock that was set back must not make that last: an end that is more than two lengths
-    /// away was written by another time.
+    /// Whether it keeps others out. A clock that was set back must not make that last: an end that
+    /// is more than two lengths away was written by another time.
     fn blocks(&self, now: i64) -> bool {
         let left = self.lease.expires.saturating_sub(now);
         left > 0 && left <= self.length.saturating_mul(2)
@@ -158,13 +176,19 @@ fn held(connection: &mut dyn Connection, session: &str) -> Result<Option<Held>> 
     let sql = format!("SELECT holder, token, expires, length FROM lease WHERE session = $1 {hold}");
     let row = connection.row(&sql, values![session])?;
     let of = |mut row: Row| Held {
-        lease: Lease { session: session.to_owned(), holder: row.text(0), token: row.int(1), expires: row.int(2) },
+        lease: Lease {
+            session: session.to_owned(),
+            holder: row.text(0),
+            token: row.int(1),
+            expires: row.int(2),
+        },
         length: row.int(3),
     };
     Ok(row.map(of))
 }
 
-/// The time by which leases end: a server's own, because the clocks of the machines that share it differ.
+/// The time by which leases end: a server's own, because the clocks of the machines that share it
+/// differ.
 fn now(connection: &mut dyn Connection, clock: fn() -> i64) -> Result<i64> {
     match connection.dialect().server_time() {
         Some(sql) => connection.number(sql, &[]),

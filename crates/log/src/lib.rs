@@ -1,8 +1,9 @@
 //! Sessions that never lose a message: an append-only, content-addressed log, and what hangs on it.
 //!
-//! A message's id is a hash over its parent's id and its own canonical bytes, so messages form a tree in which forks share
-//! what they have in common and a client that sends its whole history again adds only what is new. Nothing is edited;
-//! erasing for privacy is the only deletion. SQLite and PostgreSQL are chosen by the address ([`Log::open`]).
+//! A message's id is a hash over its parent's id and its own canonical bytes, so messages form a
+//! tree in which forks share what they have in common and a client that sends its whole history
+//! again adds only what is new. Nothing is edited; erasing for privacy is the only deletion. SQLite
+//! and PostgreSQL are chosen by the address ([`Log::open`]).
 //!
 //! Only this crate knows SQL. It reads no vendor's JSON, prints nothing and reads no environment.
 
@@ -13,6 +14,7 @@ mod bulk;
 mod canonical;
 mod checkpoint;
 mod clear;
+mod compress;
 mod conversation;
 mod delta;
 mod detail;
@@ -21,8 +23,8 @@ mod entry;
 mod erase;
 mod error;
 mod export;
-mod flat;
 mod fork;
+mod format_1;
 mod frozen;
 mod generation;
 mod handle;
@@ -36,13 +38,13 @@ mod line;
 mod log;
 mod lookup;
 mod meaning;
-mod moves;
+mod navigate;
 mod options;
-mod packed;
 mod preference;
 mod read;
 mod resume;
 mod search;
+mod search_terms;
 mod session;
 mod stats;
 mod step;
@@ -52,7 +54,6 @@ mod toolset;
 mod tree;
 mod usage;
 mod verify;
-mod words;
 mod workers;
 
 pub use append::{Appended, Offered};
@@ -77,7 +78,7 @@ pub use json::utc;
 pub use lease::Lease;
 pub use log::Log;
 pub use lookup::is_generated_id;
-pub use moves::{Branch, To};
+pub use navigate::{Branch, To};
 pub use options::Options;
 pub use read::Comparison;
 pub use resume::{Resumed, turns_to_restore};

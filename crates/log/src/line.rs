@@ -1,5 +1,6 @@
-//! A log as lines of JSON: what [`Log::export`](crate::Log::export) writes and [`Log::import`](crate::Log::import) reads.
-//! Messages are named by their ids, so a line means the same in every log.
+//! A log as lines of JSON: what [`Log::export`](crate::Log::export) writes and
+//! [`Log::import`](crate::Log::import) reads. Messages are named by their ids, so a line means the
+//! same in every log.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ use crate::generation::Fold;
 use crate::session::Document;
 use crate::usage::Usage;
 
-/// The version of the lines that are written. In version 1 a state was one document with everything in it (`flat.rs`).
+/// The version of the lines that are written. In version 1 a state was one document with everything
+/// in it (`flat.rs`).
 pub(crate) const VERSION: u32 = 2;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,7 +63,8 @@ pub(crate) enum Bytes {
 
 impl Bytes {
     pub(crate) fn of(bytes: Vec<u8>) -> Self {
-        String::from_utf8(bytes).map_or_else(|error| Self::Base64(STANDARD.encode(error.as_bytes())), Self::Text)
+        String::from_utf8(bytes)
+            .map_or_else(|error| Self::Base64(STANDARD.encode(error.as_bytes())), Self::Text)
     }
 
     pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {

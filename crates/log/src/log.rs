@@ -1,5 +1,5 @@
-//! The log itself: where it lies, and how reading and writing go through it. What it can do is in the files beside this
-//! one, one operation a file.
+//! The log itself: where it lies, and how reading and writing go through it. What it can do is in
+//! the files beside this one, one operation a file.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -11,8 +11,8 @@ use crate::options::Options;
 use crate::store::{self, Connection, Store, Work};
 use crate::workers::Workers;
 
-/// Every message ever appended, and what hangs on it. Cheap to clone; may be used from many threads. Calls block: async
-/// code uses [`AsyncLog`](crate::AsyncLog).
+/// Every message ever appended, and what hangs on it. Cheap to clone; may be used from many
+/// threads. Calls block: async code uses [`AsyncLog`](crate::AsyncLog).
 #[derive(Clone)]
 pub struct Log {
     // Dropped first: it waits for the work that still uses the store.
@@ -29,7 +29,8 @@ impl fmt::Debug for Log {
 }
 
 impl Log {
-    /// Opens the log at an address: a file, `sqlite:FILE`, or `postgres://…`. A file that is not there is made.
+    /// Opens the log at an address: a file, `sqlite:FILE`, or `postgres://…`. A file that is not
+    /// there is made.
     ///
     /// # Errors
     /// When it cannot be opened, is something else than a log, or was written by a newer program.
@@ -51,8 +52,8 @@ impl Log {
         Arc::clone(&self.workers)
     }
 
-    /// The log for work on one of its own threads. It does not hold the pool: a pool waits for its threads when it is
-    /// dropped, so none of them may hold it.
+    /// The log for work on one of its own threads. It does not hold the pool: a pool waits for its
+    /// threads when it is dropped, so none of them may hold it.
     pub(crate) fn for_worker(&self) -> Self {
         Self { writes: Arc::clone(&self.writes), ..Self::inside(&self.store, self.clock) }
     }
@@ -83,8 +84,8 @@ impl Log {
         (self.clock)()
     }
 
-    /// How many transactions were written through this log and its clones since it was opened. What a session costs in
-    /// flushes is measured with it.
+    /// How many transactions were written through this log and its clones since it was opened. What
+    /// a session costs in flushes is measured with it.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
@@ -99,7 +100,10 @@ impl Log {
     }
 
     /// Reads one consistent state.
-    pub(crate) fn read<T>(&self, mut work: impl FnMut(&mut dyn Connection) -> Result<T>) -> Result<T> {
+    pub(crate) fn read<T>(
+        &self,
+        mut work: impl FnMut(&mut dyn Connection) -> Result<T>,
+    ) -> Result<T> {
         let mut found = None;
         self.store.read(&mut |connection| {
             found = Some(work(connection)?);
@@ -108,7 +112,8 @@ impl Log {
         found.ok_or_else(|| self.nothing())
     }
 
-    /// Writes in one transaction, durable when it returns. The work may be run again when two writers meet.
+    /// Writes in one transaction, durable when it returns. The work may be run again when two
+    /// writers meet.
     pub(crate) fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&mut dyn Connection) -> Result<T> + Send + 'static,

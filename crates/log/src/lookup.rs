@@ -21,7 +21,8 @@ impl Session {
         self.tip.position() > 1
     }
 
-    /// Whether a person may look for it: something was said in it, and it does not work for another session.
+    /// Whether a person may look for it: something was said in it, and it does not work for another
+    /// session.
     #[must_use]
     pub fn is_conversation(&self) -> bool {
         self.relation != Relation::SubAgent && self.has_begun()
@@ -39,8 +40,8 @@ fn is_hex(text: &str) -> bool {
 }
 
 impl Log {
-    /// The session that a person means by an id, if it exists. The beginning is enough only for generated ids: a name
-    /// that a person chose may be the beginning of another.
+    /// The session that a person means by an id, if it exists. The beginning is enough only for
+    /// generated ids: a name that a person chose may be the beginning of another.
     ///
     /// # Errors
     /// When several generated ids begin so, or the log cannot be read.

@@ -1,4 +1,5 @@
-//! What a message says, as a hash: the same whether it came from a provider or back from a client that wrote it anew.
+//! What a message says, as a hash: the same whether it came from a provider or back from a client
+//! that wrote it anew.
 
 use waterline::message::{Body, Image, Message, Part};
 
@@ -13,8 +14,8 @@ impl Meaning {
     /// Before the first message.
     pub(crate) const NOTHING: Self = Self([0; 32]);
 
-    /// What was said up to here and in one more message. Thinking, and what only one wire has words for, does not count:
-    /// clients leave it out.
+    /// What was said up to here and in one more message. Thinking, and what only one wire has words
+    /// for, does not count: clients leave it out.
     pub(crate) fn then(self, message: &Message) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("waterline conversation 1");
         hasher.update(&self.0);

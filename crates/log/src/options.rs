@@ -11,8 +11,8 @@ pub struct Options {
     pub wait: Duration,
     /// The clock: milliseconds since 1970.
     pub clock: fn() -> i64,
-    /// The most connections at a time: of SQLite, those that read (one more writes); of PostgreSQL, all of them. An
-    /// [`AsyncLog`](crate::AsyncLog) has as many worker threads.
+    /// The most connections at a time: of SQLite, those that read (one more writes); of PostgreSQL,
+    /// all of them. An [`AsyncLog`](crate::AsyncLog) has as many worker threads.
     pub connections: NonZeroUsize,
     /// The page cache of one SQLite connection, in KiB.
     pub cache: u32,
@@ -22,7 +22,12 @@ const CONNECTIONS: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 impl Default for Options {
     fn default() -> Self {
-        Self { wait: Duration::from_secs(10), clock: system_clock, connections: CONNECTIONS, cache: 4 * 1024 }
+        Self {
+            wait: Duration::from_secs(10),
+            clock: system_clock,
+            connections: CONNECTIONS,
+            cache: 4 * 1024,
+        }
     }
 }
 

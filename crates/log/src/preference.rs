@@ -13,7 +13,8 @@ impl Log {
     /// When the log cannot be read.
     pub fn preferences(&self, user: &str) -> Result<BTreeMap<String, String>> {
         self.read(|connection| {
-            let rows = connection.rows("SELECT name, value FROM preference WHERE user_id = $1", values![user])?;
+            let rows = connection
+                .rows("SELECT name, value FROM preference WHERE user_id = $1", values![user])?;
             Ok(rows.into_iter().map(|mut row| (row.text(0), row.text(1))).collect())
         })
     }
@@ -28,14 +29,20 @@ impl Log {
     }
 }
 
-pub(crate) fn set(connection: &mut dyn Connection, user: &str, name: &str, value: Option<&str>) -> Result<()> {
+pub(crate) fn set(
+    connection: &mut dyn Connection,
+    user: &str,
+    name: &str,
+    value: Option<&str>,
+) -> Result<()> {
     let changed = match value {
         Some(value) => {
             let sql = "INSERT INTO preference (user_id, name, value) VALUES ($1, $2, $3) \
                        ON CONFLICT (user_id, name) DO UPDATE SET value = excluded.value";
             connection.run(sql, values![user, name, value])
         }
-        None => connection.run("DELETE FROM preference WHERE user_id = $1 AND name = $2", values![user, name]),
+        None => connection
+            .run("DELETE FROM preference WHERE user_id = $1 AND name = $2", values![user, name]),
     };
     changed.map(drop)
 }

@@ -20,7 +20,8 @@ impl Log {
         self.entries_in(tip, 0..tip.position)
     }
 
-    /// The messages that lead to a place, of which the first `range.start` are left out and those behind `range.end` too.
+    /// The messages that lead to a place, of which the first `range.start` are left out and those
+    /// behind `range.end` too.
     ///
     /// # Errors
     /// When a message is damaged.
@@ -33,11 +34,17 @@ impl Log {
         Ok(entries)
     }
 
-    /// Hands over the messages that lead to a place, one at a time, so that a session may be larger than the memory.
+    /// Hands over the messages that lead to a place, one at a time, so that a session may be larger
+    /// than the memory.
     ///
     /// # Errors
     /// When a message is damaged; and whatever `visit` returns.
-    pub fn each(&self, tip: Tip, range: Range<u64>, mut visit: impl FnMut(Entry) -> Result<()>) -> Result<()> {
+    pub fn each(
+        &self,
+        tip: Tip,
+        range: Range<u64>,
+        mut visit: impl FnMut(Entry) -> Result<()>,
+    ) -> Result<()> {
         self.read(|connection| each(connection, tip, range.clone(), &mut visit))
     }
 
@@ -48,9 +55,14 @@ impl Log {
     pub fn entry(&self, id: Id) -> Result<Entry> {
         self.read(|connection| {
             let tip = place(connection, id)?;
-            let tip = tip.ok_or_else(|| LogError::Missing { what: "message", id: id.to_string() })?;
+            let tip =
+                tip.ok_or_else(|| LogError::Missing { what: "message", id: id.to_string() })?;
             let mut found = None;
-            let run = crate::tree::Run { branch: tip.branch, after: tip.position - 1, upto: tip.position };
+            let run = crate::tree::Run {
+                branch: tip.branch,
+                after: tip.position - 1,
+                upto: tip.position,
+            };
             each_of_run(connection, run, &mut |entry| {
                 found = Some(entry);
                 Ok(())
@@ -73,7 +85,8 @@ impl Log {
     /// When one of them is not there.
     pub fn compare(&self, left: &str, right: &str) -> Result<Comparison> {
         self.read(|connection| {
-            let (left, right) = (session::load(connection, left)?.tip, session::load(connection, right)?.tip);
+            let (left, right) =
+                (session::load(connection, left)?.tip, session::load(connection, right)?.tip);
             compare(connection, left, right)
         })
     }

@@ -1,5 +1,5 @@
-//! Taking a session up again. What was sent last, and the messages since, are enough to plan the next call; the rest of
-//! a session of any length stays where it is until a fold needs it.
+//! Taking a session up again. What was sent last, and the messages since, are enough to plan the
+//! next call; the rest of a session of any length stays where it is until a fold needs it.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::frozen::{self, Frozen};
 use crate::import::Parse;
 use crate::log::Log;
-use crate::moves::turns_back;
+use crate::navigate::turns_back;
 use crate::read::each;
 use crate::session::{self, Session};
 use crate::store::Connection;
@@ -36,8 +36,8 @@ pub struct Resumed {
 /// From how many messages on it pays to prepare them on all cores.
 const MANY: u64 = 2_000;
 
-/// How many turns are shown again to somebody who comes back, where at most so many are kept in a context: a sixth of
-/// them, and never fewer than three.
+/// How many turns are shown again to somebody who comes back, where at most so many are kept in a
+/// context: a sixth of them, and never fewer than three.
 #[must_use]
 pub const fn turns_to_restore(max_turns: u64) -> u64 {
     let sixth = max_turns / 6;
@@ -102,8 +102,15 @@ impl Log {
     }
 }
 
-/// Appends the messages behind a place. Tokens that were counted when a message came need not be counted again.
-fn load(connection: &mut dyn Connection, history: &mut History, tip: Tip, after: u64, parse: Parse) -> Result<()> {
+/// Appends the messages behind a place. Tokens that were counted when a message came need not be
+/// counted again.
+fn load(
+    connection: &mut dyn Connection,
+    history: &mut History,
+    tip: Tip,
+    after: u64,
+    parse: Parse,
+) -> Result<()> {
     if tip.position.saturating_sub(after) >= MANY {
         return crate::bulk::load(connection, history, tip, after, parse);
     }
@@ -125,7 +132,8 @@ fn show(shown: &mut Vec<Message>, entry: &Entry, parse: Parse) {
     if !matches!(message.role, Role::User | Role::Assistant) || !message.has_text() {
         return;
     }
-    let answers_again = |last: &Message| last.role == Role::Assistant && message.role == Role::Assistant;
+    let answers_again =
+        |last: &Message| last.role == Role::Assistant && message.role == Role::Assistant;
     if shown.last().is_some_and(answers_again) {
         shown.pop();
     }

@@ -1,13 +1,13 @@
-//! Full-text search. The index says which messages have the words; the messages themselves say how well they fit, so
-//! that both databases answer alike.
+//! Full-text search. The index says which messages have the words; the messages themselves say how
+//! well they fit, so that both databases answer alike.
 
 use crate::entry::{COLUMNS, Entry};
 use crate::error::Result;
 use crate::log::Log;
+use crate::search_terms::asked;
 use crate::session::{self};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
-use crate::words::asked;
 
 /// How many messages with the words are looked at, newest first.
 const LOOK: usize = 400;
@@ -24,8 +24,8 @@ pub struct Hit {
 }
 
 impl Log {
-    /// The messages that fit a question best, of one session or of all. A message must have all words; where none has,
-    /// some of them are enough.
+    /// The messages that fit a question best, of one session or of all. A message must have all
+    /// words; where none has, some of them are enough.
     ///
     /// # Errors
     /// When there is no such session.
@@ -47,7 +47,9 @@ impl Log {
                 hits = find(connection, question, &words, false, path.as_ref())?;
             }
             // The best first; of equals the newest.
-            hits.sort_by_key(|hit| std::cmp::Reverse((hit.score, hit.entry.time, hit.entry.position, hit.entry.id)));
+            hits.sort_by_key(|hit| {
+                std::cmp::Reverse((hit.score, hit.entry.time, hit.entry.position, hit.entry.id))
+            });
             hits.truncate(limit);
             if path.is_none() {
                 for hit in &mut hits {
@@ -68,7 +70,8 @@ fn find(
 ) -> Result<Vec<Hit>> {
     let dialect = connection.dialect();
     let sql = dialect.find_words();
-    // Of one session, what fits may be old: the index is asked for more before the session's own are picked out.
+    // Of one session, what fits may be old: the index is asked for more before the session's own
+    // are picked out.
     let limit = if path.is_some() { LOOK * 100 } else { LOOK };
     let keys = connection.rows(sql, values![dialect.question(words, all), limit])?;
     let name = connection.name().to_owned();
@@ -77,7 +80,9 @@ fn find(
         let sql = "SELECT branch, position FROM message WHERE content = $1 ORDER BY position";
         let places = connection.rows(sql, values![key.int(0)])?;
         let places = places.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
-        let Some(tip) = places.into_iter().find(|&tip| path.is_none_or(|(_, path)| path.contains(tip))) else {
+        let Some(tip) =
+            places.into_iter().find(|&tip| path.is_none_or(|(_, path)| path.contains(tip)))
+        else {
             continue;
         };
         let sql = format!(
@@ -95,7 +100,8 @@ fn find(
     Ok(hits)
 }
 
-/// How often the words stand in it, each counted a few times at most; the question as a whole counts most.
+/// How often the words stand in it, each counted a few times at most; the question as a whole
+/// counts most.
 fn score(bytes: &[u8], question: &str, words: &[(String, bool)]) -> u32 {
     let text = String::from_utf8_lossy(bytes).to_lowercase();
     let whole = question.trim().to_lowercase();

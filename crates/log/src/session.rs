@@ -37,7 +37,10 @@ impl Relation {
     }
 
     pub(crate) fn named(name: &str) -> Self {
-        [Self::Fork, Self::SubAgent].into_iter().find(|relation| relation.name() == name).unwrap_or_default()
+        [Self::Fork, Self::SubAgent]
+            .into_iter()
+            .find(|relation| relation.name() == name)
+            .unwrap_or_default()
     }
 }
 
@@ -66,8 +69,8 @@ pub struct Session {
     pub overrides: BTreeMap<String, String>,
     /// What its host keeps with it. Forks, checkpoints and exports carry it.
     pub state: Document,
-    /// What its host keeps about this user and this machine: consent, calls under way. Nothing carries it: a fork, an
-    /// import and an export begin without it.
+    /// What its host keeps about this user and this machine: consent, calls under way. Nothing
+    /// carries it: a fork, an import and an export begin without it.
     pub local: Document,
     /// The directory its tools work in. A fork begins from it; exports and imports do not carry it.
     pub workspace: Option<String>,
@@ -188,11 +191,14 @@ pub struct Filter {
 
 pub(crate) fn load(connection: &mut dyn Connection, id: &str) -> Result<Session> {
     let sql = format!("SELECT {COLUMNS} FROM session WHERE id = $1");
-    let row = connection.row(&sql, values![id])?.ok_or_else(|| LogError::NoSession { id: id.to_owned() })?;
+    let row = connection
+        .row(&sql, values![id])?
+        .ok_or_else(|| LogError::NoSession { id: id.to_owned() })?;
     Session::of(connection.name(), row)
 }
 
-/// The session, which nobody else changes meanwhile: what is added to it is numbered, or added only once.
+/// The session, which nobody else changes meanwhile: what is added to it is numbered, or added only
+/// once.
 pub(crate) fn hold(connection: &mut dyn Connection, id: &str) -> Result<Session> {
     let hold = connection.dialect().hold();
     if !hold.is_empty() {
@@ -202,10 +208,15 @@ pub(crate) fn hold(connection: &mut dyn Connection, id: &str) -> Result<Session>
 }
 
 /// A session and those it was forked from, nearest first.
-pub(crate) fn forked_from(connection: &mut dyn Connection, session: &Session) -> Result<Vec<String>> {
+pub(crate) fn forked_from(
+    connection: &mut dyn Connection,
+    session: &Session,
+) -> Result<Vec<String>> {
     let mut ids = vec![session.id.clone()];
     let mut next = session.clone();
-    while let Some(parent) = next.parent.clone().filter(|id| next.relation == Relation::Fork && !ids.contains(id)) {
+    while let Some(parent) =
+        next.parent.clone().filter(|id| next.relation == Relation::Fork && !ids.contains(id))
+    {
         match load(connection, &parent) {
             Ok(found) => next = found,
             Err(LogError::NoSession { .. }) => break,
@@ -222,7 +233,8 @@ pub(crate) fn list(connection: &mut dyn Connection, filter: &Filter) -> Result<V
          AND (CAST($2 AS TEXT) IS NULL OR parent = $2) AND (CAST($3 AS BIGINT) IS NULL OR active < $3) \
          ORDER BY active DESC, id"
     );
-    let values = values![filter.user.as_deref(), filter.parent.as_deref(), filter.idle_since].to_vec();
+    let values =
+        values![filter.user.as_deref(), filter.parent.as_deref(), filter.idle_since].to_vec();
     let rows = connection.rows(&sql, &values)?;
     rows.into_iter().map(|row| Session::of(connection.name(), row)).collect()
 }
@@ -231,7 +243,8 @@ pub(crate) fn list(connection: &mut dyn Connection, filter: &Filter) -> Result<V
 pub(crate) fn check_id(id: &str) -> Result<()> {
     if id.trim().is_empty() || id.len() > 400 || id.chars().any(char::is_control) {
         let shown: String = id.chars().take(40).collect();
-        let text = format!("{shown:?} is no id of a session: one to 400 bytes, no control characters");
+        let text =
+            format!("{shown:?} is no id of a session: one to 400 bytes, no control characters");
         return Err(LogError::Refused(text));
     }
     Ok(())
@@ -269,13 +282,19 @@ pub(crate) fn insert(connection: &mut dyn Connection, session: &Session) -> Resu
     Ok(connection.run(&sql, values)? == 1)
 }
 
-/// Moves a tip forward, if it is where it is thought to be; what was sent stays what it is, whoever changes that meanwhile.
-/// Says whether it was there.
-pub(crate) fn advance(connection: &mut dyn Connection, session: &Session, tip: Tip, now: i64) -> Result<bool> {
-    let sql =
-        "UPDATE session SET branch = $1, position = $2, active = $3 WHERE id = $4 AND branch = $5 AND position = $6";
+/// Moves a tip forward, if it is where it is thought to be; what was sent stays what it is, whoever
+/// changes that meanwhile. Says whether it was there.
+pub(crate) fn advance(
+    connection: &mut dyn Connection,
+    session: &Session,
+    tip: Tip,
+    now: i64,
+) -> Result<bool> {
+    let sql = "UPDATE session SET branch = $1, position = $2, active = $3 WHERE id = $4 AND branch = $5 AND position = $6";
     let (from, id) = (session.tip, &session.id);
-    Ok(connection.run(sql, values![tip.branch, tip.position, now, id, from.branch, from.position])? == 1)
+    Ok(connection
+        .run(sql, values![tip.branch, tip.position, now, id, from.branch, from.position])?
+        == 1)
 }
 
 /// Moves a tip and what was sent, if both are what they are thought to be.
@@ -289,7 +308,16 @@ pub(crate) fn put(
     let sql = "UPDATE session SET branch = $1, position = $2, frozen = $3, active = $4 \
                WHERE id = $5 AND branch = $6 AND position = $7 AND frozen IS NOT DISTINCT FROM CAST($8 AS BIGINT)";
     let (from, id) = (session.tip, &session.id);
-    let values = values![tip.branch, tip.position, frozen, now, id, from.branch, from.position, session.frozen];
+    let values = values![
+        tip.branch,
+        tip.position,
+        frozen,
+        now,
+        id,
+        from.branch,
+        from.position,
+        session.frozen
+    ];
     Ok(connection.run(sql, values)? == 1)
 }
 
@@ -364,8 +392,8 @@ impl Log {
         self.read(|connection| list(connection, filter))
     }
 
-    /// Stores title, user, model, policy, documents and workspace of a session. Its tip is moved by appending and
-    /// rewinding only, its tools are set by [`Log::set_tools`].
+    /// Stores title, user, model, policy, documents and workspace of a session. Its tip is moved by
+    /// appending and rewinding only, its tools are set by [`Log::set_tools`].
     ///
     /// # Errors
     /// When there is no such session.

@@ -76,14 +76,17 @@ impl Log {
 }
 
 fn count(connection: &mut dyn Connection) -> Result<Stats> {
-    let mut number = |sql: &str| connection.number(sql, values![]).map(|n| u64::try_from(n).unwrap_or_default());
+    let mut number =
+        |sql: &str| connection.number(sql, values![]).map(|n| u64::try_from(n).unwrap_or_default());
     Ok(Stats {
         sessions: number("SELECT COUNT(*) FROM session")?,
         users: number("SELECT COUNT(DISTINCT user_id) FROM session")?,
         messages: number("SELECT COUNT(*) FROM message")?,
         contents: number("SELECT COUNT(*) FROM content")?,
         branches: number("SELECT COUNT(*) FROM branch")?,
-        stored_bytes: number("SELECT CAST(COALESCE(SUM(LENGTH(bytes)), 0) AS BIGINT) FROM content")?,
+        stored_bytes: number(
+            "SELECT CAST(COALESCE(SUM(LENGTH(bytes)), 0) AS BIGINT) FROM content",
+        )?,
         generations: number("SELECT COUNT(*) FROM generation WHERE number > 0")?,
         summaries: number("SELECT COUNT(*) FROM summary")?,
         checkpoints: number("SELECT COUNT(*) FROM checkpoint")?,

@@ -1,5 +1,6 @@
-//! One step of a session in one transaction: new messages, what is about to be sent, what a call took, what changed, a
-//! checkpoint. A process that is killed leaves all of a step or nothing of it, and one flush serves them together.
+//! One step of a session in one transaction: new messages, what is about to be sent, what a call
+//! took, what changed, a checkpoint. A process that is killed leaves all of a step or nothing of
+//! it, and one flush serves them together.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,8 +21,9 @@ use crate::toolset;
 use crate::tree::grow;
 use crate::usage::{self, Usage};
 
-/// A change of what a session carries. It is made to the session as it is stored when the step is, so that it takes back
-/// nothing that another process changed; it may be made again when two writers meet.
+/// A change of what a session carries. It is made to the session as it is stored when the step is,
+/// so that it takes back nothing that another process changed; it may be made again when two
+/// writers meet.
 pub type Change = Arc<dyn Fn(&mut Session) -> Result<()> + Send + Sync>;
 
 /// What is stored together.
@@ -69,11 +71,12 @@ impl Step {
 }
 
 impl Log {
-    /// Stores a step of a session that stands where `planned` says, and returns the session as it is then.
+    /// Stores a step of a session that stands where `planned` says, and returns the session as it
+    /// is then.
     ///
     /// # Errors
-    /// [`LogError::Conflict`](crate::LogError::Conflict) when another process moved the session on meanwhile, sent something or cleared it. Then
-    /// nothing of the step is stored.
+    /// [`LogError::Conflict`](crate::LogError::Conflict) when another process moved the session on
+    /// meanwhile, sent something or cleared it. Then nothing of the step is stored.
     pub fn commit(&self, planned: &Session, step: Step) -> Result<Session> {
         let (planned, now) = (planned.clone(), self.now());
         self.write(move |connection| {
@@ -86,8 +89,14 @@ impl Log {
     }
 }
 
-/// The session of a step that was stored before, by a writer who lost the answer; a conflict where it was not.
-fn repeated(connection: &mut dyn Connection, planned: &Session, stored: Session, step: &Step) -> Result<Session> {
+/// The session of a step that was stored before, by a writer who lost the answer; a conflict where
+/// it was not.
+fn repeated(
+    connection: &mut dyn Connection,
+    planned: &Session,
+    stored: Session,
+    step: &Step,
+) -> Result<Session> {
     let was_sent = step.sent.is_none() || stored.frozen != planned.frozen;
     match appended_before(connection, &stored, planned.tip, &step.messages)? {
         Some(_) if was_sent => Ok(stored),
@@ -125,7 +134,11 @@ fn commit(
     }
     if let Some(call) = &step.usage {
         let time = if call.time == 0 { now } else { call.time };
-        usage::insert(connection, &session.id, &Usage { position: session.tip.position, time, ..call.clone() })?;
+        usage::insert(
+            connection,
+            &session.id,
+            &Usage { position: session.tip.position, time, ..call.clone() },
+        )?;
     }
     for (user, name, value) in &step.preferences {
         preference::set(connection, user, name, Some(value))?;

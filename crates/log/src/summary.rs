@@ -1,5 +1,5 @@
-//! Summaries with the messages they cover. Newer ones supersede older ones, of which ten are kept; whoever goes back
-//! behind a summary gets the newest that still holds.
+//! Summaries with the messages they cover. Newer ones supersede older ones, of which ten are kept;
+//! whoever goes back behind a summary gets the newest that still holds.
 
 use crate::error::{LogError, Result};
 use crate::id::Id;
@@ -51,8 +51,8 @@ impl Summary {
 }
 
 impl Log {
-    /// Stores a summary of a session's messages and gives it its version. A summary that is there already, word for word,
-    /// is not stored again.
+    /// Stores a summary of a session's messages and gives it its version. A summary that is there
+    /// already, word for word, is not stored again.
     ///
     /// # Errors
     /// When the session has no such messages.
@@ -85,7 +85,8 @@ impl Log {
         })
     }
 
-    /// The newest summary that holds where the session stands, its own or one of a session it was forked from: what it covers is still said, and so is what it was made for.
+    /// The newest summary that holds where the session stands, its own or one of a session it was
+    /// forked from: what it covers is still said, and so is what it was made for.
     ///
     /// # Errors
     /// When there is no such session.
@@ -109,7 +110,8 @@ impl Log {
     pub fn summaries(&self, session: &str) -> Result<Vec<Summary>> {
         self.read(|connection| {
             session::load(connection, session)?;
-            let sql = format!("SELECT {COLUMNS} FROM summary WHERE session = $1 ORDER BY version DESC");
+            let sql =
+                format!("SELECT {COLUMNS} FROM summary WHERE session = $1 ORDER BY version DESC");
             Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
         })
     }
@@ -132,7 +134,8 @@ fn newest(connection: &mut dyn Connection, session: &str, path: &Path) -> Result
     Ok(None)
 }
 
-const COLUMNS: &str = "version, start, position, target, generation, text, tokens, original_tokens, created, branch";
+const COLUMNS: &str =
+    "version, start, position, target, generation, text, tokens, original_tokens, created, branch";
 
 fn of(mut row: Row) -> Summary {
     Summary {

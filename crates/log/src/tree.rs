@@ -1,15 +1,15 @@
-//! The tree of messages. It is cut into branches, so that a conversation of any length reads as a few runs of rows; ids
-//! make it one tree, whoever appends.
+//! The tree of messages. It is cut into branches, so that a conversation of any length reads as a
+//! few runs of rows; ids make it one tree, whoever appends.
 
 use waterline::message::Role;
 
+use crate::compress::pack;
 use crate::encoding::{Encoding, role_code};
 use crate::error::Result;
 use crate::id::Id;
 use crate::incoming::Incoming;
-use crate::packed::pack;
+use crate::search_terms::indexed;
 use crate::store::{Connection, Row, Value, values};
-use crate::words::indexed;
 
 /// How many rows go into one statement.
 const ROWS: usize = 32;
@@ -54,7 +54,11 @@ impl Path {
                      SELECT b.key, b.fork, w.after, b.parent FROM way w JOIN branch b ON b.key = w.parent) \
                    SELECT branch, after, upto FROM way";
         let rows = connection.rows(sql, values![tip.branch, tip.position])?;
-        let runs = rows.iter().map(|row| Run { branch: row.int(0), after: row.count(1), upto: row.count(2) });
+        let runs = rows.iter().map(|row| Run {
+            branch: row.int(0),
+            after: row.count(1),
+            upto: row.count(2),
+        });
         let mut runs: Vec<Run> = runs.collect();
         runs.sort_by_key(|run| std::cmp::Reverse(run.upto));
         Ok(Self { runs })
@@ -72,10 +76,9 @@ impl Path {
     /// Whether a place is on it.
     pub(crate) fn contains(&self, tip: Tip) -> bool {
         tip.position == 0
-            || self
-                .runs
-                .iter()
-                .any(|run| run.branch == tip.branch && (run.after < tip.position && tip.position <= run.upto))
+            || self.runs.iter().any(|run| {
+                run.branch == tip.branch && (run.after < tip.position && tip.position <= run.upto)
+            })
     }
 
     /// The place after so many messages.
@@ -90,7 +93,11 @@ impl Path {
     /// How many messages it has in common with another.
     pub(crate) fn shared(&self, other: &Self) -> u64 {
         let of = |run: &Run| {
-            other.runs.iter().find(|there| there.branch == run.branch).map(|there| there.upto.min(run.upto))
+            other
+                .runs
+                .iter()
+                .find(|there| there.branch == run.branch)
+                .map(|there| there.upto.min(run.upto))
         };
         self.runs.iter().find_map(of).unwrap_or(0)
     }
@@ -119,13 +126,19 @@ pub(crate) struct Grown {
 }
 
 /// Puts messages behind a tip. Those that are there already are only walked over.
-pub(crate) fn grow(connection: &mut dyn Connection, tip: Tip, incoming: &[Incoming], now: i64) -> Result<Grown> {
+pub(crate) fn grow(
+    connection: &mut dyn Connection,
+    tip: Tip,
+    incoming: &[Incoming],
+    now: i64,
+) -> Result<Grown> {
     let ids = ids_behind(connection, tip, incoming)?;
     let (known, mut at) = known(connection, &ids)?;
     if known == 0 {
         at = tip;
     }
-    let (fresh, ids_of_fresh) = (incoming.get(known..).unwrap_or_default(), ids.get(known..).unwrap_or_default());
+    let (fresh, ids_of_fresh) =
+        (incoming.get(known..).unwrap_or_default(), ids.get(known..).unwrap_or_default());
     if !fresh.is_empty() {
         at = insert(connection, at, fresh, ids_of_fresh, now)?;
     }
@@ -133,10 +146,17 @@ pub(crate) fn grow(connection: &mut dyn Connection, tip: Tip, incoming: &[Incomi
 }
 
 /// The ids that messages have behind a tip.
-pub(crate) fn ids_behind(connection: &mut dyn Connection, tip: Tip, incoming: &[Incoming]) -> Result<Vec<Id>> {
+pub(crate) fn ids_behind(
+    connection: &mut dyn Connection,
+    tip: Tip,
+    incoming: &[Incoming],
+) -> Result<Vec<Id>> {
     let mut parent = match tip {
         Tip::EMPTY => None,
-        tip => Some(id_at(connection, tip)?.ok_or_else(|| connection.damaged("the tip of a session is missing"))?),
+        tip => Some(
+            id_at(connection, tip)?
+                .ok_or_else(|| connection.damaged("the tip of a session is missing"))?,
+        ),
     };
     let mut ids = Vec::with_capacity(incoming.len());
     for message in incoming {
@@ -147,7 +167,8 @@ pub(crate) fn ids_behind(connection: &mut dyn Connection, tip: Tip, incoming: &[
     Ok(ids)
 }
 
-/// How many of a chain of ids are there, and where the last of those is. Whoever is there has its parents there.
+/// How many of a chain of ids are there, and where the last of those is. Whoever is there has its
+/// parents there.
 pub(crate) fn known(connection: &mut dyn Connection, ids: &[Id]) -> Result<(usize, Tip)> {
     let (mut low, mut high, mut at) = (0, ids.len(), Tip::EMPTY);
     // Most often everything is known or nothing is: ask for the last one first.
@@ -163,7 +184,13 @@ pub(crate) fn known(connection: &mut dyn Connection, ids: &[Id]) -> Result<(usiz
     Ok((low, at))
 }
 
-fn insert(connection: &mut dyn Connection, tip: Tip, incoming: &[Incoming], ids: &[Id], now: i64) -> Result<Tip> {
+fn insert(
+    connection: &mut dyn Connection,
+    tip: Tip,
+    incoming: &[Incoming],
+    ids: &[Id],
+    now: i64,
+) -> Result<Tip> {
     let contents = store_contents(connection, incoming)?;
     let branch = claim(connection, tip, incoming.len() as u64)?;
     let mut position = tip.position;
@@ -177,8 +204,9 @@ fn insert(connection: &mut dyn Connection, tip: Tip, incoming: &[Incoming], ids:
     Ok(Tip { branch, position })
 }
 
-/// The branch on which the next messages may stand: that of the tip, if nothing stands behind it yet. Two writers who
-/// both want it meet in the row of the branch, and only one of them finds it as it was.
+/// The branch on which the next messages may stand: that of the tip, if nothing stands behind it
+/// yet. Two writers who both want it meet in the row of the branch, and only one of them finds it
+/// as it was.
 fn claim(connection: &mut dyn Connection, tip: Tip, count: u64) -> Result<i64> {
     let last = tip.position + count;
     let sql = "UPDATE branch SET last = $1 WHERE key = $2 AND last = $3";
@@ -194,16 +222,21 @@ fn claim(connection: &mut dyn Connection, tip: Tip, count: u64) -> Result<i64> {
 fn store_contents(connection: &mut dyn Connection, incoming: &[Incoming]) -> Result<Vec<i64>> {
     let mut keys = Vec::with_capacity(incoming.len());
     for incoming in incoming.chunks(ROWS) {
-        let hashes: Vec<Vec<u8>> =
-            incoming.iter().map(|message| hash(message.role, message.encoding, &message.bytes)).collect();
+        let hashes: Vec<Vec<u8>> = incoming
+            .iter()
+            .map(|message| hash(message.role, message.encoding, &message.bytes))
+            .collect();
         let mut different: Vec<(&Vec<u8>, &Incoming)> = hashes.iter().zip(incoming).collect();
         different.sort_by_key(|(hash, _)| *hash);
         different.dedup_by_key(|(hash, _)| *hash);
         // Most are new: they are put in first, and only those that were not are looked for.
         let mut known = insert_contents(connection, &different)?;
         index(connection, &different, &known)?;
-        let missing: Vec<&Vec<u8>> =
-            different.iter().map(|(hash, _)| *hash).filter(|hash| !known.contains_key(*hash)).collect();
+        let missing: Vec<&Vec<u8>> = different
+            .iter()
+            .map(|(hash, _)| *hash)
+            .filter(|hash| !known.contains_key(*hash))
+            .collect();
         if !missing.is_empty() {
             known.extend(keys_of(connection, &missing)?);
         }
@@ -214,8 +247,8 @@ fn store_contents(connection: &mut dyn Connection, incoming: &[Incoming]) -> Res
     Ok(keys)
 }
 
-/// The hash under which a content is stored once: half of the usual length is enough to tell contents apart, and ids have
-/// the whole.
+/// The hash under which a content is stored once: half of the usual length is enough to tell
+/// contents apart, and ids have the whole.
 pub(crate) fn hash(role: Role, encoding: Encoding, bytes: &[u8]) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[encoding.code(), role_code(role)]);
@@ -234,15 +267,27 @@ fn keys_of(connection: &mut dyn Connection, hashes: &[&Vec<u8>]) -> Result<Keys>
 }
 
 /// Puts in those that are not there, and gives their keys.
-fn insert_contents(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Incoming)]) -> Result<Keys> {
+fn insert_contents(
+    connection: &mut dyn Connection,
+    fresh: &[(&Vec<u8>, &Incoming)],
+) -> Result<Keys> {
     let rows: Vec<Vec<Value>> = fresh
         .iter()
         .map(|(hash, message)| {
             let (packed, bytes) = pack(&message.bytes);
             let wire = i64::from(message.encoding.code());
             let (role, size) = (i64::from(role_code(message.role)), message.bytes.len());
-            values![hash.as_slice(), wire, role, message.tokens, &message.counter, size, packed, bytes.into_owned()]
-                .to_vec()
+            values![
+                hash.as_slice(),
+                wire,
+                role,
+                message.tokens,
+                &message.counter,
+                size,
+                packed,
+                bytes.into_owned()
+            ]
+            .to_vec()
         })
         .collect();
     let head = "INSERT INTO content (hash, wire, role, tokens, counter, size, packed, bytes)";
@@ -251,7 +296,11 @@ fn insert_contents(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Incomin
     Ok(made.into_iter().map(|mut row| (row.bytes(0), row.int(1))).collect())
 }
 
-fn index(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Incoming)], keys: &Keys) -> Result<()> {
+fn index(
+    connection: &mut dyn Connection,
+    fresh: &[(&Vec<u8>, &Incoming)],
+    keys: &Keys,
+) -> Result<()> {
     let dialect = connection.dialect();
     let mut rows = Vec::new();
     for (hash, message) in fresh {
@@ -264,7 +313,8 @@ fn index(connection: &mut dyn Connection, fresh: &[(&Vec<u8>, &Incoming)], keys:
     insert_rows(connection, head, row, &rows, dialect.index_again()).map(drop)
 }
 
-/// Inserts many rows with few statements; each `@` in `row` stands for a value. Gives the rows that `tail` asks for.
+/// Inserts many rows with few statements; each `@` in `row` stands for a value. Gives the rows that
+/// `tail` asks for.
 pub(crate) fn insert_rows(
     connection: &mut dyn Connection,
     head: &str,

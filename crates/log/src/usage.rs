@@ -30,7 +30,8 @@ pub struct Usage {
     pub time: i64,
 }
 
-const COLUMNS: &str = "position, model, input, cache_read, cache_write, output, price, latency, created";
+const COLUMNS: &str =
+    "position, model, input, cache_read, cache_write, output, price, latency, created";
 
 impl Log {
     /// Writes down what a call took.
@@ -46,8 +47,8 @@ impl Log {
         })
     }
 
-    /// Writes down calls that another program recorded; one at a place where a call is known is not added again, but may have
-    /// gone on since.
+    /// Writes down calls that another program recorded; one at a place where a call is known is not
+    /// added again, but may have gone on since.
     ///
     /// # Errors
     /// When there is no such session.
@@ -77,7 +78,9 @@ impl Log {
     /// When the log cannot be read.
     pub fn last_usage(&self, session: &str) -> Result<Option<Usage>> {
         self.read(|connection| {
-            let sql = format!("SELECT {COLUMNS} FROM usage WHERE session = $1 ORDER BY number DESC LIMIT 1");
+            let sql = format!(
+                "SELECT {COLUMNS} FROM usage WHERE session = $1 ORDER BY number DESC LIMIT 1"
+            );
             Ok(connection.row(&sql, values![session])?.map(of))
         })
     }
@@ -90,8 +93,8 @@ impl Log {
         self.read(|connection| of_session(connection, session))
     }
 
-    /// The calls of those who work for a session: its sub-agents, the roles that went on for it, and theirs; each with how its
-    /// session stands to the one above. A fork works for itself.
+    /// The calls of those who work for a session: its sub-agents, the roles that went on for it,
+    /// and theirs; each with how its session stands to the one above. A fork works for itself.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -119,8 +122,15 @@ pub(crate) fn of_session(connection: &mut dyn Connection, session: &str) -> Resu
 fn grow(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result<()> {
     let sql = "UPDATE usage SET input = $1, cache_read = $2, cache_write = $3, output = $4, created = $5 \
                WHERE session = $6 AND position = $7";
-    let values =
-        values![usage.input, usage.cache_read, usage.cache_write, usage.output, usage.time, session, usage.position];
+    let values = values![
+        usage.input,
+        usage.cache_read,
+        usage.cache_write,
+        usage.output,
+        usage.time,
+        session,
+        usage.position
+    ];
     connection.run(sql, values).map(drop)
 }
 
@@ -133,7 +143,12 @@ pub(crate) fn insert(connection: &mut dyn Connection, session: &str, usage: &Usa
 }
 
 /// Puts what a call took under a number; `false` when that is taken.
-pub(crate) fn insert_as(connection: &mut dyn Connection, session: &str, number: u64, usage: &Usage) -> Result<bool> {
+pub(crate) fn insert_as(
+    connection: &mut dyn Connection,
+    session: &str,
+    number: u64,
+    usage: &Usage,
+) -> Result<bool> {
     let sql = format!(
         "INSERT INTO usage (session, number, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
          ON CONFLICT (session, number) DO NOTHING"

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::compress::unpack;
 use crate::entry::attempt_each;
 use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::log::Log;
-use crate::packed::unpack;
 use crate::session::{self, Filter};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Run, Tip, id_at};
@@ -25,7 +25,8 @@ pub struct Verified {
 }
 
 impl Log {
-    /// Hashes everything again. `progress` hears how many messages have been looked at, and how many there are.
+    /// Hashes everything again. `progress` hears how many messages have been looked at, and how
+    /// many there are.
     ///
     /// # Errors
     /// When the log cannot be read at all; what is damaged is reported, not an error.
@@ -68,8 +69,13 @@ impl Verified {
     }
 }
 
-fn check_messages(connection: &mut dyn Connection, found: &mut Verified, step: &mut dyn FnMut()) -> Result<()> {
-    let branches = connection.rows("SELECT key, parent, fork, last FROM branch ORDER BY key", &[])?;
+fn check_messages(
+    connection: &mut dyn Connection,
+    found: &mut Verified,
+    step: &mut dyn FnMut(),
+) -> Result<()> {
+    let branches =
+        connection.rows("SELECT key, parent, fork, last FROM branch ORDER BY key", &[])?;
     for row in branches {
         let run = Run { branch: row.int(0), after: row.count(2), upto: row.count(3) };
         let parent = match row.maybe_int(1) {
@@ -92,8 +98,13 @@ fn users(connection: &mut dyn Connection, branch: i64) -> Result<String> {
     let sql = "WITH RECURSIVE below (key) AS (\
                  SELECT key FROM branch WHERE key = $1 UNION ALL SELECT b.key FROM below JOIN branch b ON b.parent = below.key) \
                SELECT s.id FROM below JOIN session s ON s.branch = below.key ORDER BY s.id LIMIT 10";
-    let names: Vec<String> = connection.rows(sql, values![branch])?.into_iter().map(|mut row| row.text(0)).collect();
-    Ok(if names.is_empty() { "no session".to_owned() } else { format!("session {}", names.join(", ")) })
+    let names: Vec<String> =
+        connection.rows(sql, values![branch])?.into_iter().map(|mut row| row.text(0)).collect();
+    Ok(if names.is_empty() {
+        "no session".to_owned()
+    } else {
+        format!("session {}", names.join(", "))
+    })
 }
 
 fn check_branch(
@@ -113,16 +124,25 @@ fn check_branch(
             position = named.position;
         }
         match entry {
-            Ok(entry) if Id::of(parent, entry.role, entry.encoding, &entry.bytes) == entry.id => found.messages += 1,
-            Ok(entry) => found.problems.push(format!("message {position}, {}: its bytes do not give its id", entry.id)),
-            Err(LogError::Damaged { text, .. }) => found.problems.push(format!("branch {}: {text}", run.branch)),
+            Ok(entry) if Id::of(parent, entry.role, entry.encoding, &entry.bytes) == entry.id => {
+                found.messages += 1
+            }
+            Ok(entry) => found
+                .problems
+                .push(format!("message {position}, {}: its bytes do not give its id", entry.id)),
+            Err(LogError::Damaged { text, .. }) => {
+                found.problems.push(format!("branch {}: {text}", run.branch))
+            }
             Err(error) => return Err(error),
         }
         parent = named.id;
         Ok(())
     })?;
     if position != run.upto {
-        found.problems.push(format!("branch {}: it ends at message {position}, not at {}", run.branch, run.upto));
+        found.problems.push(format!(
+            "branch {}: it ends at message {position}, not at {}",
+            run.branch, run.upto
+        ));
     }
     Ok(())
 }
@@ -131,15 +151,20 @@ fn check_sessions(connection: &mut dyn Connection, found: &mut Verified) -> Resu
     for session in session::list(connection, &Filter::default())? {
         let is_there = session.tip == Tip::EMPTY || id_at(connection, session.tip)?.is_some();
         let path = Path::of(connection, session.tip)?;
-        let whole = path.runs(0).map(|run| run.upto - run.after).sum::<u64>() == session.tip.position;
+        let whole =
+            path.runs(0).map(|run| run.upto - run.after).sum::<u64>() == session.tip.position;
         let sent = match session.frozen {
-            Some(key) => connection.row("SELECT key FROM frozen WHERE key = $1", values![key])?.is_some(),
+            Some(key) => {
+                connection.row("SELECT key FROM frozen WHERE key = $1", values![key])?.is_some()
+            }
             None => true,
         };
         if is_there && whole && sent {
             found.sessions += 1;
         } else {
-            found.problems.push(format!("session {}: the way to its last message is not whole", session.id));
+            found
+                .problems
+                .push(format!("session {}: the way to its last message is not whole", session.id));
         }
     }
     Ok(())
@@ -150,7 +175,8 @@ fn check_artifacts(connection: &mut dyn Connection, found: &mut Verified) -> Res
     connection.each("SELECT hash, packed, bytes, size FROM artifact", &[], &mut |mut row| {
         let hash = row.bytes(0);
         let bytes = unpack(row.int(1), row.bytes(2), row.size(3));
-        if bytes.is_some_and(|bytes| blake3::hash(&bytes).as_bytes().as_slice() == hash.as_slice()) {
+        if bytes.is_some_and(|bytes| blake3::hash(&bytes).as_bytes().as_slice() == hash.as_slice())
+        {
             found.artifacts += 1;
         } else {
             let name = hash.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,5 +1,6 @@
-//! The threads on which an [`AsyncLog`](crate::AsyncLog) does its blocking work: at most as many as the log has
-//! connections, started when they are needed. Work that was queued is done, whether or not its caller still waits.
+//! The threads on which an [`AsyncLog`](crate::AsyncLog) does its blocking work: at most as many as
+//! the log has connections, started when they are needed. Work that was queued is done, whether or
+//! not its caller still waits.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -62,7 +63,8 @@ impl Workers {
 impl Queue {
     fn serve(&self) {
         while let Some(job) = self.next() {
-            // A job that panics drops its reply: its caller is told, and the thread serves the next one.
+            // A job that panics drops its reply: its caller is told, and the thread serves the next
+            // one.
             drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)));
         }
     }

@@ -12,16 +12,18 @@ pub fn client() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
 }
 
-/// Whether an address is on this machine. It is parsed by the client's own parser: two parsers could disagree about which part
-/// of it is the host.
+/// Whether an address is on this machine. It is parsed by the client's own parser: two parsers
+/// could disagree about which part of it is the host.
 #[must_use]
 pub fn is_local(base: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(base) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost"
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// An address as it may be shown: without user name, password, query and fragment, any of which may be secret.
+/// An address as it may be shown: without user name, password, query and fragment, any of which may
+/// be secret.
 #[must_use]
 pub fn bare(url: &str) -> String {
     let parsed = reqwest::Url::parse(url).ok().filter(|url| !url.cannot_be_a_base());
@@ -41,7 +43,8 @@ pub fn bare(url: &str) -> String {
 /// Refuses a base address that holds a secret: it is stored and shown.
 pub(crate) fn check(base: &str) -> Result<(), CallError> {
     let rest = base.strip_prefix("http://").or_else(|| base.strip_prefix("https://"));
-    let authority = rest.and_then(|rest| rest.split('/').next()).filter(|authority| !authority.is_empty());
+    let authority =
+        rest.and_then(|rest| rest.split('/').next()).filter(|authority| !authority.is_empty());
     match authority {
         Some(authority) if !authority.contains('@') && !base.contains(['?', '#']) => Ok(()),
         Some(_) => Err(CallError::Address),
@@ -57,7 +60,10 @@ mod tests {
     fn an_address_is_shown_as_it_is_without_what_may_be_secret() {
         assert_eq!(bare("https://tide.example/@crew/mcp"), "https://tide.example/@crew/mcp");
         assert_eq!(bare("http://127.0.0.1:8080"), "http://127.0.0.1:8080");
-        assert_eq!(bare("https://me:hush@tide.example/@crew/mcp?key=hush#hush"), "https://tide.example/@crew/mcp");
+        assert_eq!(
+            bare("https://me:hush@tide.example/@crew/mcp?key=hush#hush"),
+            "https://tide.example/@crew/mcp"
+        );
         for none in ["hush", "me:hush@tide.example"] {
             assert_eq!(bare(none), "[no address]");
         }

@@ -1,7 +1,8 @@
-//! What a model answers, as it comes: deltas of one type whatever the wire, and at the end the answer itself.
+//! What a model answers, as it comes: deltas of one type whatever the wire, and at the end the
+//! answer itself.
 //!
-//! A decoder is fed the events of one stream. It does no input or output, so an answer that breaks off anywhere still
-//! has everything that came before.
+//! A decoder is fed the events of one stream. It does no input or output, so an answer that breaks
+//! off anywhere still has everything that came before.
 
 use waterline::message::Message;
 

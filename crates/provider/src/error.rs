@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::answer::Answer;
 use crate::overflow::{Overflow, overflow, sentence};
 
-/// Words that servers use of the shape of an answer and of nothing else, in small letters: the names of its fields above all.
+/// Words that servers use of the shape of an answer and of nothing else, in small letters: the
+/// names of its fields above all.
 const SHAPE_WORDS: &[&str] = &[
     // OpenAI, and everything that imitates it
     "response_format",
@@ -30,11 +31,13 @@ const SHAPE_WORDS: &[&str] = &[
     "parse grammar",
 ];
 
-/// Words that may mean the shape of an answer, or that of a tool's arguments: they count beside one that says no.
+/// Words that may mean the shape of an answer, or that of a tool's arguments: they count beside one
+/// that says no.
 const SHAPE_HINTS: &[&str] = &["schema", "structured", "grammar", "json mode"];
 
 /// How servers say that they cannot do something, whatever it is.
-const NOES: &[&str] = &["unsupported", "not supported", "does not support", "unavailable", "cannot"];
+const NOES: &[&str] =
+    &["unsupported", "not supported", "does not support", "unavailable", "cannot"];
 
 /// A provider's no.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +54,10 @@ impl Refused {
     /// The value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -68,7 +74,9 @@ pub enum CallError {
         text: String,
     },
     /// The address holds more than an address.
-    #[error("the address must not hold a password, a key or a question mark; give the key apart from it")]
+    #[error(
+        "the address must not hold a password, a key or a question mark; give the key apart from it"
+    )]
     Address,
     /// The address is none.
     #[error("{0:?} is no address; it begins with http:// or https://")]
@@ -114,7 +122,8 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// A refusal with a status of HTTP, for models that are not reached over HTTP. The status decides whether it is retried.
+    /// A refusal with a status of HTTP, for models that are not reached over HTTP. The status
+    /// decides whether it is retried.
     pub fn refused(status: u16, body: impl Into<String>) -> Self {
         Self::Refused(Refused { status, headers: Vec::new(), body: body.into() })
     }
@@ -149,7 +158,8 @@ impl CallError {
         }
     }
 
-    /// Whether it may be the shape of the answer that was refused, and the same call without it would do.
+    /// Whether it may be the shape of the answer that was refused, and the same call without it
+    /// would do.
     #[must_use]
     pub fn refuses_shape(&self) -> bool {
         let Self::Refused(refused) = self else { return false };

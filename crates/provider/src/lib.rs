@@ -1,8 +1,8 @@
-//! What Waterline knows of model providers: their wire formats, parsed and rendered without loss; their streams; the words in
-//! which they say that a prompt is too long.
+//! What Waterline knows of model providers: their wire formats, parsed and rendered without loss;
+//! their streams; the words in which they say that a prompt is too long.
 //!
-//! [`Model`] is the seam that sessions call through. Only this crate knows vendor JSON. Only [`http`] and [`local`] open
-//! connections.
+//! [`Model`] is the seam that sessions call through. Only this crate knows vendor JSON. Only
+//! [`http`] and [`local`] open connections.
 
 pub mod address;
 pub mod answer;

@@ -7,7 +7,8 @@ use serde_json::Value;
 /// How long a server may take to say what it has.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// What a server takes that does not say how much it takes: what the most cautious of them begins with.
+/// What a server takes that does not say how much it takes: what the most cautious of them begins
+/// with.
 const CAREFUL: usize = 4_096;
 
 /// The servers that are looked for, with their usual addresses.
@@ -35,9 +36,16 @@ pub async fn find(servers: &[(&str, &str)]) -> Option<Found> {
     let client = client()?;
     for (server, base) in servers {
         // A model that only embeds answers nothing.
-        if let Some(model) = names(&client, base).await.into_iter().find(|name| !name.contains("embed")) {
+        if let Some(model) =
+            names(&client, base).await.into_iter().find(|name| !name.contains("embed"))
+        {
             let window = window(&client, base, &model).await.unwrap_or(CAREFUL);
-            return Some(Found { server: (*server).to_owned(), base: (*base).to_owned(), model, window });
+            return Some(Found {
+                server: (*server).to_owned(),
+                base: (*base).to_owned(),
+                model,
+                window,
+            });
         }
     }
     None
@@ -66,7 +74,8 @@ async fn names(client: &reqwest::Client, base: &str) -> Vec<String> {
 /// What the server says about its window; each has its own place for it.
 async fn window(client: &reqwest::Client, base: &str, model: &str) -> Option<usize> {
     if let Some(props) = get(client, &format!("{base}/props")).await {
-        let context = props.pointer("/default_generation_settings/n_ctx").or_else(|| props.get("n_ctx"))?;
+        let context =
+            props.pointer("/default_generation_settings/n_ctx").or_else(|| props.get("n_ctx"))?;
         return usize::try_from(context.as_u64()?).ok();
     }
     let listed = get(client, &format!("{base}/api/v0/models")).await?;

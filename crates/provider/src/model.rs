@@ -1,5 +1,5 @@
-//! The seam to a model: what a session needs of one, whoever it is. [`crate::http::Endpoint`] is a model behind HTTP; an
-//! application can implement the trait for a cloud SDK, a router or a mock.
+//! The seam to a model: what a session needs of one, whoever it is. [`crate::http::Endpoint`] is a
+//! model behind HTTP; an application can implement the trait for a cloud SDK, a router or a mock.
 
 use std::any::Any;
 use std::fmt;
@@ -33,8 +33,8 @@ use crate::wire::{self, Options, Rendered, Tool};
 /// }
 /// ```
 pub trait Model: Any + Send + Sync {
-    /// Calls the model. What it needs of the request it takes before it returns; the call itself is made as the stream is
-    /// polled. The last event is [`Event::Answer`] or an error.
+    /// Calls the model. What it needs of the request it takes before it returns; the call itself is
+    /// made as the stream is polled. The last event is [`Event::Answer`] or an error.
     fn call(&self, request: Request<'_>) -> EventStream;
 
     /// The wire that contexts are rendered for, and that raw events are written in.
@@ -42,7 +42,8 @@ pub trait Model: Any + Send + Sync {
         Wire::OPENAI_CHAT
     }
 
-    /// Its address, for people, traces and the experience kept with it. It holds no secret; empty for a model in this process.
+    /// Its address, for people, traces and the experience kept with it. It holds no secret; empty
+    /// for a model in this process.
     fn address(&self) -> &str {
         ""
     }
@@ -52,13 +53,15 @@ pub trait Model: Any + Send + Sync {
         "waterline"
     }
 
-    /// Whether [`Options::shape`] can go with a call. `with_tools` says that the model must also be able to call tools.
+    /// Whether [`Options::shape`] can go with a call. `with_tools` says that the model must also be
+    /// able to call tools.
     fn takes_shape(&self, with_tools: bool) -> bool {
         let _ = with_tools;
         false
     }
 
-    /// Whether it can follow the instructions of a summary request. Where it cannot, a digest made without a model serves.
+    /// Whether it can follow the instructions of a summary request. Where it cannot, a digest made
+    /// without a model serves.
     fn can_summarise(&self) -> bool {
         true
     }
@@ -142,7 +145,11 @@ impl<'a> Request<'a> {
 ///
 /// # Errors
 /// When there is no answer, or it breaks off; then the error holds what came.
-pub async fn ask(model: &dyn Model, request: Request<'_>, mut hear: impl FnMut(Delta)) -> Result<Answer, CallError> {
+pub async fn ask(
+    model: &dyn Model,
+    request: Request<'_>,
+    mut hear: impl FnMut(Delta),
+) -> Result<Answer, CallError> {
     let mut events = model.call(request);
     while let Some(event) = events.next().await {
         match event? {
@@ -151,5 +158,8 @@ pub async fn ask(model: &dyn Model, request: Request<'_>, mut hear: impl FnMut(D
             Event::Raw(_) => {}
         }
     }
-    Err(CallError::Broken { text: "the stream ended without an answer".to_owned(), answer: Box::default() })
+    Err(CallError::Broken {
+        text: "the stream ended without an answer".to_owned(),
+        answer: Box::default(),
+    })
 }

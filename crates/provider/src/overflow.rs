@@ -1,7 +1,7 @@
 //! Telling from a provider's words that a prompt was too long, and what they say about the window.
 //!
-//! Only what a provider answered is looked at here; what to do about it is the caller's business. A prompt that was cut in
-//! silence shows in the tokens that were reported, not in words.
+//! Only what a provider answered is looked at here; what to do about it is the caller's business. A
+//! prompt that was cut in silence shows in the tokens that were reported, not in words.
 
 use waterline::json::{self, Fields};
 
@@ -16,7 +16,7 @@ pub struct Overflow {
 
 /// Where a number stands, seen from the words that tell an overflow.
 #[derive(Clone, Copy)]
-enum Place {
+enum NumberAt {
     /// The n-th number behind them, from 1.
     After(usize),
     /// The last number before them.
@@ -24,11 +24,11 @@ enum Place {
     Nowhere,
 }
 
-use Place::{After, Before, Nowhere};
+use NumberAt::{After, Before, Nowhere};
 
-/// Words of an overflow, in small letters, and where window and prompt stand. The first that fits counts, so those with
-/// numbers come first.
-const WORDS: &[(&str, Place, Place)] = &[
+/// Words of an overflow, in small letters, and where window and prompt stand. The first that fits
+/// counts, so those with numbers come first.
+const WORDS: &[(&str, NumberAt, NumberAt)] = &[
     // Anthropic
     ("prompt is too long", After(2), After(1)),
     ("exceed context limit", Nowhere, Nowhere),
@@ -75,7 +75,8 @@ const WORDS: &[(&str, Place, Place)] = &[
     ("model_context_window_exceeded", Nowhere, Nowhere),
 ];
 
-/// Words that look like an overflow and are none: trying again later helps, or another field is too long.
+/// Words that look like an overflow and are none: trying again later helps, or another field is too
+/// long.
 const OTHERS: &[&str] = &[
     "rate limit",
     "rate_limit",
@@ -88,8 +89,8 @@ const OTHERS: &[&str] = &[
 /// Beginnings of such texts.
 const OTHER_BEGINNINGS: &[&str] = &["throttling error:", "service unavailable:"];
 
-/// What an error of a provider says about an overflow; nothing where it is another error. `status` is that of HTTP, where
-/// there was one: an error may also come in the middle of a stream.
+/// What an error of a provider says about an overflow; nothing where it is another error. `status`
+/// is that of HTTP, where there was one: an error may also come in the middle of a stream.
 #[must_use]
 pub fn overflow(status: Option<u16>, body: &str) -> Option<Overflow> {
     let text = body.to_lowercase();
@@ -101,7 +102,8 @@ pub fn overflow(status: Option<u16>, body: &str) -> Option<Overflow> {
     if let Some(found) = WORDS.iter().find_map(|entry| read(&text, entry)) {
         return Some(with_fields(found, body));
     }
-    // Cerebras says no and nothing else; the edge of Anthropic has a status for bodies that are too large.
+    // Cerebras says no and nothing else; the edge of Anthropic has a status for bodies that are too
+    // large.
     let says_nothing = body.trim().is_empty() && matches!(status, Some(400 | 413));
     (says_nothing || status == Some(413)).then(Overflow::default)
 }
@@ -112,7 +114,7 @@ pub fn is_overflow_stop(reason: &str) -> bool {
     reason == "model_context_window_exceeded"
 }
 
-fn read(text: &str, &(words, window, prompt): &(&str, Place, Place)) -> Option<Overflow> {
+fn read(text: &str, &(words, window, prompt): &(&str, NumberAt, NumberAt)) -> Option<Overflow> {
     let (before, after) = text.split_once(words)?;
     let number = |place| match place {
         After(n) => numbers(after).nth(n - 1),
@@ -148,8 +150,12 @@ pub fn sentence(body: &str) -> String {
     let fields = Fields::parse(body);
     let error = fields.as_ref().and_then(|fields| fields.get("error"));
     let inner = error.and_then(Fields::parse);
-    let text = |fields: Option<&Fields<'_>>| fields.and_then(|fields| fields.get("message")).and_then(json::string);
-    let found = text(inner.as_ref()).or_else(|| error.and_then(json::string)).or_else(|| text(fields.as_ref()));
+    let text = |fields: Option<&Fields<'_>>| {
+        fields.and_then(|fields| fields.get("message")).and_then(json::string)
+    };
+    let found = text(inner.as_ref())
+        .or_else(|| error.and_then(json::string))
+        .or_else(|| text(fields.as_ref()));
     found.map_or_else(|| body.trim().to_owned(), |loose| loose.text)
 }
 
@@ -208,13 +214,22 @@ mod tests {
                 "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
                 numbers(8_192, 9_000),
             ),
-            ("The input (9000 tokens) is longer than the model's context length (8192 tokens).", numbers(8_192, 9_000)),
-            ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", window(32_768)),
+            (
+                "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
+                numbers(8_192, 9_000),
+            ),
+            (
+                "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+                window(32_768),
+            ),
             (
                 "Please reduce the length of the messages or completion. Current length is 9010 while limit is 8192",
                 numbers(8_192, 9_010),
             ),
-            ("This model's maximum prompt length is 131072 but the request contains 140000 tokens", window(131_072)),
+            (
+                "This model's maximum prompt length is 131072 but the request contains 140000 tokens",
+                window(131_072),
+            ),
             ("Please reduce the length of the messages.", nothing),
             ("Input is too long for requested model.", nothing),
             ("Invalid request: Your request exceeded model token limit: 262144", nothing),
@@ -223,18 +238,27 @@ mod tests {
                 "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of 4096 tokens, which is greater than the context length",
                 nothing,
             ),
-            ("the prompt is longer than the context length currently available to the model", nothing),
-            ("`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000 `inputs` tokens", window(8_192)),
+            (
+                "the prompt is longer than the context length currently available to the model",
+                nothing,
+            ),
+            (
+                "`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000 `inputs` tokens",
+                window(8_192),
+            ),
             ("", nothing),
         ];
         for (body, expected) in cases {
             assert_eq!(says(body), *expected, "{body}");
         }
         assert_eq!(overflow(Some(413), "<html>too large</html>"), Some(Overflow::default()));
-        assert!(is_overflow_stop("model_context_window_exceeded") && !is_overflow_stop("max_tokens"));
+        assert!(
+            is_overflow_stop("model_context_window_exceeded") && !is_overflow_stop("max_tokens")
+        );
     }
 
-    /// E.19: "429" is retried, not recovered from; and so is everything that only looks like an overflow.
+    /// E.19: "429" is retried, not recovered from; and so is everything that only looks like an
+    /// overflow.
     #[test]
     fn e19_other_errors_are_no_overflows() {
         assert_eq!(overflow(Some(429), "prompt is too long: 2 tokens > 1 maximum"), None);

@@ -1,6 +1,7 @@
 //! The events of one call, and reading them from the stream of a wire.
 //!
-//! This file does no input or output: [`decode`] takes the provider's events from any source, over HTTP or not.
+//! This file does no input or output: [`decode`] takes the provider's events from any source, over
+//! HTTP or not.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,8 +18,9 @@ use crate::wire;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// An event of the provider's stream, as it came. It precedes the deltas that were read from it, so a gateway whose client
-    /// speaks the same wire can pass it through and ignore the deltas.
+    /// An event of the provider's stream, as it came. It precedes the deltas that were read from
+    /// it, so a gateway whose client speaks the same wire can pass it through and ignore the
+    /// deltas.
     Raw(RawEvent),
     /// A piece of the answer.
     Delta(Delta),
@@ -42,13 +44,21 @@ impl RawEvent {
     }
 }
 
-/// The events of one call. The provider is read as fast as the stream is polled, and dropping the stream cancels the call.
+/// The events of one call. The provider is read as fast as the stream is polled, and dropping the
+/// stream cancels the call.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, CallError>> + Send>>;
 
-/// Reads the provider's events with the decoder of a wire. An error among them, in plain words, ends the stream with
-/// [`CallError::Broken`], which holds what came before it.
-pub fn decode(wire: Wire, events: impl Stream<Item = Result<RawEvent, String>> + Send + 'static) -> EventStream {
-    let decoding = Decoding { events: Box::pin(events), decoder: Some(wire::decoder(wire)), ready: VecDeque::new() };
+/// Reads the provider's events with the decoder of a wire. An error among them, in plain words,
+/// ends the stream with [`CallError::Broken`], which holds what came before it.
+pub fn decode(
+    wire: Wire,
+    events: impl Stream<Item = Result<RawEvent, String>> + Send + 'static,
+) -> EventStream {
+    let decoding = Decoding {
+        events: Box::pin(events),
+        decoder: Some(wire::decoder(wire)),
+        ready: VecDeque::new(),
+    };
     Box::pin(unfold(decoding, Decoding::next))
 }
 
@@ -95,7 +105,10 @@ impl<S: Stream<Item = Result<RawEvent, String>>> Decoding<S> {
 
 fn finished(answer: Answer) -> Result<Event, CallError> {
     if answer.stop == Stop::Interrupted {
-        return Err(CallError::Broken { text: "the stream ended early".to_owned(), answer: Box::new(answer) });
+        return Err(CallError::Broken {
+            text: "the stream ended early".to_owned(),
+            answer: Box::new(answer),
+        });
     }
     Ok(Event::Answer(answer))
 }

@@ -27,8 +27,13 @@ async fn call(url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) 
     call_for(None, url, wire).await
 }
 
-async fn call_for(shape: Option<Shape>, url: &str, wire: Wire) -> (Vec<Delta>, Result<Answer, CallError>) {
-    let endpoint = Endpoint::new(wire, Some(url), Some(Key::new(format!(" {SECRET}\n"))), TIMEOUTS).unwrap();
+async fn call_for(
+    shape: Option<Shape>,
+    url: &str,
+    wire: Wire,
+) -> (Vec<Delta>, Result<Answer, CallError>) {
+    let endpoint =
+        Endpoint::new(wire, Some(url), Some(Key::new(format!(" {SECRET}\n"))), TIMEOUTS).unwrap();
     let said = [Message::system("be brief"), Message::user("look at a.rs: 数据")];
     let messages: Vec<&Message> = said.iter().collect();
     let context = wire::render(wire, &messages);
@@ -41,7 +46,10 @@ async fn call_for(shape: Option<Shape>, url: &str, wire: Wire) -> (Vec<Delta>, R
 }
 
 /// Runs the same call on every wire, against a server that does the same on each.
-async fn each(script: impl Fn(Wire) -> Reply, check: impl Fn(Wire, &Server, Vec<Delta>, Result<Answer, CallError>)) {
+async fn each(
+    script: impl Fn(Wire) -> Reply,
+    check: impl Fn(Wire, &Server, Vec<Delta>, Result<Answer, CallError>),
+) {
     for wire in waterline_testkit::WIRES {
         let reply = script(wire);
         let server = Server::start(move |_| reply.clone()).await.unwrap();
@@ -61,7 +69,11 @@ async fn an_answer_arrives_however_it_is_cut_into_pieces() {
             |wire| Reply::Stream { events: owned(events(wire)), piece },
             |wire, _, deltas, outcome| {
                 let answer = outcome.unwrap();
-                assert_eq!((answer.stop, answer.usage.prompt()), (Stop::Calls, 105), "{wire} in pieces of {piece}");
+                assert_eq!(
+                    (answer.stop, answer.usage.prompt()),
+                    (Stop::Calls, 105),
+                    "{wire} in pieces of {piece}"
+                );
                 let said: String = answer.messages.iter().map(Message::text).collect();
                 assert_eq!(said, "I will look: 数据.", "{wire} in pieces of {piece}");
                 assert!(deltas.len() > 5, "{wire}");
@@ -93,12 +105,23 @@ async fn a_request_is_what_the_provider_expects() {
             let received = server.received().remove(0);
             let body: serde_json::Value = serde_json::from_str(&received.body).unwrap();
             let (path, key) = match wire.name() {
-                "openai-chat" => ("/v1/chat/completions", ("authorization", format!("Bearer {SECRET}"))),
-                "openai-responses" => ("/v1/responses", ("authorization", format!("Bearer {SECRET}"))),
+                "openai-chat" => {
+                    ("/v1/chat/completions", ("authorization", format!("Bearer {SECRET}")))
+                }
+                "openai-responses" => {
+                    ("/v1/responses", ("authorization", format!("Bearer {SECRET}")))
+                }
                 "anthropic" => ("/v1/messages", ("x-api-key", SECRET.to_owned())),
-                _ => ("/v1beta/models/some-model:streamGenerateContent?alt=sse", ("x-goog-api-key", SECRET.to_owned())),
+                _ => (
+                    "/v1beta/models/some-model:streamGenerateContent?alt=sse",
+                    ("x-goog-api-key", SECRET.to_owned()),
+                ),
             };
-            assert_eq!((received.path.as_str(), received.header(key.0)), (path, Some(key.1.as_str())), "{wire}");
+            assert_eq!(
+                (received.path.as_str(), received.header(key.0)),
+                (path, Some(key.1.as_str())),
+                "{wire}"
+            );
             assert!(!received.body.contains(SECRET));
             assert!(received.body.contains("数据") && received.body.contains("be brief"), "{wire}");
             match wire.name() {
@@ -110,7 +133,10 @@ async fn a_request_is_what_the_provider_expects() {
                     assert_eq!(body["prompt_cache_key"], "s1");
                 }
                 "openai-responses" => {
-                    assert_eq!((&body["max_output_tokens"], &body["store"]), (&500.into(), &false.into()))
+                    assert_eq!(
+                        (&body["max_output_tokens"], &body["store"]),
+                        (&500.into(), &false.into())
+                    )
                 }
                 "anthropic" => {
                     assert_eq!(
@@ -140,7 +166,12 @@ async fn a_shape_is_written_as_the_provider_reads_it() {
     let beside = json!({"type": "json_schema", "name": "answer", "schema": schema});
     let json = "application/json";
     for (wire, shape, place, expected) in [
-        (Wire::OPENAI_CHAT, &loose, "/response_format", json!({"type": "json_schema", "json_schema": named})),
+        (
+            Wire::OPENAI_CHAT,
+            &loose,
+            "/response_format",
+            json!({"type": "json_schema", "json_schema": named}),
+        ),
         (Wire::OPENAI_CHAT, &strict, "/response_format/json_schema/strict", json!(true)),
         (Wire::OPENAI_CHAT, &Shape::Object, "/response_format", json!({"type": "json_object"})),
         (Wire::OPENAI_RESPONSES, &loose, "/text/format", beside),
@@ -167,7 +198,9 @@ async fn a_shape_is_written_as_the_provider_reads_it() {
 /// A server that only imitates a provider may let a shape keep the model from its tools.
 #[test]
 fn a_shape_goes_beside_tools_to_the_providers_own_address_only() {
-    let takes = |wire, base, wants_tools| Endpoint::new(wire, base, None, TIMEOUTS).unwrap().takes_shape(wants_tools);
+    let takes = |wire, base, wants_tools| {
+        Endpoint::new(wire, base, None, TIMEOUTS).unwrap().takes_shape(wants_tools)
+    };
     for wire in [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::GEMINI] {
         assert!(takes(wire, None, true) && takes(wire, None, false), "{wire}");
         assert!(takes(wire, Some("http://127.0.0.1:9/v1"), false), "{wire}");
@@ -187,8 +220,20 @@ async fn refuses(status: u16, message: &str) -> bool {
 #[tokio::test]
 async fn a_shape_that_is_refused_is_told_from_other_errors() {
     assert!(refuses(400, "This response_format type is unavailable now").await);
-    assert!(refuses(400, "Function calling with a response mime type: 'application/json' is unsupported").await);
-    assert!(refuses(400, "Unknown name \"responseJsonSchema\" at 'generation_config': Cannot find field.").await);
+    assert!(
+        refuses(
+            400,
+            "Function calling with a response mime type: 'application/json' is unsupported"
+        )
+        .await
+    );
+    assert!(
+        refuses(
+            400,
+            "Unknown name \"responseJsonSchema\" at 'generation_config': Cannot find field."
+        )
+        .await
+    );
     assert!(refuses(500, "Cannot use custom grammar constraints with tools.").await);
     assert!(refuses(400, "Structured answers are not supported here").await);
     assert!(!refuses(400, "no such parameter").await);
@@ -221,7 +266,10 @@ async fn a_refusal_keeps_status_headers_and_body() {
             assert_eq!(error.to_string(), "status 429: slow down", "{wire}");
             assert!(error.overflow().is_none() && error.partial().is_none());
             let CallError::Refused(refused) = error else { unreachable!("it was refused") };
-            assert_eq!((refused.header("Retry-After"), refused.header("x-request-id")), (Some("7"), Some("r1")));
+            assert_eq!(
+                (refused.header("Retry-After"), refused.header("x-request-id")),
+                (Some("7"), Some("r1"))
+            );
             assert_eq!(refused.body, r#"{"error":{"message":"slow down"}}"#);
         },
     )
@@ -246,30 +294,40 @@ async fn what_is_no_answer_is_told() {
     for body in ["<html><body>It works!</body></html>", "{\"choices\":", ""] {
         each(
             |_| Reply::status(200, body),
-            |wire, _, _, outcome| assert!(matches!(outcome, Err(CallError::Malformed { .. })), "{wire}: {body}"),
+            |wire, _, _, outcome| {
+                assert!(matches!(outcome, Err(CallError::Malformed { .. })), "{wire}: {body}")
+            },
         )
         .await;
     }
     each(
         |_| Reply::status(502, "<html>Bad Gateway</html>"),
-        |wire, _, _, outcome| assert!(outcome.unwrap_err().to_string().contains("Bad Gateway"), "{wire}"),
+        |wire, _, _, outcome| {
+            assert!(outcome.unwrap_err().to_string().contains("Bad Gateway"), "{wire}")
+        },
     )
     .await;
 }
 
 #[tokio::test]
 async fn a_server_that_says_nothing_is_given_up() {
-    each(|_| Reply::Hang, |wire, _, _, outcome| assert!(matches!(outcome, Err(CallError::Silent { .. })), "{wire}"))
-        .await;
+    each(
+        |_| Reply::Hang,
+        |wire, _, _, outcome| assert!(matches!(outcome, Err(CallError::Silent { .. })), "{wire}"),
+    )
+    .await;
     each(
         |wire| Reply::Stall { events: owned(events(wire)), after: events(wire).len() - 1 },
         |wire, _, deltas, outcome| {
             let error = outcome.unwrap_err();
             assert!(error.to_string().contains("nothing came for"), "{wire}: {error}");
-            let kept: String = error.partial().unwrap().messages.iter().map(Message::text).collect();
+            let kept: String =
+                error.partial().unwrap().messages.iter().map(Message::text).collect();
             let heard: String = deltas
                 .iter()
-                .filter_map(|delta| if let Delta::Text(text) = delta { Some(text.as_str()) } else { None })
+                .filter_map(
+                    |delta| if let Delta::Text(text) = delta { Some(text.as_str()) } else { None },
+                )
                 .collect();
             assert_eq!(kept, heard, "{wire}");
         },
@@ -291,9 +349,12 @@ async fn a_stream_that_is_cut_anywhere_keeps_what_came() {
                 let error = outcome.unwrap_err();
                 let heard: String = deltas
                     .iter()
-                    .filter_map(|delta| if let Delta::Text(text) = delta { Some(text.as_str()) } else { None })
+                    .filter_map(|delta| {
+                        if let Delta::Text(text) = delta { Some(text.as_str()) } else { None }
+                    })
                     .collect();
-                let kept: String = error.partial().unwrap().messages.iter().map(Message::text).collect();
+                let kept: String =
+                    error.partial().unwrap().messages.iter().map(Message::text).collect();
                 assert_eq!(kept, heard, "{wire} cut at {part}/20");
                 let calls = error.partial().unwrap().messages.iter().flat_map(Message::calls);
                 assert!(
@@ -310,7 +371,8 @@ async fn a_stream_that_is_cut_anywhere_keeps_what_came() {
 async fn a_server_that_is_not_there_is_told() {
     let error = call("http://127.0.0.1:1", Wire::OPENAI_CHAT).await.1.unwrap_err();
     assert!(
-        matches!(error, CallError::Connect { .. }) && error.to_string().contains("is the server running"),
+        matches!(error, CallError::Connect { .. })
+            && error.to_string().contains("is the server running"),
         "{error}"
     );
 }
@@ -318,8 +380,12 @@ async fn a_server_that_is_not_there_is_told() {
 /// Whoever drops the call has ended it: the server sees the connection close.
 #[tokio::test]
 async fn a_call_can_be_given_up_at_any_moment() {
-    let server = Server::start(|_| Reply::Stall { events: owned(events(Wire::ANTHROPIC)), after: 5 }).await.unwrap();
-    let given_up = tokio::time::timeout(Duration::from_millis(100), call(&server.url, Wire::ANTHROPIC)).await;
+    let server =
+        Server::start(|_| Reply::Stall { events: owned(events(Wire::ANTHROPIC)), after: 5 })
+            .await
+            .unwrap();
+    let given_up =
+        tokio::time::timeout(Duration::from_millis(100), call(&server.url, Wire::ANTHROPIC)).await;
     assert!(given_up.is_err());
     assert_eq!(server.received().len(), 1);
 }
@@ -330,7 +396,9 @@ async fn a_refusal_that_gets_stuck_is_not_waited_for_without_end() {
     each(
         |_| Reply::Stuck(500),
         |wire, _, _, outcome| {
-            let CallError::Refused(refused) = outcome.unwrap_err() else { unreachable!("{wire}: it was refused") };
+            let CallError::Refused(refused) = outcome.unwrap_err() else {
+                unreachable!("{wire}: it was refused")
+            };
             assert_eq!((refused.status, refused.body.as_str()), (500, ""), "{wire}");
         },
     )
@@ -346,7 +414,10 @@ async fn nobody_is_followed_to_another_address() {
         |_| Reply::Status { status: 307, headers: headers.clone(), body: String::new() },
         |wire, _, _, outcome| {
             let error = outcome.unwrap_err();
-            assert!(matches!(&error, CallError::Refused(refused) if refused.status == 307), "{wire}: {error}");
+            assert!(
+                matches!(&error, CallError::Refused(refused) if refused.status == 307),
+                "{wire}: {error}"
+            );
         },
     )
     .await;
@@ -356,8 +427,13 @@ async fn nobody_is_followed_to_another_address() {
 /// Addresses are stored and shown.
 #[test]
 fn an_address_with_a_secret_in_it_is_refused() {
-    for address in ["https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"] {
+    for address in
+        ["https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"]
+    {
         let error = Endpoint::new(Wire::OPENAI_CHAT, Some(address), None, TIMEOUTS).unwrap_err();
-        assert!(matches!(error, CallError::Address) && !error.to_string().contains("secret"), "{error}");
+        assert!(
+            matches!(error, CallError::Address) && !error.to_string().contains("secret"),
+            "{error}"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! The invariants of the design, held by every preset on generated conversations with every irregularity, written in
-//! every wire and sent to every wire, call by call. `WATERLINE_CASES` sets how many cases a preset gets.
+//! The invariants of the design, held by every preset on generated conversations with every
+//! irregularity, written in every wire and sent to every wire, call by call. `WATERLINE_CASES` sets
+//! how many cases a preset gets.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::sync::Arc;
@@ -41,8 +42,16 @@ struct Case {
 
 fn case() -> impl Strategy<Value = Case> {
     let window = prop_oneof![1 => 40_usize..400, 3 => 400_usize..4_000, 2 => 4_000_usize..60_000];
-    (conversation(40), window, 0_usize..4, 0_usize..4, 0_usize..2, 1_usize..9)
-        .prop_map(|(events, window, from, to, model, rhythm)| Case { events, window, from, to, model, rhythm })
+    (conversation(40), window, 0_usize..4, 0_usize..4, 0_usize..2, 1_usize..9).prop_map(
+        |(events, window, from, to, model, rhythm)| Case {
+            events,
+            window,
+            from,
+            to,
+            model,
+            rhythm,
+        },
+    )
 }
 
 fn hold(preset: &str) {
@@ -55,10 +64,14 @@ fn hold(preset: &str) {
 fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
     let (from, to) = (waterline_testkit::WIRES[case.from], waterline_testkit::WIRES[case.to]);
     let text = Arc::new(write::body(from, &case.events));
-    let parsed = wire::parse(&text, Some(from)).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    let parsed =
+        wire::parse(&text, Some(from)).map_err(|error| TestCaseError::fail(error.to_string()))?;
     let model = &*models()[case.model];
-    let raws: Vec<String> =
-        parsed.messages.iter().map(|message| message.raw.as_ref().unwrap().as_str().to_owned()).collect();
+    let raws: Vec<String> = parsed
+        .messages
+        .iter()
+        .map(|message| message.raw.as_ref().unwrap().as_str().to_owned())
+        .collect();
     let mut history = History::new(Counter::new(Method::Chars4, 1_000));
     let mut generation = Generation::new();
     let mut sent: Option<Vec<String>> = None;
@@ -94,7 +107,11 @@ fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
         check_idle(&Input::new(&history, &generation, policy, budget, model))?;
     }
     for (at, raw) in raws.iter().enumerate() {
-        prop_assert_eq!(history.source(at).unwrap().raw.as_ref().unwrap().as_str(), raw, "1: the log only grows");
+        prop_assert_eq!(
+            history.source(at).unwrap().raw.as_ref().unwrap().as_str(),
+            raw,
+            "1: the log only grows"
+        );
     }
     Ok(())
 }
@@ -111,46 +128,66 @@ fn show(plan: &Plan) -> String {
     format!("{:?} {:?}", plan.action, plan.slots)
 }
 
-/// 7: a fold frees at least a tenth of what is not the system prompt, or the share that its policy names.
-fn check_fold(policy: &Policy, planned: &Plan, history: &History, window: usize) -> Result<(), TestCaseError> {
+/// 7: a fold frees at least a tenth of what is not the system prompt, or the share that its policy
+/// names.
+fn check_fold(
+    policy: &Policy,
+    planned: &Plan,
+    history: &History,
+    window: usize,
+) -> Result<(), TestCaseError> {
     if let Action::Fold { from, .. } = planned.action {
         let system = history.system_tokens();
         let freed = from.saturating_sub(planned.tokens.after);
         let tenth = freed >= policy.fold.free.at_least(from.saturating_sub(system));
-        prop_assert!(freed > 0 && (tenth || is_tight(history, window)), "7: {from} → {}", planned.tokens.after);
+        prop_assert!(
+            freed > 0 && (tenth || is_tight(history, window)),
+            "7: {from} → {}",
+            planned.tokens.after
+        );
     }
     Ok(())
 }
 
-/// A context fits, unless system prompt and the least that is kept of the newest messages do not; and then it is said.
+/// A context fits, unless system prompt and the least that is kept of the newest messages do not;
+/// and then it is said.
 fn check_window(planned: &Plan, history: &History, window: usize) -> Result<(), TestCaseError> {
     if planned.tokens.after <= window {
         return Ok(());
     }
-    let slots: Vec<_> =
-        planned.slots.iter().map(|slot| (&slot.sources, slot.treatment, slot.tokens, &slot.reason)).collect();
+    let slots: Vec<_> = planned
+        .slots
+        .iter()
+        .map(|slot| (&slot.sources, slot.treatment, slot.tokens, &slot.reason))
+        .collect();
     prop_assert!(
         is_tight(history, window),
         "{} tokens in {window}: {:?} {slots:?}",
         planned.tokens.after,
         planned.action
     );
-    prop_assert!(planned.warnings.iter().any(|warning| warning.oddity == Oddity::Budget), "and no warning");
+    prop_assert!(
+        planned.warnings.iter().any(|warning| warning.oddity == Oddity::Budget),
+        "and no warning"
+    );
     Ok(())
 }
 
-/// Whether system messages, pictures (which no cut makes smaller) and the least that is kept of the newest messages may
-/// fill the window.
+/// Whether system messages, pictures (which no cut makes smaller) and the least that is kept of the
+/// newest messages may fill the window.
 fn is_tight(history: &History, window: usize) -> bool {
     let systems = history.atoms().iter().filter(|atom| atom.kind == AtomKind::System);
     let systems: usize = systems.map(|atom| atom.tokens).sum();
-    let pictures = (0..history.len()).filter(|&at| history.message(at).is_some_and(Message::has_image)).count();
+    let pictures = (0..history.len())
+        .filter(|&at| history.message(at).is_some_and(Message::has_image))
+        .count();
     systems + pictures * 1_000 + 1_500 > window
 }
 
 /// 8: every message is in exactly one slot, and each omission has a reason.
 fn check_slots(generation: &Generation, history: &History) -> Result<(), TestCaseError> {
-    let mut sources: Vec<usize> = generation.slots().iter().flat_map(|slot| slot.sources.iter().copied()).collect();
+    let mut sources: Vec<usize> =
+        generation.slots().iter().flat_map(|slot| slot.sources.iter().copied()).collect();
     sources.sort_unstable();
     let all: Vec<usize> = (0..history.len()).collect();
     prop_assert_eq!(sources, all, "8: every message is in exactly one slot");
@@ -173,7 +210,8 @@ fn check_newest(context: &[&Message], history: &History) -> Result<(), TestCaseE
     for text in history.message(at).unwrap().texts() {
         let beginning: String = text.chars().take(length).collect();
         let others = context.iter().filter(|message| message.role != Role::Assistant);
-        let kept = others.flat_map(|message| message.texts()).any(|other| other.starts_with(&beginning));
+        let kept =
+            others.flat_map(|message| message.texts()).any(|other| other.starts_with(&beginning));
         prop_assert!(kept, "4: the newest user message {text:?} is gone");
     }
     Ok(())
@@ -212,7 +250,9 @@ fn check_wire(to: Wire, rendered: &Rendered, context: &[&Message]) -> Result<(),
 /// The context in the order the provider reads it: on wires that join neighbours, block by block.
 fn flatten(wire: Wire, rendered: &Rendered) -> Vec<String> {
     let list = match wire.name() {
-        "openai-chat" | "openai-responses" => return rendered.texts().into_iter().map(str::to_owned).collect(),
+        "openai-chat" | "openai-responses" => {
+            return rendered.texts().into_iter().map(str::to_owned).collect();
+        }
         "anthropic" => "content",
         _ => "parts",
     };

@@ -5,16 +5,18 @@ use waterline_provider::local::{find, models};
 use waterline_testkit::server::{Received, Reply, Server};
 
 async fn server(paths: &'static [(&'static str, &'static str)]) -> Server {
-    let script = move |received: &Received| match paths.iter().find(|(path, _)| *path == received.path) {
-        Some((_, body)) => Reply::status(200, *body),
-        None => Reply::status(404, "no such page"),
-    };
+    let script =
+        move |received: &Received| match paths.iter().find(|(path, _)| *path == received.path) {
+            Some((_, body)) => Reply::status(200, *body),
+            None => Reply::status(404, "no such page"),
+        };
     Server::start(script).await.unwrap()
 }
 
 #[tokio::test]
 async fn the_first_server_with_a_model_is_taken_with_its_window() {
-    let page = server(&[("/", "<html>not a model</html>"), ("/v1/models", "<html>hello</html>")]).await;
+    let page =
+        server(&[("/", "<html>not a model</html>"), ("/v1/models", "<html>hello</html>")]).await;
     let empty = server(&[("/v1/models", r#"{"data":[]}"#)]).await;
     let llama = server(&[
         ("/v1/models", r#"{"data":[{"id":"nomic-embed"},{"id":"qwen"}]}"#),
@@ -22,8 +24,14 @@ async fn the_first_server_with_a_model_is_taken_with_its_window() {
     ])
     .await;
     let closed = "http://127.0.0.1:9";
-    let found = find(&[("a", closed), ("b", &page.url), ("c", &empty.url), ("llama.cpp", &llama.url)]).await.unwrap();
-    assert_eq!((found.server.as_str(), found.model.as_str(), found.window), ("llama.cpp", "qwen", 8_192));
+    let found =
+        find(&[("a", closed), ("b", &page.url), ("c", &empty.url), ("llama.cpp", &llama.url)])
+            .await
+            .unwrap();
+    assert_eq!(
+        (found.server.as_str(), found.model.as_str(), found.window),
+        ("llama.cpp", "qwen", 8_192)
+    );
     assert_eq!(found.base, llama.url);
     assert_eq!(models(&format!("{}/v1/", llama.url)).await, ["nomic-embed", "qwen"]);
     assert!(models(&page.url).await.is_empty() && models(closed).await.is_empty());

@@ -1,4 +1,5 @@
-//! A wire format from outside the crate: an invented protocol, through the public extension point and nothing else.
+//! A wire format from outside the crate: an invented protocol, through the public extension point
+//! and nothing else.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::sync::{Arc, Once};
@@ -10,7 +11,9 @@ use waterline::message::{Dialect, Message, Role, Wire};
 use waterline::validity::Violation;
 use waterline_provider::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
 use waterline_provider::http::{Endpoint, Timeouts};
-use waterline_provider::wire::{self, Format, Json, Marks, Options, Reader, Refusal, Rendered, Tool};
+use waterline_provider::wire::{
+    self, Format, Json, Marks, Options, Reader, Refusal, Rendered, Tool,
+};
 use waterline_provider::{Event, Model, Request, ask};
 use waterline_testkit::server::{Reply, Server};
 
@@ -39,7 +42,8 @@ impl Format for Telegraph {
     }
 
     fn message(&self, json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
-        let mut fields = Fields::parse(json).ok_or_else(|| Refusal::new("expected a message object"))?;
+        let mut fields =
+            Fields::parse(json).ok_or_else(|| Refusal::new("expected a message object"))?;
         let role = match reader.take(&mut fields, "from").as_deref() {
             Some("us") => Role::User,
             Some("them") => Role::Assistant,
@@ -96,16 +100,23 @@ impl Format for Telegraph {
                     Role::System => "office",
                     Role::User | Role::Tool => "us",
                 };
-                Json::Made(text::object([("from", text::quote(from)), ("say", text::quote(&message.text()))]))
+                Json::Made(text::object([
+                    ("from", text::quote(from)),
+                    ("say", text::quote(&message.text())),
+                ]))
             }
         });
         Rendered { system: None, messages: written.collect() }
     }
 
     fn check(&self, messages: &[&str]) -> Vec<Violation> {
-        let is_blank = |json: &&str| Fields::parse(json).is_none_or(|fields| fields.get("say") == Some("\"\""));
+        let is_blank = |json: &&str| {
+            Fields::parse(json).is_none_or(|fields| fields.get("say") == Some("\"\""))
+        };
         let blank = messages.iter().enumerate().filter(|(_, json)| is_blank(json));
-        blank.map(|(at, _)| Violation { at, rule: "V6", text: "an empty telegram".to_owned() }).collect()
+        blank
+            .map(|(at, _)| Violation { at, rule: "V6", text: "an empty telegram".to_owned() })
+            .collect()
     }
 }
 
@@ -131,12 +142,16 @@ impl Decoder for Clicks {
         let json = json!({"from": "them", "say": self.words.join(" ")}).to_string();
         let message = wire::parse_stored(Arc::new(json), Wire::new(&TELEGRAPH), Role::Assistant);
         let stop = if self.has_ended { Stop::End } else { Stop::Interrupted };
-        Answer { messages: message.into_iter().collect(), stop, usage: Usage::default(), model: None }
+        Answer {
+            messages: message.into_iter().collect(),
+            stop,
+            usage: Usage::default(),
+            model: None,
+        }
     }
 }
 
-const BODY: &str =
-    r#"{"station":"morse-1","wires":[{"from":"office","say":"be brief"},{"from":"us",  "say":"hello"}]}"#;
+const BODY: &str = r#"{"station":"morse-1","wires":[{"from":"office","say":"be brief"},{"from":"us",  "say":"hello"}]}"#;
 
 #[test]
 fn a_conversation_is_recognised_parsed_rendered_and_checked() {
@@ -146,7 +161,11 @@ fn a_conversation_is_recognised_parsed_rendered_and_checked() {
     assert_eq!((parsed.wire, parsed.messages[1].text().as_str()), (wire, "hello"));
     let messages: Vec<&Message> = parsed.messages.iter().collect();
     let rendered = wire::render(wire, &messages);
-    assert_eq!(rendered.texts()[1], r#"{"from":"us",  "say":"hello"}"#, "untouched messages go out as they came");
+    assert_eq!(
+        rendered.texts()[1],
+        r#"{"from":"us",  "say":"hello"}"#,
+        "untouched messages go out as they came"
+    );
     assert!(wire::check(wire, &rendered.texts()).is_empty());
     assert_eq!(wire::check(wire, &[r#"{"from":"us","say":""}"#]).len(), 1);
     assert_eq!(parsed.body_with(wire, &rendered), BODY);
@@ -161,12 +180,16 @@ fn a_conversation_is_recognised_parsed_rendered_and_checked() {
 #[tokio::test]
 async fn a_server_that_speaks_it_is_called() {
     let wire = telegraph();
-    let server = Server::start(|_| Reply::stream(&[r#""all""#, r#""well""#, r#""STOP""#])).await.unwrap();
+    let server =
+        Server::start(|_| Reply::stream(&[r#""all""#, r#""well""#, r#""STOP""#])).await.unwrap();
     let endpoint = Endpoint::new(wire, Some(&server.url), None, Timeouts::default()).unwrap();
     assert_eq!((endpoint.provider(), endpoint.wire()), ("telegraph", wire));
     let said = Message::user("how are you?");
     let (messages, context) = ([&said], wire::render(wire, &[&said]));
-    let options = Options { extra: vec![("priority".to_owned(), "\"high\"".to_owned())], ..Options::default() };
+    let options = Options {
+        extra: vec![("priority".to_owned(), "\"high\"".to_owned())],
+        ..Options::default()
+    };
     let request = Request::new("morse-1", &messages, &context).options(&options);
     let mut heard = String::new();
     let hear = |delta| {
@@ -187,7 +210,8 @@ async fn a_server_that_speaks_it_is_called() {
 #[tokio::test]
 async fn raw_events_come_before_the_deltas_read_from_them() {
     let server = Server::start(|_| Reply::stream(&[r#""on""#, r#""STOP""#])).await.unwrap();
-    let endpoint = Endpoint::new(telegraph(), Some(&server.url), None, Timeouts::default()).unwrap();
+    let endpoint =
+        Endpoint::new(telegraph(), Some(&server.url), None, Timeouts::default()).unwrap();
     let said = Message::user("?");
     let (messages, context) = ([&said], wire::render(telegraph(), &[&said]));
     let events = endpoint.call(Request::new("morse-1", &messages, &context));

@@ -1,5 +1,11 @@
-//! The same answer on every wire: reasoning, words, two calls; whole, and broken off after every event.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails loudly")]
+//! The same answer on every wire: reasoning, words, two calls; whole, and broken off after every
+//! event.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails loudly"
+)]
 
 mod events;
 
@@ -11,7 +17,8 @@ use waterline_provider::{overflow, wire};
 fn decode(wire: Wire, events: &[&str]) -> (Vec<Delta>, Result<(), Failure>, Answer) {
     let mut decoder = wire::decoder(wire);
     let mut deltas = Vec::new();
-    let outcome = events.iter().try_for_each(|data| decoder.event(data, &mut |delta| deltas.push(delta)));
+    let outcome =
+        events.iter().try_for_each(|data| decoder.event(data, &mut |delta| deltas.push(delta)));
     (deltas, outcome, decoder.finish())
 }
 
@@ -24,14 +31,27 @@ fn every_wire_gives_the_same_deltas_and_the_same_answer() {
     for wire in waterline_testkit::WIRES {
         let (deltas, outcome, answer) = decode(wire, events(wire));
         assert_eq!(outcome, Ok(()), "{wire}");
-        let text = joined(&deltas, |delta| if let Delta::Text(text) = delta { Some(text) } else { None });
-        let thinking = joined(&deltas, |delta| if let Delta::Thinking(text) = delta { Some(text) } else { None });
-        assert_eq!((text.as_str(), thinking.as_str()), ("I will look: 数据.", "Let me see."), "{wire}");
+        let text =
+            joined(&deltas, |delta| if let Delta::Text(text) = delta { Some(text) } else { None });
+        let thinking =
+            joined(
+                &deltas,
+                |delta| if let Delta::Thinking(text) = delta { Some(text) } else { None },
+            );
+        assert_eq!(
+            (text.as_str(), thinking.as_str()),
+            ("I will look: 数据.", "Let me see."),
+            "{wire}"
+        );
         let calls: Vec<(usize, &str)> = deltas
             .iter()
-            .filter_map(
-                |delta| if let Delta::Call { at, name, .. } = delta { Some((*at, name.as_str())) } else { None },
-            )
+            .filter_map(|delta| {
+                if let Delta::Call { at, name, .. } = delta {
+                    Some((*at, name.as_str()))
+                } else {
+                    None
+                }
+            })
             .collect();
         assert_eq!(calls, [(0, "read"), (1, "now")], "{wire}");
         let first = joined(&deltas, |delta| match delta {
@@ -41,7 +61,11 @@ fn every_wire_gives_the_same_deltas_and_the_same_answer() {
         assert_eq!(first, r#"{"path": "a.rs", "n": 1.0}"#, "{wire}");
 
         assert_eq!(answer.stop, Stop::Calls, "{wire}");
-        assert_eq!((answer.usage.prompt(), answer.usage.cache_read, answer.usage.output), (105, 90, 42), "{wire}");
+        assert_eq!(
+            (answer.usage.prompt(), answer.usage.cache_read, answer.usage.output),
+            (105, 90, 42),
+            "{wire}"
+        );
         assert!(answer.model.as_ref().is_some_and(|name| name.ends_with("-x")), "{wire}");
         let made: Vec<(&str, &str)> = answer
             .messages
@@ -59,7 +83,13 @@ fn every_wire_gives_the_same_deltas_and_the_same_answer() {
 fn thought(answer: &Answer) -> String {
     let parts = answer.messages.iter().flat_map(|message| &message.parts);
     parts
-        .filter_map(|part| if let Body::Thinking(thinking) = &part.body { Some(thinking.text.as_str()) } else { None })
+        .filter_map(|part| {
+            if let Body::Thinking(thinking) = &part.body {
+                Some(thinking.text.as_str())
+            } else {
+                None
+            }
+        })
         .collect()
 }
 
@@ -77,26 +107,40 @@ fn an_answer_goes_back_as_it_was_put_together() {
     );
 }
 
-/// A stream that dies after any event leaves what came: whole words, and only calls whose arguments are complete.
+/// A stream that dies after any event leaves what came: whole words, and only calls whose arguments
+/// are complete.
 #[test]
 fn a_stream_that_breaks_off_keeps_what_came() {
     for wire in waterline_testkit::WIRES {
         let all = events(wire);
         for count in 0..all.len() {
             let (deltas, _, answer) = decode(wire, &all[..count]);
-            let said = joined(&deltas, |delta| if let Delta::Text(text) = delta { Some(text) } else { None });
+            let said =
+                joined(
+                    &deltas,
+                    |delta| if let Delta::Text(text) = delta { Some(text) } else { None },
+                );
             let kept: String = answer.messages.iter().map(Message::text).collect();
             assert_eq!(kept, said, "{wire} after {count}");
             for call in answer.messages.iter().flat_map(Message::calls) {
-                assert!(waterline::json::is_object(&call.arguments), "{wire} after {count}: {}", call.arguments);
+                assert!(
+                    waterline::json::is_object(&call.arguments),
+                    "{wire} after {count}: {}",
+                    call.arguments
+                );
             }
             for message in &answer.messages {
                 let raw = message.raw.as_ref().unwrap().as_str();
-                assert!(serde_json::from_str::<serde_json::Value>(raw).is_ok(), "{wire} after {count}: {raw}");
+                assert!(
+                    serde_json::from_str::<serde_json::Value>(raw).is_ok(),
+                    "{wire} after {count}: {raw}"
+                );
             }
             if count == 0 {
                 assert!(
-                    answer.messages.is_empty() && answer.stop == Stop::Interrupted && answer.usage == Usage::default()
+                    answer.messages.is_empty()
+                        && answer.stop == Stop::Interrupted
+                        && answer.usage == Usage::default()
                 );
             }
         }
@@ -111,13 +155,21 @@ fn errors_in_the_middle_of_a_stream_are_told() {
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
             "Overloaded",
         ),
-        (Wire::OPENAI_CHAT, r#"{"error":{"message":"server had an error"}}"#, "server had an error"),
+        (
+            Wire::OPENAI_CHAT,
+            r#"{"error":{"message":"server had an error"}}"#,
+            "server had an error",
+        ),
         (
             Wire::OPENAI_RESPONSES,
             r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window"}}}"#,
             "Your input exceeds the context window",
         ),
-        (Wire::GEMINI, r#"{"error":{"code":503,"message":"The model is overloaded"}}"#, "The model is overloaded"),
+        (
+            Wire::GEMINI,
+            r#"{"error":{"code":503,"message":"The model is overloaded"}}"#,
+            "The model is overloaded",
+        ),
     ];
     for (wire, event, words) in cases {
         let mut all = events(wire)[..3].to_vec();
@@ -134,7 +186,10 @@ fn errors_in_the_middle_of_a_stream_are_told() {
 fn reasons_to_stop_have_one_name_each() {
     let of = |wire, event: &str| decode(wire, &[event]).2.stop;
     let anthropic = |reason: &str| {
-        of(Wire::ANTHROPIC, &format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#))
+        of(
+            Wire::ANTHROPIC,
+            &format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#),
+        )
     };
     assert_eq!(anthropic("end_turn"), Stop::End);
     assert_eq!(anthropic("max_tokens"), Stop::Length);
@@ -143,17 +198,35 @@ fn reasons_to_stop_have_one_name_each() {
     assert_eq!(anthropic("pause_turn"), Stop::Paused);
     assert_eq!(anthropic("news"), Stop::Other("news".into()));
     let chat = |reason: &str| {
-        of(Wire::OPENAI_CHAT, &format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#))
+        of(
+            Wire::OPENAI_CHAT,
+            &format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#),
+        )
     };
-    assert_eq!([chat("stop"), chat("length"), chat("content_filter")], [Stop::End, Stop::Length, Stop::Refused]);
+    assert_eq!(
+        [chat("stop"), chat("length"), chat("content_filter")],
+        [Stop::End, Stop::Length, Stop::Refused]
+    );
     let refusal = r#"{"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}"#;
-    assert_eq!(of(Wire::OPENAI_CHAT, refusal), Stop::Refused, "in a field of its own, where a shape is asked for");
-    let refusal = [r#"{"type":"response.refusal.done","refusal":"I will not."}"#, r#"{"type":"response.completed"}"#];
+    assert_eq!(
+        of(Wire::OPENAI_CHAT, refusal),
+        Stop::Refused,
+        "in a field of its own, where a shape is asked for"
+    );
+    let refusal = [
+        r#"{"type":"response.refusal.done","refusal":"I will not."}"#,
+        r#"{"type":"response.completed"}"#,
+    ];
     assert_eq!(decode(Wire::OPENAI_RESPONSES, &refusal).2.stop, Stop::Refused);
     let cut = r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#;
     assert_eq!(of(Wire::OPENAI_RESPONSES, cut), Stop::Length);
-    let gemini = |reason: &str| of(Wire::GEMINI, &format!(r#"{{"candidates":[{{"finishReason":"{reason}"}}]}}"#));
-    assert_eq!([gemini("STOP"), gemini("MAX_TOKENS"), gemini("SAFETY")], [Stop::End, Stop::Length, Stop::Refused]);
+    let gemini = |reason: &str| {
+        of(Wire::GEMINI, &format!(r#"{{"candidates":[{{"finishReason":"{reason}"}}]}}"#))
+    };
+    assert_eq!(
+        [gemini("STOP"), gemini("MAX_TOKENS"), gemini("SAFETY")],
+        [Stop::End, Stop::Length, Stop::Refused]
+    );
 }
 
 /// Some servers number no calls, name each by a new id, or send a whole call at once.
@@ -178,7 +251,16 @@ fn calls_without_numbers_are_kept_apart() {
 #[test]
 fn nonsense_is_passed_over() {
     for wire in waterline_testkit::WIRES {
-        let nonsense = ["", "null", "[]", "{", "{}", "\u{0}", r#"{"type":7,"choices":{},"candidates":"x"}"#, "[DONE]"];
+        let nonsense = [
+            "",
+            "null",
+            "[]",
+            "{",
+            "{}",
+            "\u{0}",
+            r#"{"type":7,"choices":{},"candidates":"x"}"#,
+            "[DONE]",
+        ];
         let (deltas, outcome, answer) = decode(wire, &nonsense);
         assert!(deltas.is_empty() && outcome.is_ok() && answer.messages.is_empty(), "{wire}");
     }

@@ -1,6 +1,11 @@
-//! Every wire: what comes in untouched goes out byte for byte, what goes to another wire is what that wire accepts, and
-//! what is no conversation is refused with its place.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails loudly")]
+//! Every wire: what comes in untouched goes out byte for byte, what goes to another wire is what
+//! that wire accepts, and what is no conversation is refused with its place.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails loudly"
+)]
 
 use std::sync::Arc;
 
@@ -31,7 +36,11 @@ fn send(text: &str, to: Wire) -> String {
     let messages = all(&history);
     let rendered = wire::render(to, &messages.iter().collect::<Vec<_>>());
     assert_eq!(wire::check(to, &rendered.texts()), [], "{to}: {:#?}", rendered.texts());
-    let system = rendered.system.as_ref().map(|json| format!("system {}\n", json.as_str())).unwrap_or_default();
+    let system = rendered
+        .system
+        .as_ref()
+        .map(|json| format!("system {}\n", json.as_str()))
+        .unwrap_or_default();
     system + &rendered.texts().join("\n")
 }
 
@@ -71,8 +80,8 @@ const BODIES: [(Wire, &str); 4] = [
     (Wire::GEMINI, GEMINI),
 ];
 
-/// Unknown fields, number formats and key order survive: the whole body comes back byte for byte, but for white space
-/// between the fields.
+/// Unknown fields, number formats and key order survive: the whole body comes back byte for byte,
+/// but for white space between the fields.
 #[test]
 fn a_body_comes_back_as_it_went_in() {
     for (wire, text) in BODIES {
@@ -84,7 +93,8 @@ fn a_body_comes_back_as_it_went_in() {
         let messages = all(&history);
         let rendered = wire::render(wire, &messages.iter().collect::<Vec<_>>());
         let body = whole.body_with(wire, &rendered);
-        let squeeze = |text: &str| text.replace(['\n'], "").replace("  {", "{").replace(",  \"", ",\"");
+        let squeeze =
+            |text: &str| text.replace(['\n'], "").replace("  {", "{").replace(",  \"", ",\"");
         assert_eq!(body, squeeze(text), "{wire}");
         let list: Vec<&str> = whole.list().collect();
         assert_eq!(rendered.texts(), list, "{wire}: untouched messages are byte-identical");
@@ -115,7 +125,8 @@ fn anthropic_to_chat() {
     "#);
 }
 
-/// Parallel calls that Responses writes as items of their own become one message; reasoning stays behind.
+/// Parallel calls that Responses writes as items of their own become one message; reasoning stays
+/// behind.
 #[test]
 fn responses_to_chat_and_gemini() {
     insta::assert_snapshot!(send(RESPONSES, Wire::OPENAI_CHAT), @r#"
@@ -155,7 +166,8 @@ fn gemini_to_anthropic_and_responses() {
     "#);
 }
 
-/// A conversation that begins with the assistant gets an opening where the wire wants the user first (V4).
+/// A conversation that begins with the assistant gets an opening where the wire wants the user
+/// first (V4).
 #[test]
 fn v4_a_user_comes_first_where_the_wire_wants_it() {
     let text = r#"[{"role":"assistant","content":"Hello!"},{"role":"user","content":"Hi."},{"role":"user","content":"You there?"}]"#;
@@ -211,12 +223,16 @@ fn lone_surrogates_and_null_contents_are_noted() {
     let conversation = parse(
         r#"[{"role":"user","content":"half \ud83d pair"},{"role":"user","content":null},{"role":"assistant","content":null,"tool_calls":[]}]"#,
     );
-    let oddities: Vec<Oddity> = conversation.warnings.iter().map(|warning| warning.oddity).collect();
+    let oddities: Vec<Oddity> =
+        conversation.warnings.iter().map(|warning| warning.oddity).collect();
     assert_eq!(oddities, [Oddity::LoneSurrogate, Oddity::NullContent]);
     let Body::Text(text) = &conversation.messages[0].parts[0].body else { panic!() };
     assert_eq!(text, "half \u{FFFD} pair");
     let sent = send(r#"[{"role":"user","content":"half \ud83d pair"}]"#, Wire::OPENAI_CHAT);
-    assert_eq!(sent, "{\"role\":\"user\",\"content\":\"half \u{FFFD} pair\"}", "the bytes are not sent on");
+    assert_eq!(
+        sent, "{\"role\":\"user\",\"content\":\"half \u{FFFD} pair\"}",
+        "the bytes are not sent on"
+    );
 }
 
 #[test]
@@ -224,13 +240,24 @@ fn wires_are_told_apart() {
     let wire = |text: &str| parse(text).wire;
     assert_eq!(wire(r#"[{"role":"user","content":"hi"}]"#), Wire::OPENAI_CHAT);
     assert_eq!(
-        wire(r#"{"model":"claude-opus-4-6","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}"#),
+        wire(
+            r#"{"model":"claude-opus-4-6","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}"#
+        ),
         Wire::ANTHROPIC
     );
-    assert_eq!(wire(r#"{"model":"claude-opus-4-6","messages":[{"role":"user","content":"hi"}]}"#), Wire::OPENAI_CHAT);
-    assert_eq!(wire(r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#), Wire::ANTHROPIC);
+    assert_eq!(
+        wire(r#"{"model":"claude-opus-4-6","messages":[{"role":"user","content":"hi"}]}"#),
+        Wire::OPENAI_CHAT
+    );
+    assert_eq!(
+        wire(r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#),
+        Wire::ANTHROPIC
+    );
     assert_eq!(wire(r#"{"input":"hi"}"#), Wire::OPENAI_RESPONSES);
-    assert_eq!(wire(r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#), Wire::OPENAI_RESPONSES);
+    assert_eq!(
+        wire(r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#),
+        Wire::OPENAI_RESPONSES
+    );
     assert_eq!(wire(r#"[{"role":"user","parts":[{"text":"hi"}]}]"#), Wire::GEMINI);
     let stored = r#"{"messages":[{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}]}"#;
     assert_eq!(wire(stored), Wire::ANTHROPIC);
@@ -238,8 +265,12 @@ fn wires_are_told_apart() {
 
 #[test]
 fn what_is_no_conversation_is_refused_with_its_place() {
-    let refused = |text: &str| wire::parse(&Arc::new(text.to_owned()), None).unwrap_err().to_string();
-    assert_eq!(refused("{\n  \"messages\": [\n    {\"role\": }"), "line 3, column 14: not JSON: expected value");
+    let refused =
+        |text: &str| wire::parse(&Arc::new(text.to_owned()), None).unwrap_err().to_string();
+    assert_eq!(
+        refused("{\n  \"messages\": [\n    {\"role\": }"),
+        "line 3, column 14: not JSON: expected value"
+    );
     assert_eq!(
         refused("\"hello\""),
         "line 1, column 1: not a conversation: expected a list of messages or a request body"
@@ -263,7 +294,8 @@ fn what_is_no_conversation_is_refused_with_its_place() {
     assert!(refused("").starts_with("line 1, column"));
 }
 
-/// Found by fuzzing: an assistant message of which another wire can carry nothing must not leave two user turns.
+/// Found by fuzzing: an assistant message of which another wire can carry nothing must not leave
+/// two user turns.
 #[test]
 fn a_message_that_cannot_be_carried_leaves_no_gap() {
     let text = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"document","source":{}}]},{"role":"user","content":"still there?"}]"#;
@@ -278,12 +310,14 @@ fn a_gemini_turn_without_a_role_gets_one() {
     let text = r#"{"contents":[{"parts":[{"text":"hi"}]},{"parts":[{"functionCall":{"name":"f","args":{}}}]}]}"#;
     let sent = send(text, Wire::GEMINI);
     assert!(
-        sent.contains(r#"{"role":"user","parts":[{"text":"hi"}]}"#) && sent.contains(r#"{"role":"model","#),
+        sent.contains(r#"{"role":"user","parts":[{"text":"hi"}]}"#)
+            && sent.contains(r#"{"role":"model","#),
         "{sent}"
     );
 }
 
-/// Found by fuzzing: calls and responses that name no tool, or another one, are sent under one name.
+/// Found by fuzzing: calls and responses that name no tool, or another one, are sent under one
+/// name.
 #[test]
 fn a_gemini_response_is_sent_under_the_name_of_its_call() {
     let nameless = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"args":{}}}]},{"role":"user","parts":[{"functionResponse":{"response":{"output":"ok"}}}]}]}"#;
@@ -306,24 +340,32 @@ fn an_id_that_is_a_number_is_sent_once() {
 /// A system message in Anthropic's list becomes the system prompt, not a message in its place.
 #[test]
 fn a_leading_system_message_of_anthropics_list_is_the_system_prompt() {
-    let text =
-        r#"[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"document","source":{}}]}]"#;
-    assert!(send(text, Wire::ANTHROPIC).starts_with(r#"system [{"type":"text","text":"Be brief."}]"#));
+    let text = r#"[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"document","source":{}}]}]"#;
+    assert!(
+        send(text, Wire::ANTHROPIC).starts_with(r#"system [{"type":"text","text":"Be brief."}]"#)
+    );
 }
 
 /// A compaction that the provider made stays first.
 #[test]
 fn a_compaction_block_stays_first() {
     let text = r#"[{"role":"assistant","content":[{"type":"compaction","content":"s"}]},{"role":"user","content":[{"type":"text","text":"go on"},{"type":"document","source":{}}]}]"#;
-    assert!(send(text, Wire::ANTHROPIC).starts_with(r#"{"role":"assistant","content":[{"type":"compaction""#));
+    assert!(
+        send(text, Wire::ANTHROPIC)
+            .starts_with(r#"{"role":"assistant","content":[{"type":"compaction""#)
+    );
 }
 
-/// Half of a UTF-16 pair is replaced also where it stands inside JSON: in arguments, in a wire's own blocks.
+/// Half of a UTF-16 pair is replaced also where it stands inside JSON: in arguments, in a wire's
+/// own blocks.
 #[test]
 fn lone_surrogates_inside_json_are_replaced() {
     let text = r#"[{"role":"user","content":[{"type":"document","title":"\ud83d"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"p":"\udc00x"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#;
     let sent = send(text, Wire::ANTHROPIC);
-    assert!(!sent.contains("ud83d") && !sent.contains("udc00") && sent.matches("ufffd").count() == 2, "{sent}");
+    assert!(
+        !sent.contains("ud83d") && !sent.contains("udc00") && sent.matches("ufffd").count() == 2,
+        "{sent}"
+    );
 }
 
 /// Computer, shell and patch calls stay with their outputs, and go back as they came.
@@ -339,11 +381,13 @@ fn every_kind_of_responses_call_is_paired() {
 /// Pictures given as data addresses are pictures on every wire; one in a result reaches Gemini too.
 #[test]
 fn pictures_cross_the_wires() {
-    let text =
-        r#"{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]}"#;
+    let text = r#"{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]}"#;
     assert!(send(text, Wire::ANTHROPIC).contains(r#""media_type":"image/png","data":"AAAA""#));
     let shot = r#"[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]"#;
-    assert!(send(shot, Wire::GEMINI).contains(r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#));
+    assert!(
+        send(shot, Wire::GEMINI)
+            .contains(r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#)
+    );
 }
 
 /// What older or other clients of the chat wire write instead of content.
@@ -368,7 +412,9 @@ fn fields_of_parts_survive_a_repair() {
     let chat = r#"[{"role":"developer","content":"d","n":1.0},{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "}]},{"role":"assistant","content":" ","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},{"role":"tool","tool_call_id":"a","content":"k"}]"#;
     let sent = send(chat, Wire::OPENAI_CHAT);
     assert!(
-        sent.contains("cache_control") && sent.contains("thought_signature") && sent.contains("developer"),
+        sent.contains("cache_control")
+            && sent.contains("thought_signature")
+            && sent.contains("developer"),
         "{sent}"
     );
     let anthropic = r#"[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "},{"type":"document","source":{}}]}]"#;
@@ -402,19 +448,24 @@ fn gemini_names_and_order() {
 /// An interrupted custom call is answered in its own kind.
 #[test]
 fn a_custom_call_is_answered_as_one() {
-    let text =
-        r#"{"input":[{"role":"user","content":"x"},{"type":"custom_tool_call","call_id":"c","name":"g","input":"y"}]}"#;
-    assert!(send(text, Wire::OPENAI_RESPONSES).contains(r#"{"type":"custom_tool_call_output","call_id":"c""#));
+    let text = r#"{"input":[{"role":"user","content":"x"},{"type":"custom_tool_call","call_id":"c","name":"g","input":"y"}]}"#;
+    assert!(
+        send(text, Wire::OPENAI_RESPONSES)
+            .contains(r#"{"type":"custom_tool_call_output","call_id":"c""#)
+    );
 }
 
-/// Found by fuzzing: calls that lack their id or their input, and references to items that the provider holds.
+/// Found by fuzzing: calls that lack their id or their input, and references to items that the
+/// provider holds.
 #[test]
 fn calls_that_lack_something_are_still_calls() {
     let text = r#"{"input":[{"role":"user","content":"x"},{"type":"function_call","name":"f","arguments":"{}"},{"id":"ws_1"}]}"#;
     let sent = send(text, Wire::OPENAI_RESPONSES);
-    assert!(sent.contains(r#""call_id":"call_1_0""#) && sent.contains(r#"{"id":"ws_1"}"#), "{sent}");
-    let text =
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f"}]}]"#;
+    assert!(
+        sent.contains(r#""call_id":"call_1_0""#) && sent.contains(r#"{"id":"ws_1"}"#),
+        "{sent}"
+    );
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f"}]}]"#;
     assert!(send(text, Wire::ANTHROPIC).contains(r#""input":{}"#));
 }
 
@@ -449,12 +500,18 @@ fn faults_are_found() {
     assert_eq!(rules(Wire::OPENAI_CHAT, &format!("[{user},{},{user}]", call("a"))), ["V2"]);
     assert_eq!(rules(Wire::OPENAI_CHAT, &format!("[{user},{}]", result("a"))), ["V1"]);
     assert_eq!(
-        rules(Wire::OPENAI_CHAT, &format!("[{user},{},{},{},{}]", call("a"), result("a"), call("a"), result("a"))),
+        rules(
+            Wire::OPENAI_CHAT,
+            &format!("[{user},{},{},{},{}]", call("a"), result("a"), call("a"), result("a"))
+        ),
         ["V3"]
     );
     assert_eq!(rules(Wire::OPENAI_CHAT, r#"[{"role":"user","content":" "}]"#), ["V6"]);
     assert_eq!(
-        rules(Wire::ANTHROPIC, r#"[{"role":"assistant","content":"hi"},{"role":"assistant","content":"hi"}]"#),
+        rules(
+            Wire::ANTHROPIC,
+            r#"[{"role":"assistant","content":"hi"},{"role":"assistant","content":"hi"}]"#
+        ),
         ["V4", "V5"]
     );
     assert_eq!(
@@ -464,7 +521,10 @@ fn faults_are_found() {
         ),
         ["V5"]
     );
-    assert_eq!(rules(Wire::ANTHROPIC, r#"[{"role":"user","content":[{"type":"text","text":" "}]}]"#), ["V6"]);
+    assert_eq!(
+        rules(Wire::ANTHROPIC, r#"[{"role":"user","content":[{"type":"text","text":" "}]}]"#),
+        ["V6"]
+    );
     assert_eq!(
         rules(
             Wire::OPENAI_RESPONSES,
@@ -473,7 +533,10 @@ fn faults_are_found() {
         ["V2"]
     );
     assert_eq!(
-        rules(Wire::OPENAI_RESPONSES, r#"[{"type":"function_call_output","call_id":"a","output":"x"}]"#),
+        rules(
+            Wire::OPENAI_RESPONSES,
+            r#"[{"type":"function_call_output","call_id":"a","output":"x"}]"#
+        ),
         ["V1"]
     );
     assert_eq!(

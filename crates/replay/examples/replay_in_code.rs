@@ -1,4 +1,5 @@
-//! A recorded conversation through two policies: how much each would have remembered, and what it would have cost.
+//! A recorded conversation through two policies: how much each would have remembered, and what it
+//! would have cost.
 //!
 //! `cargo run -p waterline-replay --example replay_in_code [SESSION_FILE]`
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
@@ -9,11 +10,11 @@ use waterline::message::{Message, ToolCall, Wire};
 use waterline::policy::Policy;
 use waterline::tokens::Method;
 use waterline_replay::price::Prices;
-use waterline_replay::run::{Setup, replay};
+use waterline_replay::run::{ReplayConfig, replay};
 use waterline_transcript::{Source, Transcript, read};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let setup = Setup {
+    let setup = ReplayConfig {
         policies: vec![Policy::preset("tail")?, Policy::preset("auto")?],
         windows: vec![1_000],
         prices: Prices::named("cached").ok_or("no such price list")?,
@@ -47,18 +48,26 @@ fn transcripts() -> Result<Vec<Transcript>, Box<dyn std::error::Error>> {
     Ok(found)
 }
 
-/// An order id in the first result, much output about nothing, and at the end a call that needs the id.
+/// An order id in the first result, much output about nothing, and at the end a call that needs the
+/// id.
 fn an_order() -> Transcript {
     let mut transcript = Transcript::new("an order".to_owned(), Wire::OPENAI_CHAT);
     transcript.push(Message::user("Please ship my order."));
-    transcript.push(Message::assistant_with_calls("", [ToolCall::new("find", "find", r#"{"name": "anna"}"#)]));
+    transcript.push(Message::assistant_with_calls(
+        "",
+        [ToolCall::new("find", "find", r#"{"name": "anna"}"#)],
+    ));
     transcript.push(Message::tool_result("find", "the order is W-7044921"));
     for at in 0..12 {
         let id = format!("wait-{at}");
-        transcript.push(Message::assistant_with_calls("", [ToolCall::new(id.clone(), "wait", "{}")]));
+        transcript
+            .push(Message::assistant_with_calls("", [ToolCall::new(id.clone(), "wait", "{}")]));
         transcript.push(Message::tool_result(id, "nothing new here. ".repeat(40)));
     }
-    transcript.push(Message::assistant_with_calls("", [ToolCall::new("ship", "ship", r#"{"order": "W-7044921"}"#)]));
+    transcript.push(Message::assistant_with_calls(
+        "",
+        [ToolCall::new("ship", "ship", r#"{"order": "W-7044921"}"#)],
+    ));
     transcript.push(Message::tool_result("ship", "shipped"));
     transcript
 }

@@ -1,6 +1,7 @@
 //! What a policy would have forgotten: each value that a call needed and its context no longer had.
 
-/// One value that a call needed and its context no longer had. Messages are numbered as the file numbers them.
+/// One value that a call needed and its context no longer had. Messages are numbered as the file
+/// numbers them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The value.
@@ -13,7 +14,8 @@ pub struct Lost {
     pub needed: usize,
     /// The tool that was called.
     pub tool: String,
-    /// The fold after which the context no longer showed it; `None` when it was cut before it was first sent.
+    /// The fold after which the context no longer showed it; `None` when it was cut before it was
+    /// first sent.
     pub fold: Option<Fold>,
 }
 

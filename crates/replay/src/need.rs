@@ -57,7 +57,8 @@ impl Needs {
         }
         needs.places = places(&needs.values, messages);
         for (message, tool, ids) in calls {
-            let seen = ids.into_iter().filter(|&id| needs.last_place(id, message).is_some()).collect();
+            let seen =
+                ids.into_iter().filter(|&id| needs.last_place(id, message).is_some()).collect();
             needs.calls.push(CallNeeds { message, tool, seen });
         }
         needs
@@ -81,7 +82,8 @@ impl Needs {
 fn places(values: &[String], messages: &[&Message]) -> Vec<Vec<usize>> {
     let mut places = vec![Vec::new(); values.len()];
     let searcher = AhoCorasick::builder().match_kind(MatchKind::Standard).build(values);
-    // Too many values for one automaton is the only way this fails, at far more than a conversation holds.
+    // Too many values for one automaton is the only way this fails, at far more than a conversation
+    // holds.
     let Ok(searcher) = searcher else { return places };
     for (at, message) in messages.iter().enumerate() {
         let text = text_of(message);
@@ -104,7 +106,10 @@ mod tests {
     fn a_value_is_seen_where_it_stands_also_inside_a_longer_word() {
         let messages = [
             Message::user("look at crates/a/src/lib.rs"),
-            Message::assistant_with_calls("", [ToolCall::new("1", "read", r#"{"path":"src\/lib.rs"}"#)]),
+            Message::assistant_with_calls(
+                "",
+                [ToolCall::new("1", "read", r#"{"path":"src\/lib.rs"}"#)],
+            ),
             Message::tool_result("1", "fn load_all() {}"),
             Message::assistant_with_calls(
                 "",
@@ -115,7 +120,9 @@ mod tests {
         let shown: Vec<(usize, Vec<&str>)> = needs
             .calls
             .iter()
-            .map(|call| (call.message, call.seen.iter().map(|&id| needs.values[id].as_str()).collect()))
+            .map(|call| {
+                (call.message, call.seen.iter().map(|&id| needs.values[id].as_str()).collect())
+            })
             .collect();
         assert_eq!(shown, [(1, vec!["src/lib.rs"]), (3, vec!["load_all"])]);
         assert_eq!(needs.last_place(needs.calls[0].seen[0], 3), Some(1));

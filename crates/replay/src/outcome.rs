@@ -3,14 +3,14 @@
 use waterline::policy::Policy;
 use waterline::tokens::Method;
 
-use crate::lesson::Lesson;
+use crate::counters::Counters;
 use crate::lost::{Fold, Lost};
 use crate::price::Prices;
-use crate::tally::Tally;
+use crate::training_fold::TrainingFold;
 
 /// What a replay is made with.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct ReplayConfig {
     /// The policies.
     pub policies: Vec<Policy>,
     /// The tokens a context may take beside system prompt and tool definitions.
@@ -35,7 +35,7 @@ pub struct Outcome {
     /// The window.
     pub window: usize,
     /// The figures.
-    pub tally: Tally,
+    pub tally: Counters,
     /// Each model call.
     pub calls: Vec<CallFigures>,
     /// Each fold.
@@ -43,7 +43,7 @@ pub struct Outcome {
     /// Each value that was forgotten, where that was asked for.
     pub lost: Vec<Lost>,
     /// What each fold could have listed, and what was needed of it.
-    pub lessons: Vec<Lesson>,
+    pub training_folds: Vec<TrainingFold>,
 }
 
 /// One model call.

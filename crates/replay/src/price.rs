@@ -1,5 +1,5 @@
-//! What a prompt costs: tokens read from the cache, written to it, or neither. Prices are multiples of a fresh prompt
-//! token, so that lists can be compared.
+//! What a prompt costs: tokens read from the cache, written to it, or neither. Prices are multiples
+//! of a fresh prompt token, so that lists can be compared.
 
 use std::sync::LazyLock;
 
@@ -64,12 +64,17 @@ impl Prices {
         }
     }
 
-    /// What one prompt costs of which `same` tokens stood in the last one too, and how many of it the cache served.
+    /// What one prompt costs of which `same` tokens stood in the last one too, and how many of it
+    /// the cache served.
     #[must_use]
     pub fn prompt(&self, same: usize, all: usize, is_cold: bool) -> Bill {
         let served = if is_cold || same < self.minimum { 0 } else { same };
         let fresh = if all < self.minimum { 1.0 } else { self.write };
-        Bill { cost: tokens(served) * self.read + tokens(all - served) * fresh, read: served, written: all - served }
+        Bill {
+            cost: tokens(served) * self.read + tokens(all - served) * fresh,
+            read: served,
+            written: all - served,
+        }
     }
 
     /// Whether a cached prefix is gone after so many seconds.

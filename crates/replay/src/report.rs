@@ -1,9 +1,9 @@
 //! Everything a replay found: rows of figures, and for one session the course of its calls.
 
-use crate::crew::Done;
+use crate::counters::Counters;
+use crate::pool::Done;
 use crate::price::Prices;
-use crate::run::{Outcome, Setup};
-use crate::tally::Tally;
+use crate::run::{Outcome, ReplayConfig};
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Dataset {
     /// The file.
     pub name: String,
     /// The figures.
-    pub tallies: Vec<Tally>,
+    pub tallies: Vec<Counters>,
 }
 
 /// One session in detail.
@@ -50,15 +50,15 @@ pub struct Row<'a> {
     /// The file, or `all`.
     pub dataset: &'a str,
     /// The figures.
-    pub tally: Tally,
+    pub tally: Counters,
 }
 
 impl Report {
     /// An empty report.
     #[must_use]
-    pub fn new(setup: &Setup, names: Vec<String>) -> Self {
+    pub fn new(setup: &ReplayConfig, names: Vec<String>) -> Self {
         let count = setup.policies.len() * setup.windows.len();
-        let empty = |name| Dataset { name, tallies: vec![Tally::default(); count] };
+        let empty = |name| Dataset { name, tallies: vec![Counters::default(); count] };
         Self {
             policies: setup.policies.iter().map(|policy| policy.name.clone()).collect(),
             windows: setup.windows.clone(),
@@ -81,7 +81,8 @@ impl Report {
         }
         let session = Session { id: done.id, outcomes: done.outcomes };
         // Memory stays bounded on any number of sessions: the one with the most calls is kept.
-        let calls = |session: &Session| session.outcomes.first().map_or(0, |outcome| outcome.calls.len());
+        let calls =
+            |session: &Session| session.outcomes.first().map_or(0, |outcome| outcome.calls.len());
         if self.longest.as_ref().is_none_or(|known| calls(&session) > calls(known)) {
             self.longest = Some(session);
         }
@@ -90,14 +91,21 @@ impl Report {
     /// How many sessions there were.
     #[must_use]
     pub fn conversations(&self) -> usize {
-        self.datasets.iter().filter_map(|dataset| dataset.tallies.first()).map(|tally| tally.conversations).sum()
+        self.datasets
+            .iter()
+            .filter_map(|dataset| dataset.tallies.first())
+            .map(|tally| tally.conversations)
+            .sum()
     }
 
     /// The rows over all files: policy by policy, window by window.
     pub fn totals(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.policies.len() * self.windows.len()).filter_map(|at| {
-            let mut tally = Tally::default();
-            self.datasets.iter().filter_map(|dataset| dataset.tallies.get(at)).for_each(|other| tally.add(other));
+            let mut tally = Counters::default();
+            self.datasets
+                .iter()
+                .filter_map(|dataset| dataset.tallies.get(at))
+                .for_each(|other| tally.add(other));
             self.row(at, "all", tally)
         })
     }
@@ -105,12 +113,13 @@ impl Report {
     /// The rows of single files that had sessions.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.datasets.iter().flat_map(|dataset| {
-            let tallies = dataset.tallies.iter().enumerate().filter(|(_, tally)| tally.conversations > 0);
+            let tallies =
+                dataset.tallies.iter().enumerate().filter(|(_, tally)| tally.conversations > 0);
             tallies.filter_map(|(at, tally)| self.row(at, &dataset.name, *tally))
         })
     }
 
-    fn row<'a>(&'a self, at: usize, dataset: &'a str, tally: Tally) -> Option<Row<'a>> {
+    fn row<'a>(&'a self, at: usize, dataset: &'a str, tally: Counters) -> Option<Row<'a>> {
         let policy = self.policies.get(at / self.windows.len())?;
         let window = *self.windows.get(at % self.windows.len())?;
         Some(Row { policy, window, dataset, tally })

@@ -1,4 +1,5 @@
-//! One conversation under every policy and window: before each model call the context is planned as it would have been.
+//! One conversation under every policy and window: before each model call the context is planned as
+//! it would have been.
 
 use waterline::message::{Message, Role, Wire};
 use waterline::model::Models;
@@ -6,7 +7,7 @@ use waterline::tokens::Counter;
 use waterline_transcript::{Entry, Transcript};
 
 use crate::need::Needs;
-pub use crate::outcome::{CallFigures, Outcome, Setup};
+pub use crate::outcome::{CallFigures, Outcome, ReplayConfig};
 use crate::track::Track;
 use crate::walk::Walk;
 
@@ -28,17 +29,25 @@ pub struct Context<'a> {
 }
 
 /// Replays one conversation. Each context is shown to `watch`.
-pub fn replay(transcript: Transcript, setup: &Setup, mut watch: impl FnMut(&Context<'_>)) -> Vec<Outcome> {
+pub fn replay(
+    transcript: Transcript,
+    setup: &ReplayConfig,
+    mut watch: impl FnMut(&Context<'_>),
+) -> Vec<Outcome> {
     let name = setup.model.as_deref().or(transcript.model.as_deref());
     let model = Models::builtin().resolve(name.unwrap_or_default());
-    let counter = setup.method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
+    let counter = setup
+        .method
+        .map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
     let tools = transcript.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
     // What the program wrote in place of cut messages would not be there: nothing is cut for good.
-    let entries: Vec<Entry> = transcript.entries.into_iter().filter(|entry| !entry.is_summary).collect();
+    let entries: Vec<Entry> =
+        transcript.entries.into_iter().filter(|entry| !entry.is_summary).collect();
     let needs = Needs::of(&entries.iter().map(|entry| &entry.message).collect::<Vec<_>>());
     let mut tracks: Vec<Track<'_>> = Vec::new();
     for policy in &setup.policies {
-        tracks.extend(setup.windows.iter().map(|&window| Track::new(policy, window, &model, setup)));
+        tracks
+            .extend(setup.windows.iter().map(|&window| Track::new(policy, window, &model, setup)));
     }
     let mut walk = Walk::new(counter, tools, transcript.wire);
     let indices: Vec<usize> = entries.iter().map(|entry| entry.index).collect();

@@ -11,11 +11,11 @@ use waterline::policy::Policy;
 use waterline::validity;
 use waterline_provider::wire;
 
-use crate::lesson::Lesson;
+use crate::counters::Counters;
 use crate::lost::{Fold, Lost};
-use crate::outcome::{CallFigures, Outcome, Setup};
+use crate::outcome::{CallFigures, Outcome, ReplayConfig};
 use crate::price::Bill;
-use crate::tally::Tally;
+use crate::training_fold::TrainingFold;
 use crate::walk::{Call, Walk};
 
 /// One policy under one window.
@@ -26,13 +26,14 @@ pub(crate) struct Track<'a> {
     model: &'a Model,
     generation: Generation,
     seen: Sight,
-    /// By value, the fold after which the context no longer showed it; only where that was asked for.
+    /// By value, the fold after which the context no longer showed it; only where that was asked
+    /// for.
     gone: Option<FxHashMap<usize, usize>>,
-    tally: Tally,
+    tally: Counters,
     calls: Vec<CallFigures>,
     folds: Vec<Fold>,
     lost: Vec<Lost>,
-    lessons: Option<Vec<Lesson>>,
+    training_folds: Option<Vec<TrainingFold>>,
     /// Tokens of the last prompt.
     sent: usize,
 }
@@ -46,7 +47,12 @@ struct Sight {
 }
 
 impl<'a> Track<'a> {
-    pub(crate) fn new(policy: &'a Policy, window: usize, model: &'a Model, setup: &Setup) -> Self {
+    pub(crate) fn new(
+        policy: &'a Policy,
+        window: usize,
+        model: &'a Model,
+        setup: &ReplayConfig,
+    ) -> Self {
         Self {
             policy,
             window,
@@ -54,11 +60,11 @@ impl<'a> Track<'a> {
             generation: Generation::new(),
             seen: Sight::default(),
             gone: setup.trace.then(FxHashMap::default),
-            tally: Tally { conversations: 1, ..Tally::default() },
+            tally: Counters { conversations: 1, ..Counters::default() },
             calls: Vec::new(),
             folds: Vec::new(),
             lost: Vec::new(),
-            lessons: setup.learn.then(Vec::new),
+            training_folds: setup.learn.then(Vec::new),
             sent: 0,
         }
     }
@@ -70,8 +76,13 @@ impl<'a> Track<'a> {
 
     /// Plans one call and measures its context.
     pub(crate) fn call(&mut self, walk: &Walk, call: &Call<'_>) {
-        let next =
-            plan(&Input::new(&walk.history, &self.generation, self.policy, walk.budget(self.window), self.model));
+        let next = plan(&Input::new(
+            &walk.history,
+            &self.generation,
+            self.policy,
+            walk.budget(self.window),
+            self.model,
+        ));
         let is_fold = matches!(next.action, Action::Fold { .. });
         let mut bill = self.summary_call(&next, call);
         let same = self.freeze(walk, next, call);
@@ -86,14 +97,19 @@ impl<'a> Track<'a> {
         }
     }
 
-    /// What it costs to have a summary made, where a policy wants a model to make it: the last prompt is read once more, and
-    /// the summary is written.
+    /// What it costs to have a summary made, where a policy wants a model to make it: the last
+    /// prompt is read once more, and the summary is written.
     fn summary_call(&self, next: &Plan, call: &Call<'_>) -> Bill {
         let Some(wanted) = &next.wanted else { return Bill::default() };
         let mut bill = call.prices.prompt(self.sent, self.sent, call.is_cold);
         // A model's summary is taken to be as long as the digest that stands in its place.
-        let notes = next.slots.iter().filter(|slot| slot.treatment == Treatment::Summary).map(|slot| slot.tokens);
-        bill.cost += crate::price::tokens(notes.sum::<usize>().min(wanted.max_tokens)) * call.prices.output;
+        let notes = next
+            .slots
+            .iter()
+            .filter(|slot| slot.treatment == Treatment::Summary)
+            .map(|slot| slot.tokens);
+        bill.cost +=
+            crate::price::tokens(notes.sum::<usize>().min(wanted.max_tokens)) * call.prices.output;
         bill
     }
 
@@ -109,8 +125,8 @@ impl<'a> Track<'a> {
         let was_seen = std::mem::take(&mut self.seen);
         self.generation.freeze(&walk.history, next);
         self.seen.take(walk, self.generation.slots());
-        if let Some(lessons) = &mut self.lessons {
-            lessons.push(lesson(walk, &self.generation));
+        if let Some(training_folds) = &mut self.training_folds {
+            training_folds.push(training_fold(walk, &self.generation));
         }
         self.tally.folds += 1;
         let number = self.folds.len() + 1;
@@ -118,7 +134,9 @@ impl<'a> Track<'a> {
         self.folds.push(Fold { number, before: call.index, from, to });
         if let Some(gone) = &mut self.gone {
             let places = |value: usize| call.needs.places_before(value, walk.history.len());
-            for (value, text) in call.needs.values.iter().enumerate().filter(|(value, _)| !places(*value).is_empty()) {
+            for (value, text) in
+                call.needs.values.iter().enumerate().filter(|(value, _)| !places(*value).is_empty())
+            {
                 if was_seen.shows(text, places(value)) && !self.seen.shows(text, places(value)) {
                     gone.insert(value, number);
                 }
@@ -132,7 +150,13 @@ impl<'a> Track<'a> {
     }
 
     fn measure(&mut self, walk: &Walk, call: &Call<'_>, prompt: Bill, all: usize) {
-        let mut figures = CallFigures { message: call.index, tokens: all, read: prompt.read, retained: 0, values: 0 };
+        let mut figures = CallFigures {
+            message: call.index,
+            tokens: all,
+            read: prompt.read,
+            retained: 0,
+            values: 0,
+        };
         for tool in call.tools {
             let mut missing = 0;
             for &value in &tool.seen {
@@ -140,9 +164,12 @@ impl<'a> Track<'a> {
                 let places = call.needs.places_before(value, walk.history.len());
                 figures.values += 1;
                 if !self.seen.shows_whole(places)
-                    && let Some(lesson) = self.lessons.as_mut().and_then(|lessons| lessons.last_mut())
+                    && let Some(training_fold) = self
+                        .training_folds
+                        .as_mut()
+                        .and_then(|training_folds| training_folds.last_mut())
                 {
-                    lesson.need(text);
+                    training_fold.need(text);
                 }
                 if self.seen.shows(text, places) {
                     figures.retained += 1;
@@ -171,12 +198,22 @@ impl<'a> Track<'a> {
         let fold = gone.get(&value).and_then(|&number| self.folds.get(number - 1)).copied();
         let Some(value) = call.needs.values.get(value).cloned() else { return };
         let index = |at: usize| call.indices.get(at).copied().unwrap_or(at);
-        let by = walk.history.source(seen).map_or_else(String::new, |message| speaker(walk, seen, message));
-        self.lost.push(Lost { value, seen: index(seen), by, needed: call.index, tool: tool.to_owned(), fold });
+        let by = walk
+            .history
+            .source(seen)
+            .map_or_else(String::new, |message| speaker(walk, seen, message));
+        self.lost.push(Lost {
+            value,
+            seen: index(seen),
+            by,
+            needed: call.index,
+            tool: tool.to_owned(),
+            fold,
+        });
     }
 
-    /// Neutral rules are checked before every call; those of the wire whenever the context begins anew, and at the end:
-    /// in between it only grows.
+    /// Neutral rules are checked before every call; those of the wire whenever the context begins
+    /// anew, and at the end: in between it only grows.
     fn is_invalid(&self, walk: &Walk, whole: bool) -> bool {
         if !validity::check(self.context(walk)).is_empty() {
             return true;
@@ -194,7 +231,7 @@ impl<'a> Track<'a> {
             calls: self.calls,
             folds: self.folds,
             lost: self.lost,
-            lessons: self.lessons.unwrap_or_default(),
+            training_folds: self.training_folds.unwrap_or_default(),
         }
     }
 }
@@ -209,7 +246,9 @@ impl Sight {
                     if let Some(whole) = self.whole.get_mut(*index) {
                         *whole = true;
                     }
-                    let is_said = history.source(*index).is_some_and(|m| m.role != waterline::message::Role::System);
+                    let is_said = history
+                        .source(*index)
+                        .is_some_and(|m| m.role != waterline::message::Role::System);
                     self.verbatim += if is_said { history.message_tokens(*index) } else { 0 };
                 }
                 _ => {
@@ -235,15 +274,19 @@ impl Sight {
     }
 }
 
-/// What the fold that began a generation could have listed: what it did list, and what its context does not show.
-fn lesson(walk: &Walk, generation: &Generation) -> Lesson {
+/// What the fold that began a generation could have listed: what it did list, and what its context
+/// does not show.
+fn training_fold(walk: &Walk, generation: &Generation) -> TrainingFold {
     let texts: Vec<String> = generation.context(&walk.history).map(text_of).collect();
     let mut shown = Shown::default();
     texts.iter().for_each(|text| shown.add(text));
-    let listed: FxHashSet<&str> = generation.slots().iter().flat_map(|slot| &slot.listed).map(String::as_str).collect();
-    let mut lesson = Lesson::of(walk.history.values(), |value| listed.contains(value) || !shown.has(value));
-    lesson.room = listed.iter().map(|value| crate::price::tokens(value.len() + 1)).sum();
-    lesson
+    let listed: FxHashSet<&str> =
+        generation.slots().iter().flat_map(|slot| &slot.listed).map(String::as_str).collect();
+    let mut training_fold = TrainingFold::of(walk.history.values(), |value| {
+        listed.contains(value) || !shown.has(value)
+    });
+    training_fold.room = listed.iter().map(|value| crate::price::tokens(value.len() + 1)).sum();
+    training_fold
 }
 
 fn views(generation: &Generation) -> impl Iterator<Item = &View> {

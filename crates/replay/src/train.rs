@@ -1,11 +1,13 @@
-//! Learning the ledger's weights: which of the values that a fold could have listed were needed afterwards.
+//! Learning the ledger's weights: which of the values that a fold could have listed were needed
+//! afterwards.
 //!
-//! Only what happens at the margin counts: a needed value should stand above the last value that the ledger had room
-//! for. Comparisons are made inside a fold, so that differences between conversations teach nothing.
+//! Only what happens at the margin counts: a needed value should stand above the last value that
+//! the ledger had room for. Comparisons are made inside a fold, so that differences between
+//! conversations teach nothing.
 
 use waterline::ledger::{FEATURES, Features, Weights};
 
-use crate::lesson::{Lesson, Narrow};
+use crate::training_fold::{Narrow, TrainingFold};
 
 /// How a fit is made.
 #[derive(Clone, Copy, Debug)]
@@ -30,19 +32,26 @@ const MARGIN: usize = 40;
 
 /// The weights under which what was needed is listed.
 #[must_use]
-pub fn fit(lessons: &[&Lesson], start: &Weights, settings: Fit) -> Weights {
-    let lessons: Vec<&Lesson> = lessons.iter().copied().filter(|lesson| lesson.teaches()).collect();
+pub fn fit(training_folds: &[&TrainingFold], start: &Weights, settings: Fit) -> Weights {
+    let training_folds: Vec<&TrainingFold> =
+        training_folds.iter().copied().filter(|training_fold| training_fold.teaches()).collect();
     let mut weights = start.clone();
     let (mut mean, mut square) = ([0.0; FEATURES.len()], [0.0; FEATURES.len()]);
     for round in 1..=settings.rounds {
-        let slope = gradient(&lessons, &weights, start, settings.damping);
+        let slope = gradient(&training_folds, &weights, start, settings.damping);
         step(&mut weights.0, &slope, &mut mean, &mut square, round);
     }
     weights
 }
 
 /// One step of Adam, with the rates of its authors.
-fn step(weights: &mut Features, slope: &Features, mean: &mut Features, square: &mut Features, round: usize) {
+fn step(
+    weights: &mut Features,
+    slope: &Features,
+    mean: &mut Features,
+    square: &mut Features,
+    round: usize,
+) {
     let rate = if round > 120 { 0.01 } else { 0.05 };
     let exponent = i32::try_from(round).unwrap_or(i32::MAX);
     let (first, second) = (1.0 - 0.9_f64.powi(exponent), 1.0 - 0.999_f64.powi(exponent));
@@ -54,11 +63,16 @@ fn step(weights: &mut Features, slope: &Features, mean: &mut Features, square: &
 }
 
 /// Uphill, per needed value.
-fn gradient(lessons: &[&Lesson], weights: &Weights, start: &Weights, damping: f64) -> Features {
+fn gradient(
+    training_folds: &[&TrainingFold],
+    weights: &Weights,
+    start: &Weights,
+    damping: f64,
+) -> Features {
     let mut slope = [0.0; FEATURES.len()];
     let mut total = 0.0;
-    for lesson in lessons {
-        total += add_lesson(&mut slope, lesson, weights);
+    for training_fold in training_folds {
+        total += add_lesson(&mut slope, training_fold, weights);
     }
     for ((slope, weight), start) in slope.iter_mut().zip(&weights.0).zip(&start.0) {
         *slope = *slope / f64::max(total, 1.0) - damping * (weight - start);
@@ -66,17 +80,21 @@ fn gradient(lessons: &[&Lesson], weights: &Weights, start: &Weights, damping: f6
     slope
 }
 
-/// A needed value below the margin pulls the weights towards itself and away from what stands at the margin; one far above
-/// it has nothing to teach.
-fn add_lesson(slope: &mut Features, lesson: &Lesson, weights: &Weights) -> f64 {
-    let worths: Vec<f64> = lesson.candidates.iter().map(|candidate| worth(candidate, weights)).collect();
-    let Some((level, like)) = margin(lesson, &worths) else { return 0.0 };
+/// A needed value below the margin pulls the weights towards itself and away from what stands at
+/// the margin; one far above it has nothing to teach.
+fn add_lesson(slope: &mut Features, training_fold: &TrainingFold, weights: &Weights) -> f64 {
+    let worths: Vec<f64> =
+        training_fold.candidates.iter().map(|candidate| worth(candidate, weights)).collect();
+    let Some((level, like)) = margin(training_fold, &worths) else { return 0.0 };
     let mut total = 0.0;
-    for ((candidate, worth), needed) in lesson.candidates.iter().zip(&worths).zip(&lesson.needed) {
+    for ((candidate, worth), needed) in
+        training_fold.candidates.iter().zip(&worths).zip(&training_fold.needed)
+    {
         if *needed == 0 {
             continue;
         }
-        // Each doubling of needs counts once more: a value that is used all the time must not drown the others.
+        // Each doubling of needs counts once more: a value that is used all the time must not drown
+        // the others.
         let weight = (1.0 + f64::from(*needed)).log2();
         let pull = weight / (1.0 + ((worth - level) / SOFT).exp());
         for ((slope, feature), other) in slope.iter_mut().zip(candidate).zip(&like) {
@@ -87,11 +105,13 @@ fn add_lesson(slope: &mut Features, lesson: &Lesson, weights: &Weights) -> f64 {
     total
 }
 
-/// The worth of the last value that the ledger had room for, and what the values around it are like.
-fn margin(lesson: &Lesson, worths: &[f64]) -> Option<(f64, Features)> {
-    let mut order: Vec<(f64, &Narrow)> = worths.iter().copied().zip(&lesson.candidates).collect();
+/// The worth of the last value that the ledger had room for, and what the values around it are
+/// like.
+fn margin(training_fold: &TrainingFold, worths: &[f64]) -> Option<(f64, Features)> {
+    let mut order: Vec<(f64, &Narrow)> =
+        worths.iter().copied().zip(&training_fold.candidates).collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let mut left = lesson.room;
+    let mut left = training_fold.room;
     let end = order.iter().position(|(_, candidate)| {
         left -= length(candidate) + 1.0;
         left < 0.0
@@ -108,7 +128,11 @@ fn margin(lesson: &Lesson, worths: &[f64]) -> Option<(f64, Features)> {
 
 /// The logarithm of what a value adds for the room it takes.
 fn worth(candidate: &Narrow, weights: &Weights) -> f64 {
-    let odds: f64 = candidate.iter().zip(&weights.0).map(|(feature, weight)| f64::from(*feature) * weight).sum();
+    let odds: f64 = candidate
+        .iter()
+        .zip(&weights.0)
+        .map(|(feature, weight)| f64::from(*feature) * weight)
+        .sum();
     odds - (length(candidate) + 2.0).ln()
 }
 

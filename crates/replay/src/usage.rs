@@ -1,5 +1,6 @@
-//! How well tokens are counted, against what providers reported. A recorded prompt holds more than the transcript (system
-//! prompt, tools, reminders); that is in the first reported prompt, so what is compared is what was added since.
+//! How well tokens are counted, against what providers reported. A recorded prompt holds more than
+//! the transcript (system prompt, tools, reminders); that is in the first reported prompt, so what
+//! is compared is what was added since.
 
 use std::collections::BTreeMap;
 
@@ -35,10 +36,15 @@ struct Point {
 }
 
 /// Compares one transcript, and adds what it shows to the figures of its model family.
-pub fn compare(transcript: Transcript, method: Option<Method>, families: &mut BTreeMap<String, Accuracy>) {
+pub fn compare(
+    transcript: Transcript,
+    method: Option<Method>,
+    families: &mut BTreeMap<String, Accuracy>,
+) {
     let name = transcript.model.clone().unwrap_or_default();
     let model = Models::builtin().resolve(&name);
-    let counter = method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
+    let counter =
+        method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
     let family = if model.prefix.is_empty() { "unknown".to_owned() } else { model.prefix.clone() };
     let accuracy = families.entry(family).or_default();
     let mut course = Course::default();
@@ -49,7 +55,10 @@ pub fn compare(transcript: Transcript, method: Option<Method>, families: &mut BT
             course.span = None;
         }
         if let Some(usage) = entry.usage.filter(|usage| usage.prompt > 0) {
-            course.prompt(accuracy, Point { counted: tokens(history.tokens()), real: tokens(usage.prompt) });
+            course.prompt(
+                accuracy,
+                Point { counted: tokens(history.tokens()), real: tokens(usage.prompt) },
+            );
         }
         history.append(entry.message);
     }
@@ -79,8 +88,13 @@ impl Course {
         accuracy.added.1 += counted;
         accuracy.counted_off += (counted - real).abs();
         accuracy.calibrated_off += (counted * factor - real).abs();
-        accuracy.running_off += (last.real + (now.counted - last.counted) * factor - now.real).abs();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "token counts, held above zero")]
+        accuracy.running_off +=
+            (last.real + (now.counted - last.counted) * factor - now.real).abs();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "token counts, held above zero"
+        )]
         self.calibration.observe(counted.max(0.0) as usize, real.max(0.0) as usize);
         self.span = Some((first, now));
     }

@@ -75,15 +75,17 @@ mod tests {
 
     #[test]
     fn values_are_taken_from_every_argument_that_says_on_what() {
-        let json =
-            r#"{"file_path":"/srv/app/main.py","limit":20000,"edits":[{"old":"load_all()","line":1042}],"on":true}"#;
+        let json = r#"{"file_path":"/srv/app/main.py","limit":20000,"edits":[{"old":"load_all()","line":1042}],"on":true}"#;
         assert_eq!(of_arguments(json), ["/srv/app/main.py", "1042", "load_all"]);
     }
 
     #[test]
     fn bodies_of_files_are_made_not_remembered() {
         let body = "call load_all ".repeat(40);
-        assert_eq!(of_arguments(&serde_json::json!({"path": "src/a.rs", "content": body}).to_string()), ["src/a.rs"]);
+        assert_eq!(
+            of_arguments(&serde_json::json!({"path": "src/a.rs", "content": body}).to_string()),
+            ["src/a.rs"]
+        );
     }
 
     #[test]
@@ -93,7 +95,16 @@ mod tests {
 
     #[test]
     fn chinese_names_are_values() {
-        assert_eq!(of_arguments(r#"{"名称":"北京饭店，故宫 hotel src/a.rs"}"#), ["src/a.rs", "北京饭店"]);
-        assert_eq!(of_arguments(&format!(r#"{{"content":"{}"}}"#, "// 计算潮汐窗口 const alpha ".repeat(30))), [""; 0]);
+        assert_eq!(
+            of_arguments(r#"{"名称":"北京饭店，故宫 hotel src/a.rs"}"#),
+            ["src/a.rs", "北京饭店"]
+        );
+        assert_eq!(
+            of_arguments(&format!(
+                r#"{{"content":"{}"}}"#,
+                "// 计算潮汐窗口 const alpha ".repeat(30)
+            )),
+            [""; 0]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The conversation as it grows: what is known when a model call is about to be made, whatever the policy.
+//! The conversation as it grows: what is known when a model call is about to be made, whatever the
+//! policy.
 
 use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
@@ -53,15 +54,18 @@ impl Walk {
         }
     }
 
-    /// Whether a message is the answer to a model call: it makes tool calls, or answers someone. A program may store one
-    /// answer as several messages; only those that act or begin are calls.
+    /// Whether a message is the answer to a model call: it makes tool calls, or answers someone. A
+    /// program may store one answer as several messages; only those that act or begin are calls.
     pub(crate) fn is_call(&self, message: &Message) -> bool {
-        let newest = (0..self.history.len()).rev().find_map(|at| match self.history.source(at)?.role {
-            Role::System => None,
-            role => Some(role),
-        });
+        let newest =
+            (0..self.history.len()).rev().find_map(|at| match self.history.source(at)?.role {
+                Role::System => None,
+                role => Some(role),
+            });
         let answers = newest.is_some_and(|role| role != Role::Assistant);
-        message.role == Role::Assistant && self.speaks && (answers || message.calls().next().is_some())
+        message.role == Role::Assistant
+            && self.speaks
+            && (answers || message.calls().next().is_some())
     }
 
     /// The call that this entry answers.
@@ -91,9 +95,15 @@ impl Walk {
         self.history.append(entry.message);
     }
 
-    /// What may be spent: the window is for the conversation, system prompt and tool definitions come on top.
+    /// What may be spent: the window is for the conversation, system prompt and tool definitions
+    /// come on top.
     pub(crate) fn budget(&self, window: usize) -> Budget {
-        Budget { window: window + self.beside(), tools: self.tools, calibration: Calibration::default(), cold: false }
+        Budget {
+            window: window + self.beside(),
+            tools: self.tools,
+            calibration: Calibration::default(),
+            cold: false,
+        }
     }
 
     /// The tokens beside the conversation.

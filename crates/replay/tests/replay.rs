@@ -1,26 +1,34 @@
-//! A conversation whose course is known, through policies: what each retains, forgets, folds and costs.
+//! A conversation whose course is known, through policies: what each retains, forgets, folds and
+//! costs.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::message::{Message, ToolCall, Wire};
 use waterline::policy::Policy;
 use waterline::tokens::Method;
-use waterline_replay::crew::{Job, replay_all};
+use waterline_replay::pool::{Job, replay_all};
 use waterline_replay::price::Prices;
 use waterline_replay::report::Report;
-use waterline_replay::run::{Outcome, Setup, replay};
+use waterline_replay::run::{Outcome, ReplayConfig, replay};
 use waterline_transcript::Transcript;
 
 const FILLER: usize = 12;
 
-/// The task, an order id in the first result, much output about nothing, and at the end a call that needs the id.
+/// The task, an order id in the first result, much output about nothing, and at the end a call that
+/// needs the id.
 fn transcript(id: &str) -> Transcript {
     let mut transcript = Transcript::new(id.into(), Wire::OPENAI_CHAT);
     transcript.push(Message::system("You look after orders."));
     transcript.push(Message::user("please sort out my order"));
-    transcript.push(Message::assistant_with_calls("", [ToolCall::new("c0", "find", r#"{"name":"anna"}"#)]));
+    transcript.push(Message::assistant_with_calls(
+        "",
+        [ToolCall::new("c0", "find", r#"{"name":"anna"}"#)],
+    ));
     transcript.push(Message::tool_result("c0", "one order was found\nthe order is W-7044921"));
     for at in 1..=FILLER {
-        transcript.push(Message::assistant_with_calls("", [ToolCall::new(format!("c{at}"), "wait", "{}")]));
+        transcript.push(Message::assistant_with_calls(
+            "",
+            [ToolCall::new(format!("c{at}"), "wait", "{}")],
+        ));
         transcript.push(Message::tool_result(format!("c{at}"), "nothing new here. ".repeat(40)));
     }
     transcript.push(Message::assistant_with_calls(
@@ -31,8 +39,8 @@ fn transcript(id: &str) -> Transcript {
     transcript
 }
 
-fn setup(policies: &[&str], windows: &[usize]) -> Setup {
-    Setup {
+fn setup(policies: &[&str], windows: &[usize]) -> ReplayConfig {
+    ReplayConfig {
         policies: policies.iter().map(|name| Policy::preset(name).unwrap()).collect(),
         windows: windows.to_vec(),
         prices: Prices::named("cached").unwrap(),
@@ -43,7 +51,7 @@ fn setup(policies: &[&str], windows: &[usize]) -> Setup {
     }
 }
 
-fn outcomes(setup: &Setup) -> Vec<Outcome> {
+fn outcomes(setup: &ReplayConfig) -> Vec<Outcome> {
     replay(transcript("one"), setup, |_| {})
 }
 
@@ -64,7 +72,10 @@ fn what_was_forgotten_can_be_traced() {
     let found = outcomes(&setup(&["tail"], &[1_000]));
     let lost = &found[0].lost;
     assert_eq!(lost.len(), 1);
-    assert_eq!((lost[0].value.as_str(), lost[0].seen, lost[0].by.as_str()), ("W-7044921", 3, "find"));
+    assert_eq!(
+        (lost[0].value.as_str(), lost[0].seen, lost[0].by.as_str()),
+        ("W-7044921", 3, "find")
+    );
     assert_eq!((lost[0].needed, lost[0].tool.as_str()), (4 + 2 * FILLER, "ship"));
     let fold = lost[0].fold.unwrap();
     assert!(fold.before > 3 && fold.before < lost[0].needed && fold.to <= fold.from, "{fold:?}");
@@ -85,7 +96,12 @@ fn a_window_that_holds_everything_costs_what_appending_costs() {
 #[test]
 fn sliding_costs_more_than_folding_in_batches() {
     let found = outcomes(&setup(&["tail", "halve-first"], &[1_000]));
-    assert!(found[0].tally.cost() > 1.2 * found[1].tally.cost(), "{} {}", found[0].tally.cost(), found[1].tally.cost());
+    assert!(
+        found[0].tally.cost() > 1.2 * found[1].tally.cost(),
+        "{} {}",
+        found[0].tally.cost(),
+        found[1].tally.cost()
+    );
     assert!(found[0].tally.folds > found[1].tally.folds);
 }
 
@@ -110,7 +126,11 @@ fn recorded_summaries_are_left_out() {
     replay(recorded, &setup(&["auto"], &[100_000]), |context| {
         first.get_or_insert((context.call, context.messages.len()));
     });
-    assert_eq!(first, Some((4, 3)), "numbered as in the file: message 2 has no user before it, message 4 does");
+    assert_eq!(
+        first,
+        Some((4, 3)),
+        "numbered as in the file: message 2 has no user before it, message 4 does"
+    );
 }
 
 /// All threads together give the same figures, in the same order, as one.
@@ -128,7 +148,7 @@ fn the_number_of_threads_changes_nothing() {
             Ok::<(), ()>(())
         };
         let mut order = Vec::new();
-        let collect = |done: waterline_replay::crew::Done| {
+        let collect = |done: waterline_replay::pool::Done| {
             order.push(done.id.clone());
             report.add(done);
         };
@@ -159,11 +179,11 @@ fn the_page_is_complete_in_itself() {
 /// A fold teaches what it could have listed, and what was needed of that.
 #[test]
 fn folds_are_lessons() {
-    let setup = Setup { learn: true, ..setup(&["auto"], &[1_000]) };
+    let setup = ReplayConfig { learn: true, ..setup(&["auto"], &[1_000]) };
     let found = replay(transcript("one"), &setup, |_| {});
-    let lessons = &found[0].lessons;
-    assert_eq!(lessons.len(), found[0].folds.len());
-    let needed: u32 = lessons.iter().flat_map(|lesson| &lesson.needed).sum();
+    let training_folds = &found[0].training_folds;
+    assert_eq!(training_folds.len(), found[0].folds.len());
+    let needed: u32 = training_folds.iter().flat_map(|training_fold| &training_fold.needed).sum();
     assert_eq!(needed, 1, "the order id, once, by the last call");
-    assert!(lessons.last().unwrap().teaches() && lessons.last().unwrap().room > 0.0);
+    assert!(training_folds.last().unwrap().teaches() && training_folds.last().unwrap().room > 0.0);
 }

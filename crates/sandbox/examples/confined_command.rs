@@ -1,4 +1,5 @@
-//! Runs a command that may change one directory, reach no network, and read nothing else of the user's files.
+//! Runs a command that may change one directory, reach no network, and read nothing else of the
+//! user's files.
 //!
 //! ```console
 //! $ cargo run -p waterline-sandbox --example confined_command -- 'echo hi > note; cat note; cat ~/.bashrc'
@@ -26,7 +27,9 @@ fn main() -> ExitCode {
 
 #[tokio::main]
 async fn run() -> Result<ExitCode, Box<dyn std::error::Error>> {
-    let command = std::env::args().nth(1).unwrap_or_else(|| "echo hi > note; cat note; cat /etc/shadow".to_owned());
+    let command = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "echo hi > note; cat note; cat /etc/shadow".to_owned());
     let directory = std::env::temp_dir().join(format!("confined-{}", std::process::id()));
     // A workspace is a directory that belongs to one session. Its path holds no symbolic links.
     let workspace = Workspace::open(&directory, "example", &[])?;
@@ -38,9 +41,13 @@ async fn run() -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
     shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
     let rules = Rules { write: vec![workspace.path().to_owned()], ..Rules::default() };
-    let ended = shell.run(&rules, workspace.path(), &command, Some(Duration::from_secs(10))).await?;
+    let ended =
+        shell.run(&rules, workspace.path(), &command, Some(Duration::from_secs(10))).await?;
     print!("{}", ended.output);
-    println!("[{}]", ended.status.map_or_else(|| "timed out".to_owned(), |status| status.to_string()));
+    println!(
+        "[{}]",
+        ended.status.map_or_else(|| "timed out".to_owned(), |status| status.to_string())
+    );
     std::fs::remove_dir_all(&directory)?;
     Ok(ExitCode::SUCCESS)
 }

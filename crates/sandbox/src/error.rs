@@ -93,7 +93,9 @@ pub enum SandboxError {
         path: &'static str,
     },
     /// The mode of a file or of a directory above it forbids it.
-    #[error("the permissions of {path}, or of a directory above it, do not allow this; chmod changes them")]
+    #[error(
+        "the permissions of {path}, or of a directory above it, do not allow this; chmod changes them"
+    )]
     Permissions {
         /// The path as it was written.
         path: String,

@@ -1,15 +1,17 @@
-//! The kernel's means: Landlock for files, ports and signals, seccomp for sockets and for leaving the POSIX session.
+//! The kernel's means: Landlock for files, ports and signals, seccomp for sockets and for leaving
+//! the POSIX session.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
 };
 
 use crate::rules::Rules;
@@ -23,7 +25,8 @@ const LEAST: landlock::ABI = ABI::V3;
 const MISSING: &str = "the kernel does not have it in ABI 3 or later, or it is switched off";
 
 /// Where the system's programs and their libraries are.
-const SYSTEM: [&str; 10] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/gnu", "/snap"];
+const SYSTEM: [&str; 10] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/gnu", "/snap"];
 
 /// What programs need of the rest of the system. Not all of `/etc` and `/proc`: they hold secrets.
 const NEEDED: [&str; 37] = [
@@ -69,7 +72,8 @@ const NEEDED: [&str; 37] = [
 /// Devices that are nobody's.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Confines this thread and everything it starts, for good. Files are confined only if `from_files` is set.
+/// Confines this thread and everything it starts, for good. Files are confined only if `from_files`
+/// is set.
 pub(crate) fn confine(rules: &Rules, from_files: bool) -> Result<(), String> {
     if from_files {
         files(rules).map_err(|error| format!("Landlock: {error}"))?;
@@ -81,7 +85,8 @@ pub(crate) fn confine(rules: &Rules, from_files: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses calls by the numbers of x32, a second set for the same calls that no filter of ours knows.
+/// Refuses calls by the numbers of x32, a second set for the same calls that no filter of ours
+/// knows.
 #[cfg(target_arch = "x86_64")]
 fn other_numbers() -> BpfProgram {
     let step = |code, jt, jf, k| seccompiler::sock_filter { code, jt, jf, k };
@@ -104,8 +109,10 @@ fn files(rules: &Rules) -> Result<(), String> {
     let text = |error: landlock::RulesetError| error.to_string();
     let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let least = least.handle_access(AccessFs::from_all(LEAST)).map_err(|_| MISSING.to_owned())?;
-    let mut handled =
-        least.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(ABI)).map_err(text)?;
+    let mut handled = least
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(ABI))
+        .map_err(text)?;
     if !rules.network {
         handled = handled.handle_access(AccessNet::from_all(ABI)).map_err(text)?;
     }
@@ -115,7 +122,8 @@ fn files(rules: &Rules) -> Result<(), String> {
         ruleset = allow(ruleset, path, looks, ResolveFlags::empty())?;
     }
     for path in DEVICES.iter().map(Path::new) {
-        ruleset = allow(ruleset, path, AccessFs::ReadFile | AccessFs::WriteFile, ResolveFlags::empty())?;
+        ruleset =
+            allow(ruleset, path, AccessFs::ReadFile | AccessFs::WriteFile, ResolveFlags::empty())?;
     }
     // A link in the path of a folder that is granted would be one that a command put there.
     for path in &rules.read {
@@ -138,17 +146,22 @@ fn allow(
     access: BitFlags<AccessFs>,
     resolve: ResolveFlags,
 ) -> Result<RulesetCreated, String> {
-    let Ok(handle) = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve) else {
+    let Ok(handle) = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
+    else {
         return Ok(ruleset);
     };
     // A right to make or list something says nothing about a file.
-    let is_folder = fstat(&handle).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
+    let is_folder = fstat(&handle)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
     let access = if is_folder { access } else { access & AccessFs::from_file(ABI) };
-    ruleset.add_rule(PathBeneath::new(handle, access)).map_err(|error| format!("{}: {error}", path.display()))
+    ruleset
+        .add_rule(PathBeneath::new(handle, access))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Calls that no command needs: they leave its POSIX session, look into other processes, or change the machine. What only the system's
-/// administrator may call is here too, because programs are sometimes run by one.
+/// Calls that no command needs: they leave its POSIX session, look into other processes, or change
+/// the machine. What only the system's administrator may call is here too, because programs are
+/// sometimes run by one.
 const REFUSED: &[i64] = &[
     libc::SYS_setsid,
     libc::SYS_ptrace,
@@ -236,7 +249,8 @@ const REMOVEXATTRAT: i64 = 466;
 const OPEN_TREE_ATTR: i64 = 467;
 const FILE_SETATTR: i64 = 469;
 
-/// Calls that may be made about the own process only: by the number of an argument, and what it must be.
+/// Calls that may be made about the own process only: by the number of an argument, and what it
+/// must be.
 const OWN_ONLY: [(i64, &[(u8, u64)]); 7] = [
     (libc::SYS_prlimit64, &[(0, 0)]),
     // The first argument of these two says what the second one names: a process, a group or a user.
@@ -262,16 +276,21 @@ const WORLDS: [i32; 7] = [
 /// The bits of a socket's type that say what kind it is.
 const KIND: u64 = 0xf;
 
-/// What may be ordered of a file that is open to be read, and changes it: its flags, twice, and a lease on it.
+/// What may be ordered of a file that is open to be read, and changes it: its flags, twice, and a
+/// lease on it.
 const FILE_ORDERS: [u64; 2] = [0x4008_6602, 0x401c_5820];
 const F_SETLEASE: u64 = 1024;
 
 /// Refuses calls; without the network every socket, also those of other programs on this machine.
 fn calls(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
-    let is = |argument, op, value| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value);
-    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let is =
+        |argument, op, value| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value);
+    let mut refused: BTreeMap<i64, Vec<SeccompRule>> =
+        REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     for (call, owns) in OWN_ONLY {
-        let others = owns.iter().map(|(argument, own)| SeccompRule::new(vec![is(*argument, SeccompCmpOp::Ne, *own)?]));
+        let others = owns
+            .iter()
+            .map(|(argument, own)| SeccompRule::new(vec![is(*argument, SeccompCmpOp::Ne, *own)?]));
         refused.insert(call, others.collect::<Result<_, _>>()?);
     }
     let worlds = WORLDS.iter().map(|world| {
@@ -279,28 +298,38 @@ fn calls(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
         SeccompRule::new(vec![is(0, SeccompCmpOp::MaskedEq(bit), bit)?])
     });
     refused.insert(libc::SYS_clone, worlds.collect::<Result<_, _>>()?);
-    // Servers of this machine that listen at a path take orders too: a container engine for example. A pair of datagram sockets
-    // can be turned to them.
+    // Servers of this machine that listen at a path take orders too: a container engine for
+    // example. A pair of datagram sockets can be turned to them.
     let local = is(0, SeccompCmpOp::Eq, u64::from(libc::AF_UNIX.cast_unsigned()))?;
     let sockets = if network { vec![SeccompRule::new(vec![local])?] } else { Vec::new() };
     refused.insert(libc::SYS_socket, sockets);
-    let streams = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| u64::from(kind.cast_unsigned()));
+    let streams =
+        [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| u64::from(kind.cast_unsigned()));
     let others = (0..=KIND).filter(|kind| !streams.contains(kind));
-    let others = others.map(|kind| SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(KIND), kind)?]));
+    let others =
+        others.map(|kind| SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(KIND), kind)?]));
     refused.insert(libc::SYS_socketpair, others.collect::<Result<_, _>>()?);
-    for (call, orders) in [(libc::SYS_ioctl, FILE_ORDERS.as_slice()), (libc::SYS_fcntl, &[F_SETLEASE])] {
-        let orders = orders.iter().map(|order| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, *order)?]));
+    for (call, orders) in
+        [(libc::SYS_ioctl, FILE_ORDERS.as_slice()), (libc::SYS_fcntl, &[F_SETLEASE])]
+    {
+        let orders =
+            orders.iter().map(|order| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, *order)?]));
         refused.insert(call, orders.collect::<Result<_, _>>()?);
     }
     filter(refused, libc::EPERM)
 }
 
-/// Calls that are said not to exist, so that programs take the older ones, whose arguments a filter can see.
+/// Calls that are said not to exist, so that programs take the older ones, whose arguments a filter
+/// can see.
 fn unknown() -> Result<BpfProgram, seccompiler::BackendError> {
     filter(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
 }
 
-fn filter(refused: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> Result<BpfProgram, seccompiler::BackendError> {
+fn filter(
+    refused: BTreeMap<i64, Vec<SeccompRule>>,
+    error: i32,
+) -> Result<BpfProgram, seccompiler::BackendError> {
     let refusal = SeccompAction::Errno(error.cast_unsigned());
-    SeccompFilter::new(refused, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?.try_into()
+    SeccompFilter::new(refused, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?
+        .try_into()
 }

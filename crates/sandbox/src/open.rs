@@ -4,7 +4,8 @@ use std::path::Path;
 
 use cap_std::fs::{Dir, File, OpenOptions};
 
-/// Opens a file for reading. The path cannot lead out of the directory, and opening a named pipe does not block.
+/// Opens a file for reading. The path cannot lead out of the directory, and opening a named pipe
+/// does not block.
 ///
 /// # Errors
 /// When the file is not there, may not be read, or lies outside the directory.

@@ -7,10 +7,12 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 /// How many times the processes that are left are looked for.
 const ROUNDS: usize = 200;
 
-/// How many times in a row none must be found: a process that starts another one and ends may be missed between two looks.
+/// How many times in a row none must be found: a process that starts another one and ends may be
+/// missed between two looks.
 const EMPTY: usize = 3;
 
-/// Kills every process of a POSIX session but the calling one. Processes started meanwhile are killed in the next round.
+/// Kills every process of a POSIX session but the calling one. Processes started meanwhile are
+/// killed in the next round.
 pub(crate) fn kill_session(posix_session: Pid) {
     let mut empty = 0;
     for _ in 0..ROUNDS {
@@ -30,7 +32,8 @@ pub(crate) fn kill_session(posix_session: Pid) {
     }
 }
 
-/// Kills the processes whose parents ended and that became children of the supervisor, until there are none.
+/// Kills the processes whose parents ended and that became children of the supervisor, until there
+/// are none.
 pub(crate) fn kill_children() {
     for _ in 0..ROUNDS {
         match wait(WaitOptions::NOHANG) {
@@ -52,7 +55,9 @@ fn children() -> Vec<Pid> {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
     lists
-        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
+        .flat_map(|list| {
+            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
+        })
         .filter_map(Pid::from_raw)
         .collect()
 }
@@ -70,14 +75,18 @@ fn members(posix_session: Pid) -> Vec<Pid> {
         // The name may hold any bytes.
         let stat = String::from_utf8_lossy(&stat);
         // After the name: state, parent, group, POSIX session.
-        let fields: Vec<&str> =
-            stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
+        let fields: Vec<&str> = stat
+            .rsplit_once(')')
+            .map(|(_, rest)| rest.split_whitespace().collect())
+            .unwrap_or_default();
         let lives = match fields.first() {
             // Its first thread has ended; others may still run.
             Some(&"Z") => threads(*pid) > 1,
             state => state.is_some_and(|state| *state != "X"),
         };
-        lives && fields.get(3).and_then(|id| id.parse().ok()) == Some(posix_session.as_raw_nonzero().get())
+        lives
+            && fields.get(3).and_then(|id| id.parse().ok())
+                == Some(posix_session.as_raw_nonzero().get())
     };
     pids.filter(belongs).filter_map(Pid::from_raw).filter(|pid| *pid != getpid()).collect()
 }

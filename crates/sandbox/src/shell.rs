@@ -1,4 +1,5 @@
-//! Running one command: its environment, its output up to a limit, its timeout, and the end of everything that it started.
+//! Running one command: its environment, its output up to a limit, its timeout, and the end of
+//! everything that it started.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -17,7 +18,8 @@ use crate::rules::Rules;
 const HEAD_BYTES: usize = 512 * 1024;
 const TAIL_BYTES: usize = 512 * 1024;
 
-/// How long to wait for the last output after a command ended; a process that got away may hold the pipe open for ever.
+/// How long to wait for the last output after a command ended; a process that got away may hold the
+/// pipe open for ever.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
 /// The timeout of commands unless another one is set.
@@ -27,14 +29,16 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Shell {
-    /// A program that calls [`launcher`](crate::launcher) first thing in its `main`: the host program itself, or a helper. Without one,
-    /// commands run unconfined.
+    /// A program that calls [`launcher`](crate::launcher) first thing in its `main`: the host
+    /// program itself, or a helper. Without one, commands run unconfined.
     pub launcher: Option<PathBuf>,
-    /// Whether Landlock must confine the files of commands. If it is set and the kernel cannot, commands are not run.
+    /// Whether Landlock must confine the files of commands. If it is set and the kernel cannot,
+    /// commands are not run.
     pub confined: bool,
     /// The environment of commands; they see no other variables.
     pub environment: Vec<(String, String)>,
-    /// Directories that commands may read, in addition to the system's own. Their paths must hold no symbolic links.
+    /// Directories that commands may read, in addition to the system's own. Their paths must hold
+    /// no symbolic links.
     pub read: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: bool,
@@ -49,8 +53,9 @@ impl Default for Shell {
 }
 
 impl Shell {
-    /// Returns a shell whose launcher is the running program, with Landlock required, an empty environment, no network, and a timeout of
-    /// two minutes. Outside Linux it has no launcher and requires nothing.
+    /// Returns a shell whose launcher is the running program, with Landlock required, an empty
+    /// environment, no network, and a timeout of two minutes. Outside Linux it has no launcher and
+    /// requires nothing.
     #[must_use]
     pub fn new() -> Self {
         let is_linux = cfg!(target_os = "linux");
@@ -60,7 +65,8 @@ impl Shell {
         Self { launcher, confined: is_linux, environment, read, network: false, timeout: TIMEOUT }
     }
 
-    /// Returns a shell that confines nothing: for tests, and for hosts that confine the whole program themselves.
+    /// Returns a shell that confines nothing: for tests, and for hosts that confine the whole
+    /// program themselves.
     #[must_use]
     pub fn unconfined() -> Self {
         Self { launcher: None, confined: false, ..Self::new() }
@@ -79,22 +85,29 @@ impl Shell {
     ) -> std::io::Result<CommandOutput> {
         let (reader, writer) = std::io::pipe()?;
         let mut command = self.command(rules, text)?;
-        command.current_dir(directory).env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+            .current_dir(directory)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
         let mut child = command.spawn()?;
-        // `command` holds the writing ends of the pipe; while they are open the output does not end.
+        // `command` holds the writing ends of the pipe; while they are open the output does not
+        // end.
         drop(command);
         let mut running = Running::new(&mut child);
         if self.launcher.is_none() {
             running.stdin = None;
         }
         let buffer = Arc::new(Mutex::new(OutputBuffer::default()));
-        let collector = tokio::spawn(collect(Receiver::from_owned_fd(reader.into())?, Arc::clone(&buffer)));
-        let status = match tokio::time::timeout(timeout.unwrap_or(self.timeout), child.wait()).await {
+        let collector =
+            tokio::spawn(collect(Receiver::from_owned_fd(reader.into())?, Arc::clone(&buffer)));
+        let status = match tokio::time::timeout(timeout.unwrap_or(self.timeout), child.wait()).await
+        {
             Ok(status) => Some(status?),
             Err(_) => None,
         };
-        // Background processes are killed with the command, which also ends the output. A supervisor has done so already.
+        // Background processes are killed with the command, which also ends the output. A
+        // supervisor has done so already.
         match status.and_then(|status| status.code()) {
             Some(_) if self.launcher.is_some() => running.forget(),
             _ => tokio::task::spawn_blocking(move || running.kill()).await?,
@@ -102,7 +115,8 @@ impl Shell {
         let abort = collector.abort_handle();
         drop(tokio::time::timeout(LAST_OUTPUT, collector).await);
         abort.abort();
-        let buffer = std::mem::take(&mut *buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let buffer =
+            std::mem::take(&mut *buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let (output, dropped) = buffer.text();
         Ok(CommandOutput { output, status, dropped })
     }
@@ -112,9 +126,14 @@ impl Shell {
         let program = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
         let mut command = match &self.launcher {
             Some(launcher) => {
-                let spec = LaunchSpec { rules: rules.clone(), confined: self.confined, supervised: false };
+                let spec =
+                    LaunchSpec { rules: rules.clone(), confined: self.confined, supervised: false };
                 let mut command = Command::new(launcher);
-                command.arg(LAUNCH_ARGUMENT).arg(serde_json::to_string(&spec)?).arg("--").arg(program);
+                command
+                    .arg(LAUNCH_ARGUMENT)
+                    .arg(serde_json::to_string(&spec)?)
+                    .arg("--")
+                    .arg(program);
                 command
             }
             None => {
@@ -140,7 +159,8 @@ pub struct CommandOutput {
     pub dropped: usize,
 }
 
-/// Kills a command and everything it started when it is dropped, also when the caller stops waiting.
+/// Kills a command and everything it started when it is dropped, also when the caller stops
+/// waiting.
 struct Running {
     /// The supervisor, or the shell itself.
     first: Option<Pid>,

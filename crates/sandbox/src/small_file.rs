@@ -1,5 +1,6 @@
-//! Small files that people write by hand: settings, roles, skills. What is no plain file, or far too large to be one of these, is
-//! refused: a pipe would be waited for without end, and a device would fill the memory.
+//! Small files that people write by hand: settings, roles, skills. What is no plain file, or far
+//! too large to be one of these, is refused: a pipe would be waited for without end, and a device
+//! would fill the memory.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -14,29 +15,34 @@ use crate::open::open_in;
 /// More than this nobody writes by hand.
 const BYTES: u64 = 1_000_000;
 
-/// Reads a file of the user's own. A link is followed: some keep their settings elsewhere and link them here.
+/// Reads a file of the user's own. A link is followed: some keep their settings elsewhere and link
+/// them here.
 ///
 /// # Errors
 /// When it is not there, no plain file, too large, or no text. The error names the file.
 pub fn read(path: &Path) -> io::Result<String> {
     // A pipe must not keep whoever opens it waiting, and a terminal must not become ours.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
+    let opened =
+        rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
     text(opened, path)
 }
 
-/// Reads a file that came with a folder, perhaps from somebody else: no link leads out of that folder. `path` begins there.
+/// Reads a file that came with a folder, perhaps from somebody else: no link leads out of that
+/// folder. `path` begins there.
 ///
 /// # Errors
 /// As for a file of the user's own; also when a link leads out.
 pub fn read_inside(folder: &Path, path: &Path) -> io::Result<String> {
     let whole = if folder == Path::new(".") { path.to_owned() } else { folder.join(path) };
-    let opened = Dir::open_ambient_dir(folder, ambient_authority()).and_then(|dir| open_in(&dir, path));
+    let opened =
+        Dir::open_ambient_dir(folder, ambient_authority()).and_then(|dir| open_in(&dir, path));
     let opened = opened.map(cap_std::fs::File::into_std).map_err(|error| match error.kind() {
         // The kernel says of both only that the permission is missing.
-        ErrorKind::PermissionDenied => {
-            io::Error::new(error.kind(), "it may not be read, or it is a link that leads out of its folder")
-        }
+        ErrorKind::PermissionDenied => io::Error::new(
+            error.kind(),
+            "it may not be read, or it is a link that leads out of its folder",
+        ),
         _ => error,
     });
     text(opened, &whole)
@@ -44,7 +50,9 @@ pub fn read_inside(folder: &Path, path: &Path) -> io::Result<String> {
 
 /// The text of a file that was opened without looking at what it is.
 fn text(opened: io::Result<File>, path: &Path) -> io::Result<String> {
-    let refused = |kind: ErrorKind, why: &str| io::Error::new(kind, format!("cannot read {}: {why}", path.display()));
+    let refused = |kind: ErrorKind, why: &str| {
+        io::Error::new(kind, format!("cannot read {}: {why}", path.display()))
+    };
     let failed = |error: io::Error| refused(error.kind(), &error.to_string());
     let file = opened.map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
@@ -58,7 +66,8 @@ fn text(opened: io::Result<File>, path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| refused(ErrorKind::InvalidData, "it is no text in UTF-8"))
 }
 
-/// A folder of such files: the user's own, or one that came with a project, perhaps from somebody else.
+/// A folder of such files: the user's own, or one that came with a project, perhaps from somebody
+/// else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
     path: PathBuf,
@@ -88,11 +97,23 @@ impl Folder {
     #[must_use]
     pub fn entries(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = match &self.project {
-            None => std::fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path()).collect(),
+            None => std::fs::read_dir(&self.path)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path())
+                .collect(),
             Some(project) => {
                 let dir = Dir::open_ambient_dir(project, ambient_authority());
-                let entries = dir.and_then(|dir| dir.read_dir(self.path.strip_prefix(project).unwrap_or(&self.path)));
-                entries.into_iter().flatten().flatten().map(|entry| self.path.join(entry.file_name())).collect()
+                let entries = dir.and_then(|dir| {
+                    dir.read_dir(self.path.strip_prefix(project).unwrap_or(&self.path))
+                });
+                entries
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .map(|entry| self.path.join(entry.file_name()))
+                    .collect()
             }
         };
         paths.sort();
@@ -102,7 +123,8 @@ impl Folder {
     /// Reads a file in it, by the whole path that [`Folder::entries`] gave.
     ///
     /// # Errors
-    /// When it is not there, no plain file, too large, or no text; also when it came with a project and a link leads out of that.
+    /// When it is not there, no plain file, too large, or no text; also when it came with a project
+    /// and a link leads out of that.
     pub fn read(&self, path: &Path) -> io::Result<String> {
         match &self.project {
             None => read(path),
@@ -141,10 +163,14 @@ mod tests {
         assert!(why(read(&at("endless"))).contains("no plain file"));
         assert!(why(read_inside(folder.path(), Path::new("endless"))).contains("leads out"));
         assert_eq!(read(&at("none")).unwrap_err().kind(), ErrorKind::NotFound);
-        assert_eq!(read_inside(folder.path(), Path::new("none")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            read_inside(folder.path(), Path::new("none")).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
     }
 
-    /// Whoever keeps settings elsewhere links them; a folder from somebody else does not get at files beside it so.
+    /// Whoever keeps settings elsewhere links them; a folder from somebody else does not get at
+    /// files beside it so.
     #[test]
     fn a_link_is_followed_for_the_user_and_leads_out_of_no_project() {
         let place = tempfile::tempdir().unwrap();
@@ -164,6 +190,9 @@ mod tests {
         assert_eq!(roles.read(&found[0]).unwrap(), "inside");
         assert!(why(roles.read(&found[1])).contains("leads out"));
         assert!(Folder::of_project(&project, "linked").entries().is_empty());
-        assert_eq!(Folder::own(project.join("linked")).entries(), [project.join("linked/secret.toml")]);
+        assert_eq!(
+            Folder::own(project.join("linked")).entries(),
+            [project.join("linked/secret.toml")]
+        );
     }
 }

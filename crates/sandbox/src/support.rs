@@ -14,7 +14,9 @@ pub enum Support {
 pub fn support() -> Support {
     #[cfg(target_os = "linux")]
     {
-        let tried = std::thread::spawn(|| crate::linux::confine(&crate::rules::Rules::default(), true)).join();
+        let tried =
+            std::thread::spawn(|| crate::linux::confine(&crate::rules::Rules::default(), true))
+                .join();
         match tried {
             Ok(Ok(())) => Support::Full,
             Ok(Err(why)) => Support::None(why),

@@ -1,6 +1,7 @@
-//! What our side adds to a call: from the new message to the request, and from the answer to the stored message. The same call
-//! made without a session stands beside it, so that the difference is ours. The log lies in memory where there is such a
-//! folder, so that the disk's flush is not in the figures.
+//! What our side adds to a call: from the new message to the request, and from the answer to the
+//! stored message. The same call made without a session stands beside it, so that the difference is
+//! ours. The log lies in memory where there is such a folder, so that the disk's flush is not in
+//! the figures.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails loudly")]
 
 use std::path::Path;
@@ -13,15 +14,18 @@ use waterline_log::{Log, Session, To};
 use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::wire;
 use waterline_provider::{Request, ask};
-use waterline_session::{Candidate, Live, Setup};
+use waterline_session::{LiveSession, ModelTarget, SessionConfig};
 use waterline_testkit::server::{Reply, Server};
 use waterline_testkit::spoken::Spoken;
 
 /// A model that answers at once.
 async fn server() -> Server {
-    Server::start(|_| Reply::Stream { events: Spoken::text("noted", 0).events(Wire::OPENAI_CHAT), piece: 0 })
-        .await
-        .unwrap()
+    Server::start(|_| Reply::Stream {
+        events: Spoken::text("noted", 0).events(Wire::OPENAI_CHAT),
+        piece: 0,
+    })
+    .await
+    .unwrap()
 }
 
 fn endpoint(server: &Server) -> Endpoint {
@@ -32,7 +36,10 @@ fn said(n: usize) -> Message {
     let role = if n.is_multiple_of(2) { Role::User } else { Role::Assistant };
     Message::new(
         role,
-        vec![Part::text(format!("message {n}: {}", "some words of a conversation, neither few nor many; ".repeat(8)))],
+        vec![Part::text(format!(
+            "message {n}: {}",
+            "some words of a conversation, neither few nor many; ".repeat(8)
+        ))],
     )
 }
 
@@ -45,9 +52,12 @@ async fn stored(folder: &Path, server: &Server, messages: usize) -> Log {
     log
 }
 
-async fn taken_up(log: &Log, server: &Server) -> Live {
-    let setup = Setup::new(Candidate::new("gpt-4o", endpoint(server)), Policy::preset("auto").unwrap());
-    Live::open(log.clone(), "s", setup).await.unwrap()
+async fn taken_up(log: &Log, server: &Server) -> LiveSession {
+    let config = SessionConfig::new(
+        ModelTarget::new("gpt-4o", endpoint(server)),
+        Policy::preset("auto").unwrap(),
+    );
+    LiveSession::open(log.clone(), "s", config).await.unwrap()
 }
 
 /// The time of the second call of a session that was taken up at this length.
@@ -62,10 +72,12 @@ async fn timed(log: &Log, server: &Server, messages: usize) -> Duration {
 }
 
 fn calls(criterion: &mut Criterion) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let server = runtime.block_on(server());
     let memory = Path::new("/dev/shm");
-    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+    let folder =
+        if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
     let mut group = criterion.benchmark_group("call");
     group.sample_size(50).measurement_time(Duration::from_secs(8));
     for messages in [10, 10_000] {

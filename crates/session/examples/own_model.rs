@@ -1,5 +1,6 @@
-//! A model of the application's own: a router that sends short questions to a small model and long ones to a large one.
-//! Anything that can answer a request can be a model: a cloud SDK, a cache, a mock.
+//! A model of the application's own: a router that sends short questions to a small model and long
+//! ones to a large one. Anything that can answer a request can be a model: a cloud SDK, a cache, a
+//! mock.
 //!
 //! `cargo run -p waterline-session --example own_model`
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
@@ -10,7 +11,7 @@ use futures_util::stream;
 use waterline::message::{Message, Wire};
 use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::{Event, EventStream, Model, Request};
-use waterline_session::{Live, Log};
+use waterline_session::{LiveSession, Log};
 
 /// Routes by the length of the newest message.
 struct Router {
@@ -45,9 +46,15 @@ impl Model for Says {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let log = Log::open(&directory.path().join("log.db").display().to_string())?;
-    let router = Router { small: Arc::new(Says("a quick answer")), large: Arc::new(Says("a careful answer")) };
-    let mut session = Live::builder("router", router).open(log, "routed").await?;
+    let router = Router {
+        small: Arc::new(Says("a quick answer")),
+        large: Arc::new(Says("a careful answer")),
+    };
+    let mut session = LiveSession::builder("router", router).open(log, "routed").await?;
     println!("{}", session.ask("What time is it?").await?.text());
-    println!("{}", session.ask("Why does the build fail when the tests run in parallel?").await?.text());
+    println!(
+        "{}",
+        session.ask("Why does the build fail when the tests run in parallel?").await?.text()
+    );
     Ok(())
 }

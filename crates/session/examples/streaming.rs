@@ -6,7 +6,7 @@
 use futures_util::StreamExt;
 use waterline::message::Message;
 use waterline_provider::answer::Delta;
-use waterline_session::{Event, Live, Log, Streamed};
+use waterline_session::{Event, LiveSession, Log, Streamed};
 
 #[path = "echo/mod.rs"]
 mod echo;
@@ -15,7 +15,7 @@ mod echo;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let log = Log::open(&directory.path().join("log.db").display().to_string())?;
-    let mut session = Live::builder("echo", echo::Echo).open(log, "streamed").await?;
+    let mut session = LiveSession::builder("echo", echo::Echo).open(log, "streamed").await?;
     let mut events = session.stream(vec![Message::user("one word after the other")]);
     while let Some(event) = events.next().await {
         match event? {

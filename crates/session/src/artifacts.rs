@@ -1,36 +1,42 @@
-//! Stores the whole of what a plan truncates, so that the artifacts which the context names can be read. The plan says what
-//! was left out; this file finds the whole text among the messages of the slot by its hash.
+//! Stores the whole of what a plan truncates, so that the artifacts which the context names can be
+//! read. The plan says what was left out; this file finds the whole text among the messages of the
+//! slot by its hash.
 
 use waterline::message::{Body, Message};
 use waterline::plan::{Plan, Slot};
 use waterline::truncate::artifact_id;
 
 use crate::error::SessionError;
-use crate::live::Live;
+use crate::live::LiveSession;
 
 /// Characters of a text that are stored as its preview.
 const PREVIEW_CHARS: usize = 200;
 
-impl Live {
+impl LiveSession {
     /// Stores the texts that the plan names as artifacts.
     pub(crate) async fn keep_truncated(&self, plan: &Plan) -> Result<(), SessionError> {
         for slot in &plan.slots {
             for text in self.named_texts(slot) {
                 let id = self.session.id.clone();
                 let preview: String = text.chars().take(PREVIEW_CHARS).collect();
-                self.on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes())).await?;
+                self.on_log(move |log| {
+                    log.put_artifact(&id, "text/plain", &preview, text.into_bytes())
+                })
+                .await?;
             }
         }
         Ok(())
     }
 
     fn named_texts(&self, slot: &Slot) -> Vec<String> {
-        let named: Vec<&str> = slot.truncations().filter_map(|lost| lost.truncated.artifact.as_deref()).collect();
+        let named: Vec<&str> =
+            slot.truncations().filter_map(|lost| lost.truncated.artifact.as_deref()).collect();
         if named.is_empty() {
             return Vec::new();
         }
         let sources = slot.sources.iter().filter_map(|&source| self.history.message(source));
-        let texts = sources.flat_map(texts_of).filter(|text| named.contains(&artifact_id(text).as_str()));
+        let texts =
+            sources.flat_map(texts_of).filter(|text| named.contains(&artifact_id(text).as_str()));
         texts.map(str::to_owned).collect()
     }
 }

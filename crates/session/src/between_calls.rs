@@ -1,5 +1,5 @@
-//! What a session remembers from one call to the next, beside the conversation itself. The steps that use it are methods of the
-//! session, in the files named after them.
+//! What a session remembers from one call to the next, beside the conversation itself. The steps
+//! that use it are methods of the session, in the files named after them.
 
 use std::collections::BTreeSet;
 
@@ -37,11 +37,12 @@ pub(crate) struct Reported {
 
 /// What the next answer must be.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct AnswerShape {
     pub(crate) shape: Option<Shape>,
     /// Nothing but that answer is wanted any more.
     pub(crate) insists: bool,
-    /// The models that refused a call for its shape, by the names under which experience with them is kept.
+    /// The models that refused a call for its shape, by the names under which model_stats with them
+    /// is kept.
     pub(crate) refused: BTreeSet<String>,
 }
 

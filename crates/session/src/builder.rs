@@ -1,4 +1,5 @@
-//! The short way to a session: a model, a log, and defaults for everything else. [`Setup`] is the long one.
+//! The short way to a session: a model, a log, and defaults for everything else. [`SessionConfig`]
+//! is the long one.
 
 use waterline::message::Message;
 use waterline::policy::Policy;
@@ -6,30 +7,30 @@ use waterline_log::{AsyncLog, LogError, Session};
 use waterline_provider::Model;
 use waterline_provider::wire::{Options, Tool};
 
+use crate::config::{ModelTarget, SessionConfig};
 use crate::error::SessionError;
-use crate::live::Live;
-use crate::setup::{Candidate, Setup};
+use crate::live::LiveSession;
 
 /// The policy of a session for which none is named.
 const POLICY: &str = "auto";
 
-/// Builds a session; [`Live::builder`] begins one.
+/// Builds a session; [`LiveSession::builder`] begins one.
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
-    model: Candidate,
-    fallback: Vec<Candidate>,
+    model: ModelTarget,
+    fallback: Vec<ModelTarget>,
     policy: String,
     system: Option<String>,
     tools: Vec<Tool>,
     options: Options,
 }
 
-impl Live {
+impl LiveSession {
     /// Begins a session with a model, under the name by which its provider knows it.
     pub fn builder(name: impl Into<String>, model: impl Model) -> Builder {
         Builder {
-            model: Candidate::new(name, model),
+            model: ModelTarget::new(name, model),
             fallback: Vec::new(),
             policy: POLICY.to_owned(),
             system: None,
@@ -71,7 +72,7 @@ impl Builder {
     }
 
     /// Adds a model that is called when those before it fail.
-    pub fn fallback(mut self, model: Candidate) -> Self {
+    pub fn fallback(mut self, model: ModelTarget) -> Self {
         self.fallback.push(model);
         self
     }
@@ -80,21 +81,25 @@ impl Builder {
     ///
     /// # Errors
     /// When the log cannot be read or written, or no preset has the name of the policy.
-    pub async fn open(self, log: impl Into<AsyncLog>, session: &str) -> Result<Live, SessionError> {
+    pub async fn open(
+        self,
+        log: impl Into<AsyncLog>,
+        session: &str,
+    ) -> Result<LiveSession, SessionError> {
         let (log, id) = (log.into(), session.to_owned());
         let policy = Policy::preset(&self.policy)?;
-        let setup = Setup {
+        let config = SessionConfig {
             fallback: self.fallback,
             tools: self.tools,
             options: self.options,
-            ..Setup::new(self.model, policy)
+            ..SessionConfig::new(self.model, policy)
         };
         let created = log.run(move |log| match log.session(&id) {
             Err(LogError::NoSession { .. }) => log.create(Session::new(&id)).map(drop),
             found => found.map(drop),
         });
         created.await?;
-        let mut live = Live::open(log, session, setup).await?;
+        let mut live = LiveSession::open(log, session, config).await?;
         if let Some(system) = self.system.filter(|_| live.session().tip.position() == 0) {
             live.say(vec![Message::system(system)]).await?;
         }

@@ -13,35 +13,41 @@ use waterline_provider::{CallError, Event as ModelEvent, EventStream, Request};
 use crate::between_calls::LastCall;
 use crate::error::SessionError;
 use crate::event::Event;
-use crate::live::Live;
-use crate::recover::Trouble;
-use crate::staged::Note;
+use crate::live::LiveSession;
+use crate::recover::RetryState;
+use crate::staged::AnswerNote;
 use crate::trace;
 
-impl Live {
-    /// Says something to the model and has its answer. `emit` hears each delta as it comes, and what else happens; after a
-    /// call that broke off it hears the next one from its beginning. Dropping the call at any moment leaves a valid log.
+impl LiveSession {
+    /// Says something to the model and has its answer. `emit` hears each delta as it comes, and
+    /// what else happens; after a call that broke off it hears the next one from its beginning.
+    /// Dropping the call at any moment leaves a valid log.
     ///
     /// # Errors
-    /// When the log cannot be written, or when the provider's error stays after everything that could be tried.
-    pub async fn call(&mut self, new: Vec<Message>, emit: impl FnMut(Event)) -> Result<Answer, SessionError> {
-        self.call_noting(new, |_| Note::default(), emit).await
+    /// When the log cannot be written, or when the provider's error stays after everything that
+    /// could be tried.
+    pub async fn call(
+        &mut self,
+        new: Vec<Message>,
+        emit: impl FnMut(Event),
+    ) -> Result<Answer, SessionError> {
+        self.call_with_note(new, |_| AnswerNote::default(), emit).await
     }
 
     /// The same; what `note` says about the answer is stored with it, in one transaction.
     ///
     /// # Errors
-    /// As for [`Live::call`].
-    pub async fn call_noting(
+    /// As for [`LiveSession::call`].
+    pub async fn call_with_note(
         &mut self,
         new: Vec<Message>,
-        note: impl FnOnce(&Answer) -> Note,
+        note: impl FnOnce(&Answer) -> AnswerNote,
         mut emit: impl FnMut(Event),
     ) -> Result<Answer, SessionError> {
         self.begin().await?;
         self.take_in(new);
         let mut begins_turn = std::mem::take(&mut self.turn_begins);
-        let mut trouble = Trouble::default();
+        let mut trouble = RetryState::default();
         loop {
             let plan = self.plan(begins_turn, &mut emit).await?;
             self.freeze(plan, &mut emit).await?;
@@ -61,13 +67,13 @@ impl Live {
         }
     }
 
-    /// The context as the wire writes it, checked as the provider will read it. What is found is a bug of ours: it is
-    /// counted, and the provider has the last word.
+    /// The context as the wire writes it, checked as the provider will read it. What is found is a
+    /// bug of ours: it is counted, and the provider has the last word.
     fn render(&mut self) -> Result<Rendered, SessionError> {
         let wire = self.model().model.wire();
         let context: Vec<&Message> = self.generation.context(&self.history).collect();
         let (rendered, violations) = if self.aside.is_empty() {
-            self.sheet.write(self.generation.number, wire, &context)
+            self.render_cache.write(self.generation.number, wire, &context)
         } else {
             // What is said for one call must not get into what is kept for the next ones.
             let context: Vec<&Message> = context.into_iter().chain(&self.aside).collect();
@@ -85,7 +91,11 @@ impl Live {
         Ok(rendered)
     }
 
-    async fn call_model(&mut self, context: &Rendered, emit: &mut impl FnMut(Event)) -> Result<Answer, CallError> {
+    async fn call_model(
+        &mut self,
+        context: &Rendered,
+        emit: &mut impl FnMut(Event),
+    ) -> Result<Answer, CallError> {
         self.heard.clear();
         trace::sending(self);
         let span = trace::call(self);
@@ -100,15 +110,24 @@ impl Live {
     /// Calls the model with a context. The request goes out when the events are read.
     fn send(&self, context: &Rendered) -> EventStream {
         let candidate = self.model();
-        let cache_key = self.setup.options.cache_key.clone().or_else(|| Some(self.session.id.clone()));
-        let options = Options { cache_key, shape: self.sent_shape(), ..self.setup.options.clone() };
-        let messages: Vec<&Message> = self.generation.context(&self.history).chain(&self.aside).collect();
-        let request = Request::new(&candidate.name, &messages, context).tools(&self.setup.tools).options(&options);
+        let cache_key =
+            self.config.options.cache_key.clone().or_else(|| Some(self.session.id.clone()));
+        let options =
+            Options { cache_key, shape: self.sent_shape(), ..self.config.options.clone() };
+        let messages: Vec<&Message> =
+            self.generation.context(&self.history).chain(&self.aside).collect();
+        let request = Request::new(&candidate.name, &messages, context)
+            .tools(&self.config.tools)
+            .options(&options);
         candidate.model.call(request.session(&self.session.id))
     }
 
     /// Reads the events of a call to their end.
-    async fn listen(&mut self, events: &mut EventStream, emit: &mut impl FnMut(Event)) -> Result<Answer, CallError> {
+    async fn listen(
+        &mut self,
+        events: &mut EventStream,
+        emit: &mut impl FnMut(Event),
+    ) -> Result<Answer, CallError> {
         while let Some(event) = events.next().await {
             match event? {
                 ModelEvent::Delta(delta) => {
@@ -128,8 +147,14 @@ impl Live {
     }
 
     /// Stores an answer, what it took and what the host notes about it.
-    async fn take(&mut self, answer: &Answer, noted: Note, took: Duration) -> Result<(), SessionError> {
-        let aside: usize = self.aside.iter().map(|message| self.history.counter().message(message)).sum();
+    async fn take(
+        &mut self,
+        answer: &Answer,
+        noted: AnswerNote,
+        took: Duration,
+    ) -> Result<(), SessionError> {
+        let aside: usize =
+            self.aside.iter().map(|message| self.history.counter().message(message)).sum();
         let expected = self.generation.tokens() + self.budget.tools + aside;
         if answer.usage.prompt() > 0 {
             self.budget.calibration.observe(expected, answer.usage.prompt());

@@ -8,8 +8,8 @@ use waterline_provider::answer::Delta;
 /// Something that just happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An event of the provider's stream, as it came, for a gateway whose client speaks the same wire. It precedes the
-    /// deltas that were read from it. Emitted on request.
+    /// An event of the provider's stream, as it came, for a gateway whose client speaks the same
+    /// wire. It precedes the deltas that were read from it. Emitted on request.
     Raw(RawEvent),
     /// More of the answer.
     Delta(Delta),

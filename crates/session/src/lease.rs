@@ -1,5 +1,5 @@
-//! A lease of a session that is renewed while it is held and given back at the end. Taking it and checking it is the log's
-//! work; whether an earlier holder is gone is for the caller to say.
+//! A lease of a session that is renewed while it is held and given back at the end. Taking it and
+//! checking it is the log's work; whether an earlier holder is gone is for the caller to say.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,7 +9,8 @@ use waterline_log::{AsyncLog, Lease, LogError};
 
 use crate::error::SessionError;
 
-/// For how long a lease holds without being renewed: how long a machine that went away keeps a session.
+/// For how long a lease holds without being renewed: how long a machine that went away keeps a
+/// session.
 const TIME: Duration = Duration::from_secs(30);
 
 /// How often it is renewed: two renewals may fail.
@@ -24,9 +25,9 @@ pub struct Held {
 }
 
 impl Held {
-    /// Takes the lease of a session. `gone` looks at the words in which an earlier holder described itself: if it is known
-    /// to have ended, what it returns is kept until the lease is taken over; if that is not known, the lease stays its own
-    /// until it expires.
+    /// Takes the lease of a session. `gone` looks at the words in which an earlier holder described
+    /// itself: if it is known to have ended, what it returns is kept until the lease is taken over;
+    /// if that is not known, the lease stays its own until it expires.
     ///
     /// # Errors
     /// [`LogError::Leased`] when somebody else holds it.
@@ -67,7 +68,9 @@ async fn renew(log: AsyncLog, lease: Arc<Lease>) {
         match log.run(move |log| log.renew_lease(&current, TIME)).await {
             // Its writes are refused from now on: there is nothing left to renew.
             Err(LogError::LeaseLost { .. }) => return,
-            Err(error) => tracing::warn!(target: "waterline::lease", %error, "a lease was not renewed"),
+            Err(error) => {
+                tracing::warn!(target: "waterline::lease", %error, "a lease was not renewed")
+            }
             Ok(()) => {}
         }
     }

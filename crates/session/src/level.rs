@@ -46,8 +46,12 @@ mod tests {
 
     #[test]
     fn levels_begin_at_60_80_and_95_percent() {
-        let levels: Vec<String> =
-            [0, 59, 60, 79, 80, 94, 95, 120].map(|tokens| Level::of(tokens, 100).to_string()).to_vec();
-        assert_eq!(levels, ["normal", "normal", "info", "info", "warning", "warning", "critical", "critical"]);
+        let levels: Vec<String> = [0, 59, 60, 79, 80, 94, 95, 120]
+            .map(|tokens| Level::of(tokens, 100).to_string())
+            .to_vec();
+        assert_eq!(
+            levels,
+            ["normal", "normal", "info", "info", "warning", "warning", "critical", "critical"]
+        );
     }
 }

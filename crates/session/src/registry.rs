@@ -1,5 +1,6 @@
-//! The sessions that a server has in memory: one caller at a time uses each, a bounded number is kept, and those that are
-//! not used are dropped. The log keeps them all: a session is resumed when it is entered again.
+//! The sessions that a server has in memory: one caller at a time uses each, a bounded number is
+//! kept, and those that are not used are dropped. The log keeps them all: a session is resumed when
+//! it is entered again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,11 +12,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedMappedMutexGuard, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use waterline_log::AsyncLog;
 
+use crate::config::SessionConfig;
 use crate::error::SessionError;
-use crate::live::Live;
-use crate::setup::Setup;
+use crate::live::LiveSession;
 
-type Lock = Arc<tokio::sync::Mutex<Option<Live>>>;
+type Lock = Arc<tokio::sync::Mutex<Option<LiveSession>>>;
 
 /// The sessions of a server. Cheap to clone: all clones are one registry.
 #[derive(Clone)]
@@ -41,7 +42,8 @@ struct Slot {
 
 impl Slot {
     fn in_use(&self) -> bool {
-        // Locks are cloned under the lock of the registry only, so nobody takes this one up meanwhile.
+        // Locks are cloned under the lock of the registry only, so nobody takes this one up
+        // meanwhile.
         Arc::strong_count(&self.live) > 1
     }
 }
@@ -53,10 +55,11 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// A registry that keeps at most `most` sessions in memory, each until it was not used for `idle`. More callers than
-    /// that wait.
+    /// A registry that keeps at most `most` sessions in memory, each until it was not used for
+    /// `idle`. More callers than that wait.
     pub fn new(log: impl Into<AsyncLog>, most: usize, idle: Duration) -> Self {
-        let (most, slots, start) = (most.clamp(1, Semaphore::MAX_PERMITS), Mutex::default(), Instant::now());
+        let (most, slots, start) =
+            (most.clamp(1, Semaphore::MAX_PERMITS), Mutex::default(), Instant::now());
         let room = Arc::new(Semaphore::new(most));
         Self { log: log.into(), shared: Arc::new(Shared { slots, most, idle, start, room }) }
     }
@@ -79,37 +82,50 @@ impl Sessions {
         self.len() == 0
     }
 
-    /// Enters a session, and waits while another caller uses it. It is held with this setup from now on.
+    /// Enters a session, and waits while another caller uses it. It is held with this config from
+    /// now on.
     ///
     /// # Errors
     /// When there is no such session, or the log cannot be read.
-    pub async fn enter(&self, session: &str, setup: Setup) -> Result<Entered, SessionError> {
+    pub async fn enter(
+        &self,
+        session: &str,
+        config: SessionConfig,
+    ) -> Result<Entered, SessionError> {
         let (lock, used) = self.slot(session);
         let live = lock.lock_owned().await;
-        self.begin(live, used, session, setup).await
+        self.begin(live, used, session, config).await
     }
 
     /// Enters a session if nobody else uses it.
     ///
     /// # Errors
     /// As [`Sessions::enter`].
-    pub async fn try_enter(&self, session: &str, setup: Setup) -> Result<Option<Entered>, SessionError> {
+    pub async fn try_enter(
+        &self,
+        session: &str,
+        config: SessionConfig,
+    ) -> Result<Option<Entered>, SessionError> {
         let (lock, used) = self.slot(session);
         let Ok(live) = lock.try_lock_owned() else { return Ok(None) };
-        self.begin(live, used, session, setup).await.map(Some)
+        self.begin(live, used, session, config).await.map(Some)
     }
 
     /// Enters a session; if another caller uses it, a fork of it as it is stored.
     ///
     /// # Errors
     /// As [`Sessions::enter`].
-    pub async fn enter_or_fork(&self, session: &str, setup: Setup) -> Result<Entered, SessionError> {
-        if let Some(entered) = self.try_enter(session, setup.clone()).await? {
+    pub async fn enter_or_fork(
+        &self,
+        session: &str,
+        config: SessionConfig,
+    ) -> Result<Entered, SessionError> {
+        if let Some(entered) = self.try_enter(session, config.clone()).await? {
             return Ok(entered);
         }
         let id = session.to_owned();
         let fork = self.log.run(move |log| log.fork(&id, None, None)).await?;
-        self.enter(&fork.id, setup).await
+        self.enter(&fork.id, config).await
     }
 
     /// Drops the sessions that were not used for long. Entering one does so too.
@@ -123,30 +139,39 @@ impl Sessions {
             shared.sweep(shared.most - 1);
         }
         let mut slots = shared.slots();
-        let slot =
-            slots.entry(session.to_owned()).or_insert_with(|| Slot { live: Lock::default(), used: Arc::default() });
+        let slot = slots
+            .entry(session.to_owned())
+            .or_insert_with(|| Slot { live: Lock::default(), used: Arc::default() });
         slot.used.store(shared.now(), Ordering::Relaxed);
         (Arc::clone(&slot.live), Arc::clone(&slot.used))
     }
 
     async fn begin(
         &self,
-        mut slot: OwnedMutexGuard<Option<Live>>,
+        mut slot: OwnedMutexGuard<Option<LiveSession>>,
         used: Arc<AtomicU64>,
         session: &str,
-        setup: Setup,
+        config: SessionConfig,
     ) -> Result<Entered, SessionError> {
-        let room = Arc::clone(&self.shared.room).acquire_owned().await.map_err(|_| SessionError::Ending)?;
+        let room = Arc::clone(&self.shared.room)
+            .acquire_owned()
+            .await
+            .map_err(|_| SessionError::Ending)?;
         match slot.as_mut() {
-            Some(live) if live.can_be_held_with(&setup) => {
-                live.hold_with(setup);
-                live.settle().await?;
+            Some(live) if live.can_be_held_with(&config) => {
+                live.hold_with(config);
+                live.resync().await?;
                 live.catch_up().await?;
             }
-            _ => *slot = Some(Live::open(self.log.clone(), session, setup).await?),
+            _ => *slot = Some(LiveSession::open(self.log.clone(), session, config).await?),
         }
-        let live = OwnedMutexGuard::try_map(slot, Option::as_mut).map_err(|_| SessionError::Ending)?;
-        Ok(Entered { live, leaving: Leaving { used, shared: Arc::clone(&self.shared) }, _room: room })
+        let live =
+            OwnedMutexGuard::try_map(slot, Option::as_mut).map_err(|_| SessionError::Ending)?;
+        Ok(Entered {
+            live,
+            leaving: Leaving { used, shared: Arc::clone(&self.shared) },
+            _room: room,
+        })
     }
 }
 
@@ -160,8 +185,8 @@ impl Shared {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Drops what was not used for long, then the longest unused ones until at most so many are left. Those that are in use
-    /// stay.
+    /// Drops what was not used for long, then the longest unused ones until at most so many are
+    /// left. Those that are in use stay.
     fn sweep(&self, most: usize) {
         let (now, idle) = (self.now(), u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
         let age = |slot: &Slot| now.saturating_sub(slot.used.load(Ordering::Relaxed));
@@ -169,7 +194,10 @@ impl Shared {
         slots.retain(|_, slot| slot.in_use() || age(slot) < idle);
         while slots.len() > most {
             let unused = slots.iter().filter(|(_, slot)| !slot.in_use());
-            let Some(id) = unused.max_by_key(|(_, slot)| age(slot)).map(|(id, _)| id.clone()) else { return };
+            let Some(id) = unused.max_by_key(|(_, slot)| age(slot)).map(|(id, _)| id.clone())
+            else {
+                return;
+            };
             slots.remove(&id);
         }
     }
@@ -177,7 +205,7 @@ impl Shared {
 
 /// A session that one caller uses. Others wait until this is dropped.
 pub struct Entered {
-    live: OwnedMappedMutexGuard<Option<Live>, Live>,
+    live: OwnedMappedMutexGuard<Option<LiveSession>, LiveSession>,
     leaving: Leaving,
     _room: OwnedSemaphorePermit,
 }
@@ -196,20 +224,25 @@ impl Drop for Leaving {
 
 impl fmt::Debug for Entered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Entered({}, at {})", self.session().id, self.leaving.used.load(Ordering::Relaxed))
+        write!(
+            f,
+            "Entered({}, at {})",
+            self.session().id,
+            self.leaving.used.load(Ordering::Relaxed)
+        )
     }
 }
 
 impl Deref for Entered {
-    type Target = Live;
+    type Target = LiveSession;
 
-    fn deref(&self) -> &Live {
+    fn deref(&self) -> &LiveSession {
         &self.live
     }
 }
 
 impl DerefMut for Entered {
-    fn deref_mut(&mut self) -> &mut Live {
+    fn deref_mut(&mut self) -> &mut LiveSession {
         &mut self.live
     }
 }

@@ -1,35 +1,38 @@
-//! What waits to be written: messages and changes that are in memory already and go to the log together, in one
-//! transaction, with the next write. A call stores the user's message with what it is about to send, and the answer with
-//! what it took and what the host notes about it.
+//! What waits to be written: messages and changes that are in memory already and go to the log
+//! together, in one transaction, with the next write. A call stores the user's message with what it
+//! is about to send, and the answer with what it took and what the host notes about it.
 
 use waterline::message::{Message, Role};
 use waterline_log::{Change, Step};
 
 use crate::error::SessionError;
-use crate::live::Live;
+use crate::live::LiveSession;
 
 /// What a host notes about an answer, in the transaction that stores it.
 #[derive(Clone, Default)]
-pub struct Note {
+pub struct AnswerNote {
     /// Changes of what the session carries.
     pub changes: Vec<Change>,
     /// A checkpoint, with what is noted with it.
     pub checkpoint: Option<serde_json::Value>,
 }
 
-impl std::fmt::Debug for Note {
+impl std::fmt::Debug for AnswerNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Note").field("changes", &self.changes.len()).field("checkpoint", &self.checkpoint).finish()
+        f.debug_struct("AnswerNote")
+            .field("changes", &self.changes.len())
+            .field("checkpoint", &self.checkpoint)
+            .finish()
     }
 }
 
-impl Live {
+impl LiveSession {
     /// Takes messages into the conversation. They are stored with the next write.
     ///
     /// # Errors
     /// When a call before it broke off and the log cannot be read.
     pub async fn stage(&mut self, messages: Vec<Message>) -> Result<(), SessionError> {
-        self.settle().await?;
+        self.resync().await?;
         self.take_in(messages);
         Ok(())
     }
@@ -37,9 +40,9 @@ impl Live {
     /// Changes what the session carries. The change is stored with the next write.
     ///
     /// # Errors
-    /// When the change cannot be made; and as for [`Live::stage`].
+    /// When the change cannot be made; and as for [`LiveSession::stage`].
     pub async fn stage_change(&mut self, change: Change) -> Result<(), SessionError> {
-        self.settle().await?;
+        self.resync().await?;
         Ok(self.note_change(change)?)
     }
 
@@ -62,8 +65,8 @@ impl Live {
     /// Stores what waits, in one transaction.
     ///
     /// # Errors
-    /// When the log cannot be written, or another process moved the session on. Then nothing of it is stored, and the
-    /// session is read anew before it is used again.
+    /// When the log cannot be written, or another process moved the session on. Then nothing of it
+    /// is stored, and the session is read anew before it is used again.
     pub async fn commit(&mut self) -> Result<(), SessionError> {
         if self.staged.is_empty() {
             return Ok(());

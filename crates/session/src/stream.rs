@@ -12,7 +12,7 @@ use waterline_provider::answer::Answer;
 
 use crate::error::SessionError;
 use crate::event::Event;
-use crate::live::Live;
+use crate::live::LiveSession;
 
 /// What a stream of a call yields.
 #[derive(Clone, Debug)]
@@ -23,21 +23,27 @@ pub enum Streamed {
     Answer(Answer),
 }
 
-impl Live {
-    /// Sends a user message and waits for the answer. [`Live::call`] and [`Live::stream`] show what happens on the way.
+impl LiveSession {
+    /// Sends a user message and waits for the answer. [`LiveSession::call`] and
+    /// [`LiveSession::stream`] show what happens on the way.
     ///
     /// # Errors
-    /// As [`Live::call`].
+    /// As [`LiveSession::call`].
     pub async fn ask(&mut self, text: impl Into<String>) -> Result<Answer, SessionError> {
         self.call(vec![Message::user(text)], |_| ()).await
     }
 
-    /// Makes a call as [`Live::call`] does, and yields its events as they come. While the caller does not poll, nothing is
-    /// read from the provider. Dropping the stream cancels the call and leaves a valid log.
-    pub fn stream(&mut self, new: Vec<Message>) -> impl Stream<Item = Result<Streamed, SessionError>> + Send + Unpin {
+    /// Makes a call as [`LiveSession::call`] does, and yields its events as they come. While the
+    /// caller does not poll, nothing is read from the provider. Dropping the stream cancels the
+    /// call and leaves a valid log.
+    pub fn stream(
+        &mut self,
+        new: Vec<Message>,
+    ) -> impl Stream<Item = Result<Streamed, SessionError>> + Send + Unpin {
         let events: Arc<Mutex<VecDeque<Event>>> = Arc::default();
         let queue = Arc::clone(&events);
-        let emit = move |event| queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+        let emit =
+            move |event| queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
         let call: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(self.call(new, emit));
         let mut call = Some(call);
         let mut outcome = None;

@@ -1,5 +1,5 @@
-//! A client's whole message list finds its session: it goes on where the session ends, forks it where it went another way,
-//! and begins a session where it is new.
+//! A client's whole message list finds its session: it goes on where the session ends, forks it
+//! where it went another way, and begins a session where it is new.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use waterline::message::Message;
 use waterline_log::{End, Found, Incoming, Session};
 use waterline_provider::wire::parse_stored;
 
+use crate::config::SessionConfig;
 use crate::error::SessionError;
 use crate::registry::{Entered, Sessions};
-use crate::setup::Setup;
 
-/// How often the session is looked up again, because another caller moved it on meanwhile. After the first time the list is a
-/// fork, so more than two are rare.
+/// How often the session is looked up again, because another caller moved it on meanwhile. After
+/// the first time the list is a fork, so more than two are rare.
 const TRIES: usize = 8;
 
 /// A conversation in its session.
@@ -20,7 +20,8 @@ const TRIES: usize = 8;
 pub struct Submitted {
     /// The session, for this caller alone.
     pub live: Entered,
-    /// The messages that the session does not have yet: [`Live::call`](crate::Live::call) stores them.
+    /// The messages that the session does not have yet:
+    /// [`LiveSession::call`](crate::LiveSession::call) stores them.
     pub new: Vec<Message>,
     /// How the session was found.
     pub how: How,
@@ -35,13 +36,14 @@ pub enum How {
     Continued,
     /// It leaves the way of a session, and goes on in a fork of it.
     Forked,
-    /// It goes on from the end of a session under another system prompt. The session follows; what it had is kept.
+    /// It goes on from the end of a session under another system prompt. The session follows; what
+    /// it had is kept.
     Moved,
 }
 
 impl Sessions {
-    /// Finds the session of a conversation, given from its first message on as clients send it with each call, among those
-    /// of a user.
+    /// Finds the session of a conversation, given from its first message on as clients send it with
+    /// each call, among those of a user.
     ///
     /// # Errors
     /// When the conversation is empty, or the log cannot be read or written.
@@ -49,7 +51,7 @@ impl Sessions {
         &self,
         user: Option<&str>,
         conversation: Vec<Message>,
-        setup: Setup,
+        config: SessionConfig,
     ) -> Result<Submitted, SessionError> {
         if conversation.is_empty() {
             return Err(SessionError::Empty);
@@ -57,8 +59,11 @@ impl Sessions {
         let conversation: Arc<[Message]> = conversation.into();
         for _ in 0..TRIES {
             let (asked, whose) = (Arc::clone(&conversation), user.map(str::to_owned));
-            let found = self.log.run(move |log| log.find_conversation(whose.as_deref(), &asked, parse_stored)).await?;
-            if let Some(submitted) = self.settle_in(user, &conversation, found, &setup).await? {
+            let found = self
+                .log
+                .run(move |log| log.find_conversation(whose.as_deref(), &asked, parse_stored))
+                .await?;
+            if let Some(submitted) = self.settle_in(user, &conversation, found, &config).await? {
                 let session = submitted.live.session().clone();
                 // Not waited for: without the note the session is found by the ids of its messages.
                 self.log.detach(move |log| {
@@ -78,13 +83,13 @@ impl Sessions {
         user: Option<&str>,
         conversation: &Arc<[Message]>,
         found: Option<Found>,
-        setup: &Setup,
+        config: &SessionConfig,
     ) -> Result<Option<Submitted>, SessionError> {
         let behind = |known: usize| conversation.get(known..).unwrap_or_default().to_vec();
         let Some(found) = found else {
             let session = Session { user: user.map(str::to_owned), ..Session::with_new_id() };
             let made = self.log.write(move |log| log.create(session.clone())).await?;
-            let live = self.enter(&made.id, setup.clone()).await?;
+            let live = self.enter(&made.id, config.clone()).await?;
             return Ok(Some(Submitted { live, new: behind(0), how: How::Created }));
         };
         if found.end == End::Elsewhere {
@@ -92,10 +97,10 @@ impl Sessions {
                 let found = found.clone();
                 move |log| log.fork(&found.session, Some(found.tip.position()), None)
             });
-            let live = self.enter(&fork.await?.id, setup.clone()).await?;
+            let live = self.enter(&fork.await?.id, config.clone()).await?;
             return Ok(Some(Submitted { live, new: behind(found.known), how: How::Forked }));
         }
-        let mut live = self.enter(&found.session, setup.clone()).await?;
+        let mut live = self.enter(&found.session, config.clone()).await?;
         if live.session().tip != found.tip {
             return Ok(None);
         }
@@ -103,7 +108,8 @@ impl Sessions {
             return Ok(Some(Submitted { live, new: behind(found.known), how: How::Continued }));
         }
         let counter = *live.history().counter();
-        let all: Vec<Incoming> = conversation.iter().map(|message| Incoming::of(message, &counter)).collect();
+        let all: Vec<Incoming> =
+            conversation.iter().map(|message| Incoming::of(message, &counter)).collect();
         self.log.write(move |log| log.resend(&found.session, all.clone())).await?;
         live.catch_up().await?;
         Ok(Some(Submitted { live, new: Vec::new(), how: How::Moved }))

@@ -1,27 +1,33 @@
-//! What happens, as events for whoever listens: the figures of a fold, of a call and of trouble. Names of calls are those of
-//! OpenTelemetry's conventions for generative AI. What was said is never in them.
+//! What happens, as events for whoever listens: the figures of a fold, of a call and of trouble.
+//! Names of calls are those of OpenTelemetry's conventions for generative AI. What was said is
+//! never in them.
 
 use std::time::Duration;
 
 use tracing::{Span, field};
-use waterline::plan::{Plan, Room, Treatment};
+use waterline::plan::{Marks, Plan, Treatment};
 use waterline_log::{Fold, Usage as Recorded};
 use waterline_provider::CallError;
 use waterline_provider::answer::{Answer, Usage};
 
-use crate::live::Live;
+use crate::live::LiveSession;
 
 /// What an answer costs, in multiples of a fresh prompt token, where nobody says.
 const OUTPUT: f64 = 5.0;
 
 /// A fold, with the figures that S3.40 to S3.47 print.
-pub(crate) fn folded(live: &Live, plan: &Plan, fold: &Fold, room: &Room) {
+pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold, room: &Marks) {
     let policy = live.policy();
     let budget = |key: &str| policy.size(key).map_or(0, |size| room.tokens(size));
     let sum = |wanted: fn(Treatment) -> bool| -> usize {
         plan.slots.iter().filter(|slot| wanted(slot.treatment)).map(|slot| slot.tokens).sum()
     };
-    let shown = plan.slots.iter().filter(|slot| slot.treatment.is_sent()).map(|slot| slot.sources.len()).sum::<usize>();
+    let shown = plan
+        .slots
+        .iter()
+        .filter(|slot| slot.treatment.is_sent())
+        .map(|slot| slot.sources.len())
+        .sum::<usize>();
     let summary = sum(|treatment| treatment == Treatment::Summary);
     let system = live.history.system_tokens();
     let recent = sum(Treatment::is_sent).saturating_sub(system);
@@ -51,12 +57,12 @@ pub(crate) fn folded(live: &Live, plan: &Plan, fold: &Fold, room: &Room) {
 }
 
 /// A word for the user.
-pub(crate) fn notice(live: &Live, text: &str) {
+pub(crate) fn notice(live: &LiveSession, text: &str) {
     tracing::warn!(target: "waterline::context", session = %live.session.id, "{text}");
 }
 
 /// A call that is made again, or elsewhere.
-pub(crate) fn again(live: &Live, error: &CallError, wait: Duration) {
+pub(crate) fn again(live: &LiveSession, error: &CallError, wait: Duration) {
     tracing::warn!(
         target: "waterline::call",
         session = %live.session.id,
@@ -68,7 +74,7 @@ pub(crate) fn again(live: &Live, error: &CallError, wait: Duration) {
 }
 
 /// A context that was too long.
-pub(crate) fn overflow(live: &Live, refused: usize) {
+pub(crate) fn overflow(live: &LiveSession, refused: usize) {
     tracing::warn!(
         target: "waterline::context",
         session = %live.session.id,
@@ -80,7 +86,7 @@ pub(crate) fn overflow(live: &Live, refused: usize) {
 }
 
 /// A context on its way.
-pub(crate) fn sending(live: &Live) {
+pub(crate) fn sending(live: &LiveSession) {
     tracing::info!(
         target: "waterline::context",
         session = %live.session.id,
@@ -91,7 +97,7 @@ pub(crate) fn sending(live: &Live) {
 }
 
 /// The span of one request to a model.
-pub(crate) fn call(live: &Live) -> Span {
+pub(crate) fn call(live: &LiveSession) -> Span {
     let candidate = live.model();
     tracing::info_span!(
         target: "waterline::call",
@@ -100,7 +106,7 @@ pub(crate) fn call(live: &Live) -> Span {
         "gen_ai.operation.name" = "chat",
         "gen_ai.provider.name" = candidate.model.provider(),
         "gen_ai.request.model" = %candidate.name,
-        "gen_ai.request.max_tokens" = live.setup.options.max_tokens,
+        "gen_ai.request.max_tokens" = live.config.options.max_tokens,
         "gen_ai.conversation.id" = %live.session.id,
         "gen_ai.conversation.compacted" = live.generation.number > 0,
         "server.address" = candidate.model.address(),
@@ -135,9 +141,14 @@ pub(crate) fn answered(span: &Span, outcome: &Result<Answer, CallError>) {
 }
 
 /// What a call took, part by part.
-pub(crate) fn took(live: &Live, usage: &Recorded) {
+pub(crate) fn took(live: &LiveSession, usage: &Recorded) {
     let of = |treatment| -> usize {
-        live.generation.slots().iter().filter(|slot| slot.treatment == treatment).map(|slot| slot.tokens).sum()
+        live.generation
+            .slots()
+            .iter()
+            .filter(|slot| slot.treatment == treatment)
+            .map(|slot| slot.tokens)
+            .sum()
     };
     let (system, summary) = (live.history.system_tokens(), of(Treatment::Summary));
     let messages = live.generation.tokens().saturating_sub(system + summary);
@@ -164,7 +175,7 @@ pub(crate) fn took(live: &Live, usage: &Recorded) {
 }
 
 /// What a call cost, in millionths, where the price of the model is known.
-pub(crate) fn price(live: &Live, usage: &Usage) -> Option<i64> {
+pub(crate) fn price(live: &LiveSession, usage: &Usage) -> Option<i64> {
     let price = live.model().price?;
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
     let tokens = |count: usize| count as f64;

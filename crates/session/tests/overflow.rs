@@ -1,26 +1,28 @@
-//! Contexts that do not fit: refused, cut without a word, answered until the window was full; and folding that does not help.
+//! Contexts that do not fit: refused, cut without a word, answered until the window was full; and
+//! folding that does not help.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use place::{Place, events, fair, newest, policy, setup, silent, tokens, user, whole};
 use serde_json::{Value, json};
+use test_bed::{TestBed, config, events, fair, newest, policy, silent, tokens, user, whole};
 use waterline::message::{Message, Role, ToolCall};
 use waterline_session::memory::DayFiles;
-use waterline_session::{Event, Setup};
+use waterline_session::{Event, SessionConfig};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
 
-fn day(place: &Place) -> String {
-    let folder = place.0.path().join("memory");
+fn day(bed: &TestBed) -> String {
+    let folder = bed.0.path().join("memory");
     let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     std::fs::read_to_string(file).unwrap()
 }
 
-/// S2.22 to S2.25, C2.6, E.19: memory first, then folds that keep less and less; each is a recorded generation, two at most.
+/// S2.22 to S2.25, C2.6, E.19: memory first, then folds that keep less and less; each is a recorded
+/// generation, two at most.
 #[tokio::test]
 async fn s2_22_to_s2_25_e19_the_ladder_is_climbed_and_written_down() {
     let limit = 1_500;
@@ -31,76 +33,92 @@ async fn s2_22_to_s2_25_e19_the_ladder_is_climbed_and_written_down() {
         }
         fair("done", received)
     });
-    let place = Place::new();
-    let memory = DayFiles::new(place.0.path().join("memory"));
-    let setup = Setup { memory: Some(Arc::new(memory)), ..setup(&server, 100_000, policy("auto", &[])) };
-    let mut live = place.open(setup).await;
+    let bed = TestBed::new();
+    let memory = DayFiles::new(bed.0.path().join("memory"));
+    let config = SessionConfig {
+        memory: Some(Arc::new(memory)),
+        ..config(&server, 100_000, policy("auto", &[]))
+    };
+    let mut live = bed.open(config).await;
     for round in 0..12 {
-        live.call(user(format!("step {round}: see src/file_{round}.rs {}", "and more ".repeat(60))), silent)
-            .await
-            .unwrap();
+        live.call(
+            user(format!("step {round}: see src/file_{round}.rs {}", "and more ".repeat(60))),
+            silent,
+        )
+        .await
+        .unwrap();
     }
-    let log = place.log();
+    let log = bed.log();
     let folds = log.generations("s").unwrap();
     assert!(folds[0].fold.reason.starts_with("the provider refused"), "{:?}", folds[0].fold.reason);
     assert!(folds.iter().all(|fold| fold.fold.tokens_after < fold.fold.tokens_before));
-    assert_eq!(place.texts().len(), 24, "stored history is untouched");
-    let text = day(&place);
+    assert_eq!(bed.texts().len(), 24, "stored history is untouched");
+    let text = day(&bed);
     assert!(text.contains("## Context Overflow Recovery (") && text.contains("step 0"), "{text}");
     assert!(live.violations().is_empty());
     assert!(newest(&server.received().pop().unwrap()).contains("step 11"));
 }
 
 /// The bytes of the artifact that a request names.
-fn named_artifact(place: &Place, body: &str) -> Vec<u8> {
+fn named_artifact(bed: &TestBed, body: &str) -> Vec<u8> {
     let id = body.split_once("the whole is artifact ").unwrap().1.split(' ').next().unwrap();
-    let stored = place.log().artifacts("s").unwrap();
+    let stored = bed.log().artifacts("s").unwrap();
     let named = stored.iter().find(|artifact| artifact.hash.starts_with(id)).unwrap();
-    place.log().artifact(&named.hash).unwrap()
+    bed.log().artifact(&named.hash).unwrap()
 }
 
-/// E.20: one message larger than the window still gets an answer; its whole text is an artifact that the context names.
+/// E.20: one message larger than the window still gets an answer; its whole text is an artifact
+/// that the context names.
 #[tokio::test]
 async fn e20_a_message_larger_than_the_window_is_clipped_with_an_artifact() {
     let server = Scripted::new(|received: &Received| fair("long, that was", received));
-    let place = Place::new();
-    let mut live = place.live(&server, 2_000).await;
-    let long = format!("begin {} end", (0..6_000).map(|n| n.to_string()).collect::<Vec<_>>().join(" "));
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 2_000).await;
+    let long =
+        format!("begin {} end", (0..6_000).map(|n| n.to_string()).collect::<Vec<_>>().join(" "));
     live.call(user(&*long), silent).await.unwrap();
     let request = server.received().pop().unwrap();
     assert!(tokens(&request) < 2_600, "{}", tokens(&request));
     let text = newest(&request);
     assert!(text.contains("begin") && text.contains("end"), "head and tail: {text}");
-    assert_eq!(named_artifact(&place, &text), long.as_bytes());
-    assert_eq!(place.texts()[0], long, "stored as it came");
+    assert_eq!(named_artifact(&bed, &text), long.as_bytes());
+    assert_eq!(bed.texts()[0], long, "stored as it came");
     let before = server.received().len();
     live.call(user("and now?"), silent).await.unwrap();
     assert_eq!(server.received().len(), before + 1, "no loop");
 }
 
-/// A provider that reads only the end of a prompt and says nothing: it is noticed by what it reports.
+/// A provider that reads only the end of a prompt and says nothing: it is noticed by what it
+/// reports.
 #[tokio::test]
 async fn a_prompt_that_is_cut_without_a_word_is_noticed_and_folded() {
-    let server = Scripted::new(|received: &Received| whole("invented", tokens(received).min(2_000)));
-    let place = Place::new();
-    let mut live = place.live(&server, 100_000).await;
+    let server =
+        Scripted::new(|received: &Received| whole("invented", tokens(received).min(2_000)));
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 100_000).await;
     let mut heard = Vec::new();
     for round in 0..12 {
-        live.call(user(format!("step {round} {}", "and more ".repeat(150))), |event| heard.push(event)).await.unwrap();
+        live.call(user(format!("step {round} {}", "and more ".repeat(150))), |event| {
+            heard.push(event)
+        })
+        .await
+        .unwrap();
     }
-    let again = heard.iter().any(|event| matches!(event, Event::Again { why, .. } if why.contains("only a part")));
+    let again = heard
+        .iter()
+        .any(|event| matches!(event, Event::Again { why, .. } if why.contains("only a part")));
     assert!(again, "it was noticed");
     assert!(live.window() <= 2_000, "{}", live.window());
     assert!(tokens(&server.received().pop().unwrap()) <= 2_000, "and what is sent is read whole");
-    assert_eq!(place.texts().len(), 24);
+    assert_eq!(bed.texts().len(), 24);
 }
 
 /// A counter that counts twice as much as the provider does is corrected, not taken for a cut.
 #[tokio::test]
 async fn a_counter_that_is_wrong_is_no_cut() {
     let server = Scripted::new(|received: &Received| whole("fine", received.body.len() / 9));
-    let place = Place::new();
-    let mut live = place.live(&server, 100_000).await;
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 100_000).await;
     for round in 0..12 {
         live.call(user(format!("step {round} {}", "and more ".repeat(300))), silent).await.unwrap();
     }
@@ -112,27 +130,34 @@ async fn a_counter_that_is_wrong_is_no_cut() {
 #[tokio::test]
 async fn an_answer_that_fills_the_window_is_asked_for_again() {
     let count = AtomicUsize::new(0);
-    let server = Scripted::new(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
-        8 => {
-            let mut events = events("the beginning of", tokens(received));
-            events[1] =
+    let server = Scripted::new(move |received: &Received| {
+        match count.fetch_add(1, Ordering::SeqCst) {
+            8 => {
+                let mut events = events("the beginning of", tokens(received));
+                events[1] =
                 json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "model_context_window_exceeded"}]})
                     .to_string();
-            Reply::Stream { events, piece: 0 }
+                Reply::Stream { events, piece: 0 }
+            }
+            _ => fair("whole", received),
         }
-        _ => fair("whole", received),
     });
-    let place = Place::new();
-    let mut live = place.live(&server, 100_000).await;
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 100_000).await;
     for round in 0..9 {
         live.call(user(format!("step {round} {}", "and more ".repeat(100))), silent).await.unwrap();
     }
     assert_eq!(server.received().len(), 10);
-    assert!(place.texts().iter().all(|text| !text.contains("the beginning of")));
-    assert_eq!(place.log().search("beginning", None, 3).unwrap().len(), 1, "it is kept beside the way");
+    assert!(bed.texts().iter().all(|text| !text.contains("the beginning of")));
+    assert_eq!(
+        bed.log().search("beginning", None, 3).unwrap().len(),
+        1,
+        "it is kept beside the way"
+    );
 }
 
-/// Tool results that fill the window at each step: folds get harder, then the user is told, and every call comes through.
+/// Tool results that fill the window at each step: folds get harder, then the user is told, and
+/// every call comes through.
 #[tokio::test]
 async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
     let call = |n: usize| {
@@ -143,15 +168,19 @@ async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
     let server = Scripted::new(move |received: &Received| {
         let mut events = events("", tokens(received));
         events[0] = call(count.fetch_add(1, Ordering::SeqCst)).to_string();
-        events[1] = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}).to_string();
+        events[1] = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+            .to_string();
         Reply::Stream { events, piece: 0 }
     });
-    let place = Place::new();
-    let mut live = place.live(&server, 3_000).await;
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 3_000).await;
     let mut notices = 0;
     let mut next = user("look at everything");
     for step in 0..14 {
-        let answer = live.call(next, |event| notices += usize::from(matches!(event, Event::Notice(_)))).await.unwrap();
+        let answer = live
+            .call(next, |event| notices += usize::from(matches!(event, Event::Notice(_))))
+            .await
+            .unwrap();
         let id = answer.messages[0].calls().next().unwrap().id.clone();
         let words: Vec<String> = (0..900).map(|n| format!("line_{step}_{n}")).collect();
         next = vec![Message::tool_result(id, words.join(" "))];
@@ -159,9 +188,11 @@ async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
     assert_eq!(notices, 1, "told once");
     assert_eq!(server.received().len(), 14, "one request a call");
     assert!(live.violations().is_empty(), "{:?}", live.violations());
-    let reasons: Vec<String> = place.log().generations("s").unwrap().into_iter().map(|fold| fold.fold.reason).collect();
+    let reasons: Vec<String> =
+        bed.log().generations("s").unwrap().into_iter().map(|fold| fold.fold.reason).collect();
     assert!(reasons.iter().any(|reason| reason.contains("folds did not hold")), "{reasons:?}");
-    let roles: Vec<Role> = live.generation().context(live.history()).map(|message| message.role).collect();
+    let roles: Vec<Role> =
+        live.generation().context(live.history()).map(|message| message.role).collect();
     assert!(roles.contains(&Role::User), "the task is still there: {roles:?}");
 }
 
@@ -171,15 +202,19 @@ async fn thinking_that_is_not_sent_back_is_no_cut() {
     let server = Scripted::new(|received: &Received| {
         // Thinking does not count in what the server reports.
         let body: Value = serde_json::from_str(&received.body).unwrap();
-        let said: usize =
-            body["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().map_or(0, str::len)).sum();
+        let said: usize = body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|m| m["content"].as_str().map_or(0, str::len))
+            .sum();
         let mut events = events("yes", 2_000 + said / 4);
         let thought = json!({"choices": [{"index": 0, "delta": {"reasoning_content": "let me think ".repeat(400)}}]});
         events.insert(0, thought.to_string());
         Reply::Stream { events, piece: 0 }
     });
-    let place = Place::new();
-    let mut live = place.live(&server, 100_000).await;
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 100_000).await;
     for round in 0..8 {
         live.call(user(format!("step {round} {}", "and more ".repeat(60))), silent).await.unwrap();
     }
@@ -187,16 +222,18 @@ async fn thinking_that_is_not_sent_back_is_no_cut() {
     assert_eq!((live.window(), live.generation().number), (100_000, 0));
 }
 
-/// A refusal without words may have had another reason: what was guessed from it is forgotten after the call.
+/// A refusal without words may have had another reason: what was guessed from it is forgotten after
+/// the call.
 #[tokio::test]
 async fn a_guess_is_good_for_one_call() {
     let count = AtomicUsize::new(0);
-    let server = Scripted::new(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
-        5 => Reply::status(413, ""),
-        _ => fair("fine", received),
-    });
-    let place = Place::new();
-    let mut live = place.live(&server, 100_000).await;
+    let server =
+        Scripted::new(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
+            5 => Reply::status(413, ""),
+            _ => fair("fine", received),
+        });
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 100_000).await;
     for round in 0..6 {
         live.call(user(format!("step {round} {}", "and more ".repeat(200))), silent).await.unwrap();
     }
@@ -209,9 +246,11 @@ async fn a_guess_is_good_for_one_call() {
 #[tokio::test]
 async fn each_result_that_is_clipped_has_its_own_artifact() {
     let server = Scripted::new(|received: &Received| fair("fine", received));
-    let place = Place::new();
-    let mut live = place.live(&server, 2_000).await;
-    let call = |id: &str| Message::assistant_with_calls("", [ToolCall::new(id, "look", "{}")]).parts.remove(0);
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 2_000).await;
+    let call = |id: &str| {
+        Message::assistant_with_calls("", [ToolCall::new(id, "look", "{}")]).parts.remove(0)
+    };
     let calls = Message::new(Role::Assistant, vec![call("a"), call("b")]);
     let long: Vec<String> = (0..4_000).map(|n| format!("b_{n}")).collect();
     let results = [Message::tool_result("a", "short"), Message::tool_result("b", long.join(" "))];
@@ -220,17 +259,17 @@ async fn each_result_that_is_clipped_has_its_own_artifact() {
     new.extend(results);
     live.call(new, silent).await.unwrap();
     let body = server.received().pop().unwrap().body;
-    assert_eq!(named_artifact(&place, &body), long.join(" ").as_bytes());
+    assert_eq!(named_artifact(&bed, &body), long.join(" ").as_bytes());
 }
 
 /// An output that `cap` cuts when it comes names its artifact, and the log has it.
 #[tokio::test]
 async fn an_output_that_is_capped_can_be_read_whole() {
     let server = Scripted::new(|received: &Received| fair("fine", received));
-    let place = Place::new();
+    let bed = TestBed::new();
     let text = "name = \"capped\"\nabout = \"\"\nstages = [\"repair\", \"cap\", \"window\"]\n[cap]\nmax = 300\n";
     let capped = waterline::policy::Policy::read(text, &[]).unwrap();
-    let mut live = place.open(setup(&server, 50_000, capped)).await;
+    let mut live = bed.open(config(&server, 50_000, capped)).await;
     let long: Vec<String> = (0..4_000).map(|n| format!("b_{n}")).collect();
     let mut new = user("look");
     new.extend([
@@ -239,6 +278,6 @@ async fn an_output_that_is_capped_can_be_read_whole() {
     ]);
     live.call(new, silent).await.unwrap();
     let body = server.received().pop().unwrap().body;
-    assert_eq!(named_artifact(&place, &body), long.join(" ").as_bytes());
-    assert_eq!(place.log().artifacts("s").unwrap().len(), 1);
+    assert_eq!(named_artifact(&bed, &body), long.join(" ").as_bytes());
+    assert_eq!(bed.log().artifacts("s").unwrap().len(), 1);
 }

@@ -1,18 +1,18 @@
-//! Clients that send their whole conversation with each call: it finds its session, forks it or begins one. On SQLite, and on
-//! PostgreSQL where WATERLINE_TEST_POSTGRES names a server.
+//! Clients that send their whole conversation with each call: it finds its session, forks it or
+//! begins one. On SQLite, and on PostgreSQL where WATERLINE_TEST_POSTGRES names a server.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use place::{newest, policy, setup, silent, whole};
+use test_bed::{config, newest, policy, silent, whole};
 use waterline::message::{Message, Part, Role};
 use waterline_log::{Incoming, Log, Session, Tip};
 use waterline_provider::wire::parse_stored;
-use waterline_session::{How, Sessions, Setup, Submitted};
+use waterline_session::{How, SessionConfig, Sessions, Submitted};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::Received;
 
@@ -33,27 +33,39 @@ fn server() -> Scripted {
     Scripted::new(|received: &Received| whole(&format!("re: {}", newest(received)), 10))
 }
 
-fn held(server: &Scripted) -> Setup {
-    setup(server, 100_000, policy("auto", &[]))
+fn held(server: &Scripted) -> SessionConfig {
+    config(server, 100_000, policy("auto", &[]))
 }
 
 fn sessions(url: &str, most: usize) -> Sessions {
     Sessions::new(Log::open(url).unwrap(), most, Duration::from_secs(600))
 }
 
-/// Messages as a client writes them: user and assistant in turn, behind a system prompt if there is one.
+/// Messages as a client writes them: user and assistant in turn, behind a system prompt if there is
+/// one.
 fn list(prompt: Option<&str>, texts: &[&str]) -> Vec<Message> {
     let role = |at: usize| if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
-    let said = texts.iter().enumerate().map(|(at, text)| Message::new(role(at), vec![Part::text(*text)]));
+    let said =
+        texts.iter().enumerate().map(|(at, text)| Message::new(role(at), vec![Part::text(*text)]));
     prompt.map(Message::system).into_iter().chain(said).collect()
 }
 
-async fn submit(sessions: &Sessions, user: &str, list: Vec<Message>, server: &Scripted) -> Submitted {
+async fn submit(
+    sessions: &Sessions,
+    user: &str,
+    list: Vec<Message>,
+    server: &Scripted,
+) -> Submitted {
     sessions.submit(Some(user), list, held(server)).await.unwrap()
 }
 
-/// Submits and calls; gives the session, how it was found, how many messages were new, and the answer.
-async fn call(sessions: &Sessions, list: Vec<Message>, server: &Scripted) -> (String, How, usize, String) {
+/// Submits and calls; gives the session, how it was found, how many messages were new, and the
+/// answer.
+async fn call(
+    sessions: &Sessions,
+    list: Vec<Message>,
+    server: &Scripted,
+) -> (String, How, usize, String) {
     let Submitted { mut live, new, how, .. } = submit(sessions, "ada", list, server).await;
     let count = new.len();
     let answer = live.call(new, silent).await.unwrap();
@@ -73,11 +85,17 @@ async fn a_conversation_goes_on_in_its_session_also_after_a_restart() {
         let mut said = vec!["one".to_owned()];
         let mut known = None;
         for round in 0..5 {
-            // A new process each time. The answers come back as the client writes them, not as the provider did.
+            // A new process each time. The answers come back as the client writes them, not as the
+            // provider did.
             let sessions = sessions(&url, 10);
             let words: Vec<&str> = said.iter().map(String::as_str).collect();
-            let (id, how, new, answer) = call(&sessions, list(Some("be brief"), &words), &server).await;
-            assert_eq!(how, if round == 0 { How::Created } else { How::Continued }, "round {round}");
+            let (id, how, new, answer) =
+                call(&sessions, list(Some("be brief"), &words), &server).await;
+            assert_eq!(
+                how,
+                if round == 0 { How::Created } else { How::Continued },
+                "round {round}"
+            );
             assert_eq!(new, if round == 0 { 2 } else { 1 }, "only what is new is added");
             assert_eq!(*known.get_or_insert(id.clone()), id);
             said.push(answer);
@@ -104,7 +122,8 @@ async fn a_repeated_list_adds_nothing() {
             );
         }
         assert_eq!(texts(&sessions, &id).await, ["one"]);
-        // Behind an answer, the same list once more asks for another one: the first stays where it is.
+        // Behind an answer, the same list once more asks for another one: the first stays where it
+        // is.
         let (_, _, _, answer) = call(&sessions, list(None, &["one"]), &server).await;
         let (other, how, new, _) = call(&sessions, list(None, &["one"]), &server).await;
         assert_eq!((how, new), (How::Forked, 0));
@@ -128,8 +147,12 @@ async fn an_edited_or_truncated_history_is_a_fork() {
         let truncated = list(Some("s"), &["one", "re: one"]);
         assert_eq!(submit(&sessions, "ada", truncated, &server).await.how, How::Forked);
         // The fork goes on as a session of its own.
-        let (same, how, ..) =
-            call(&sessions, list(Some("s"), &["one", "re: one", "other", "re: other", "x"]), &server).await;
+        let (same, how, ..) = call(
+            &sessions,
+            list(Some("s"), &["one", "re: one", "other", "re: other", "x"]),
+            &server,
+        )
+        .await;
         assert_eq!((same, how), (fork, How::Continued));
     }
 }
@@ -140,11 +163,13 @@ async fn users_and_first_words_are_kept_apart() {
     for url in logs(&folder) {
         let sessions = sessions(&url, 10);
         let (id, ..) = call(&sessions, list(Some("s"), &["one"]), &server).await;
-        let other = submit(&sessions, "bob", list(Some("s"), &["one", "re: one", "two"]), &server).await;
+        let other =
+            submit(&sessions, "bob", list(Some("s"), &["one", "re: one", "two"]), &server).await;
         assert_eq!((other.how, other.new.len()), (How::Created, 4));
         assert_ne!(other.live.session().id, id);
         // Many conversations begin with one system prompt.
-        let (another, how, ..) = call(&sessions, list(Some("s"), &["something else"]), &server).await;
+        let (another, how, ..) =
+            call(&sessions, list(Some("s"), &["something else"]), &server).await;
         assert_eq!(how, How::Created);
         assert_ne!(another, id);
     }
@@ -159,7 +184,10 @@ async fn a_changed_system_prompt_moves_the_session() {
         let next = list(Some("it is eleven"), &["one", "re: one", "two"]);
         let (same, how, _, _) = call(&sessions, next, &server).await;
         assert_eq!((same, how), (id.clone(), How::Moved));
-        assert_eq!(texts(&sessions, &id).await, ["it is eleven", "one", "re: one", "two", "re: two"]);
+        assert_eq!(
+            texts(&sessions, &id).await,
+            ["it is eleven", "one", "re: one", "two", "re: two"]
+        );
         let sent = server.received().pop().unwrap().body;
         assert!(sent.contains("it is eleven") && !sent.contains("it is ten"), "{sent}");
     }
@@ -171,15 +199,18 @@ async fn an_imported_session_is_found_by_its_ids() {
     for url in logs(&folder) {
         let sessions = sessions(&url, 10);
         let model = waterline::Models::builtin().find("gpt-4o").unwrap();
-        let stored: Vec<Incoming> =
-            list(Some("s"), &["one", "two"]).iter().map(|message| Incoming::of(message, &model.counter())).collect();
+        let stored: Vec<Incoming> = list(Some("s"), &["one", "two"])
+            .iter()
+            .map(|message| Incoming::of(message, &model.counter()))
+            .collect();
         let session = Session { user: Some("ada".to_owned()), ..Session::new("imported") };
         let made = sessions.log().write(move |log| {
             log.create(session.clone())?;
             log.append("imported", Tip::EMPTY, stored.clone())
         });
         made.await.unwrap();
-        let (id, how, new, _) = call(&sessions, list(Some("s"), &["one", "two", "three"]), &server).await;
+        let (id, how, new, _) =
+            call(&sessions, list(Some("s"), &["one", "two", "three"]), &server).await;
         assert_eq!((id.as_str(), how, new), ("imported", How::Continued, 1));
     }
 }
@@ -194,11 +225,19 @@ async fn many_clients_at_once_lose_nothing() {
             .map(|n| {
                 let (sessions, server) = (sessions.clone(), Arc::clone(&server));
                 tokio::spawn(async move {
-                    // A third go on with one session, each in its own words; the others speak of something else.
+                    // A third go on with one session, each in its own words; the others speak of
+                    // something else.
                     let words = format!("client {n}");
-                    let said = if n % 3 == 0 { vec!["one", "re: one", &words] } else { vec![words.as_str()] };
+                    let said = if n % 3 == 0 {
+                        vec!["one", "re: one", &words]
+                    } else {
+                        vec![words.as_str()]
+                    };
                     let (session, how, ..) = call(&sessions, list(None, &said), &server).await;
-                    assert_eq!(texts(&sessions, &session).await.last().unwrap(), &format!("re: {words}"));
+                    assert_eq!(
+                        texts(&sessions, &session).await.last().unwrap(),
+                        &format!("re: {words}")
+                    );
                     (n, session, how)
                 })
             })
@@ -261,7 +300,7 @@ async fn sessions_that_are_not_used_are_dropped_and_resumed() {
     for id in ["a", "b", "c", "d"] {
         sessions.log().write(move |log| log.create(Session::new(id))).await.unwrap();
         let mut live = sessions.enter(id, held(&server)).await.unwrap();
-        live.call(place::user("hello"), silent).await.unwrap();
+        live.call(test_bed::user("hello"), silent).await.unwrap();
     }
     assert_eq!(sessions.len(), 2);
     let again = sessions.enter("a", held(&server)).await.unwrap();

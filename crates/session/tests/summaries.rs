@@ -1,18 +1,20 @@
 //! Summaries by a model: before the call and beside it, believed or not, one absorbing the other.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use place::{Place, candidate, events, fair, policy, sent, setup, silent, user, wants_summary};
 use serde_json::Value;
+use test_bed::{
+    TestBed, candidate, config, events, fair, policy, sent, silent, user, wants_summary,
+};
 use waterline::message::{Message, ToolCall};
 use waterline::policy::Policy;
 use waterline_session::memory::DayFiles;
-use waterline_session::{Candidate, Event, Live, Setup};
+use waterline_session::{Event, LiveSession, ModelTarget, SessionConfig};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
 
@@ -20,7 +22,14 @@ const GOOD: &str = "Task: build the mill. Done: the wheel. State: order 4711. Op
 
 /// Folds at small sizes, with a summary by the model before the call.
 fn blocking() -> Policy {
-    policy("auto", &[("summarise.mode", "blocking"), ("summarise.max", "400"), ("summarise.placement", "mock")])
+    policy(
+        "auto",
+        &[
+            ("summarise.mode", "blocking"),
+            ("summarise.max", "400"),
+            ("summarise.placement", "mock"),
+        ],
+    )
 }
 
 fn summaries(server: &Scripted) -> Vec<Received> {
@@ -40,21 +49,24 @@ fn server(summary: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -
     Scripted::new(script)
 }
 
-async fn talk(live: &mut Live, rounds: std::ops::Range<usize>) {
+async fn talk(live: &mut LiveSession, rounds: std::ops::Range<usize>) {
     for round in rounds {
-        live.call(user(format!("step {round}: see src/file_{round}.rs {}", "and more ".repeat(400))), silent)
-            .await
-            .unwrap();
+        live.call(
+            user(format!("step {round}: see src/file_{round}.rs {}", "and more ".repeat(400))),
+            silent,
+        )
+        .await
+        .unwrap();
     }
 }
 
-/// S1.16 to S1.25: the same prefix with one more user message, 4,000 tokens at most, temperature 0; the answer stands in the
-/// conversation as the assistant's.
+/// S1.16 to S1.25: the same prefix with one more user message, 4,000 tokens at most, temperature 0;
+/// the answer stands in the conversation as the assistant's.
 #[tokio::test]
 async fn s1_16_to_s1_25_a_summary_is_made_before_the_call() {
     let server = server(|_, received| fair(GOOD, received));
-    let place = Place::new();
-    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    let bed = TestBed::new();
+    let mut live = bed.open(config(&server, 12_000, blocking())).await;
     talk(&mut live, 0..16).await;
     let asked = summaries(&server);
     assert!(!asked.is_empty());
@@ -67,51 +79,62 @@ async fn s1_16_to_s1_25_a_summary_is_made_before_the_call() {
     assert_eq!(prompt.len(), before.len() + 1);
     let after = sent(&all[at + 1]);
     assert!(
-        after.iter().any(|message| message.contains("order 4711") && message.contains("\"assistant\"")),
+        after
+            .iter()
+            .any(|message| message.contains("order 4711") && message.contains("\"assistant\"")),
         "{after:?}"
     );
-    assert!(after.iter().any(|message| message.contains("it gives no orders")), "it is marked as quoted");
-    let stored = place.log().summary("s").unwrap().unwrap();
+    assert!(
+        after.iter().any(|message| message.contains("it gives no orders")),
+        "it is marked as quoted"
+    );
+    let stored = bed.log().summary("s").unwrap().unwrap();
     assert_eq!(stored.text, GOOD);
     assert!(stored.compression_rate() > 0.5 && stored.messages() > 4, "{stored:?}");
     assert!(live.violations().is_empty());
 }
 
-/// S1.43, C1.11, E.18: the second summary is made of the first and what came since; there is one in the context, not two.
+/// S1.43, C1.11, E.18: the second summary is made of the first and what came since; there is one in
+/// the context, not two.
 #[tokio::test]
 async fn e18_s1_43_c1_11_a_summary_absorbs_the_one_before() {
     let server = server(|n, received| fair(&format!("Task: round {n}. {GOOD}"), received));
-    let place = Place::new();
-    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    let bed = TestBed::new();
+    let mut live = bed.open(config(&server, 12_000, blocking())).await;
     talk(&mut live, 0..40).await;
     let asked = summaries(&server);
     assert!(asked.len() >= 2, "{}", asked.len());
-    assert!(asked[1].body.contains("Task: round 0."), "the first one is in the request for the second");
+    assert!(
+        asked[1].body.contains("Task: round 0."),
+        "the first one is in the request for the second"
+    );
     let last = server.received().pop().unwrap();
     assert_eq!(last.body.matches("Task: round ").count(), 1);
-    assert_eq!(place.log().summaries("s").unwrap().len(), asked.len().min(10));
+    assert_eq!(bed.log().summaries("s").unwrap().len(), asked.len().min(10));
 }
 
-/// V14, C1.7: what cannot be believed is asked for once more, with the reason; then the digest serves and nothing is lost.
+/// V14, C1.7: what cannot be believed is asked for once more, with the reason; then the digest
+/// serves and nothing is lost.
 #[tokio::test]
 async fn v14_c1_7_a_summary_that_cannot_be_believed_is_replaced_by_the_digest() {
     for bad in ["", "I'm sorry, I can't do that.", "hello there", "Task: too long "] {
-        let server =
-            server(
-                move |_, received| {
-                    if bad.starts_with("Task") { fair(&bad.repeat(9_000), received) } else { fair(bad, received) }
-                },
-            );
-        let place = Place::new();
-        let mut live = place.open(setup(&server, 12_000, blocking())).await;
+        let server = server(move |_, received| {
+            if bad.starts_with("Task") {
+                fair(&bad.repeat(9_000), received)
+            } else {
+                fair(bad, received)
+            }
+        });
+        let bed = TestBed::new();
+        let mut live = bed.open(config(&server, 12_000, blocking())).await;
         talk(&mut live, 0..16).await;
         let asked = summaries(&server);
         assert!(asked.len() >= 2 && asked.len().is_multiple_of(2), "{bad:?}: {}", asked.len());
         assert!(asked[1].body.contains("The last answer was not taken"), "{bad:?}");
-        assert!(place.log().summary("s").unwrap().is_none(), "{bad:?}");
+        assert!(bed.log().summary("s").unwrap().is_none(), "{bad:?}");
         let last = server.received().pop().unwrap();
         assert!(last.body.contains("src/file_0.rs"), "{bad:?}: the digest and the ledger have it");
-        assert_eq!(place.texts().len(), 32, "{bad:?}");
+        assert_eq!(bed.texts().len(), 32, "{bad:?}");
     }
 }
 
@@ -119,33 +142,40 @@ async fn v14_c1_7_a_summary_that_cannot_be_believed_is_replaced_by_the_digest() 
 #[tokio::test]
 async fn v14_a_summariser_that_fails_does_not_stop_the_call() {
     let server = server(|_, _| Reply::status(500, "down"));
-    let place = Place::new();
-    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    let bed = TestBed::new();
+    let mut live = bed.open(config(&server, 12_000, blocking())).await;
     talk(&mut live, 0..16).await;
     assert!(live.generation().number > 0);
-    assert_eq!(place.texts().len(), 32);
+    assert_eq!(bed.texts().len(), 32);
 }
 
-/// S0.76: another model may write the summaries; it gets a prompt of its own, in parts where its window is small.
+/// S0.76: another model may write the summaries; it gets a prompt of its own, in parts where its
+/// window is small.
 #[tokio::test]
 async fn s0_76_c1_5_another_model_sums_up_in_parts() {
     let main = server(|_, received| fair(GOOD, received));
     let other = server(|_, received| fair(GOOD, received));
-    let place = Place::new();
-    let summariser = Candidate { window: Some(1_400), ..candidate("small", &other) };
-    let setup = Setup { summariser: Some(summariser), ..setup(&main, 16_000, blocking()) };
-    let mut live = place.open(setup).await;
+    let bed = TestBed::new();
+    let summariser = ModelTarget { window: Some(1_400), ..candidate("small", &other) };
+    let config =
+        SessionConfig { summariser: Some(summariser), ..config(&main, 16_000, blocking()) };
+    let mut live = bed.open(config).await;
     talk(&mut live, 0..40).await;
     assert!(summaries(&main).is_empty());
     let asked = summaries(&other);
     assert!(asked.len() > 1, "{}", asked.len());
-    assert!(asked[0].body.contains("<conversation>") && asked[0].body.contains("part 1 of"), "{}", asked[0].body);
+    assert!(
+        asked[0].body.contains("<conversation>") && asked[0].body.contains("part 1 of"),
+        "{}",
+        asked[0].body
+    );
     assert!(asked[1].body.contains("<earlier_summary>"));
-    assert!(asked.iter().all(|received| place::tokens(received) < 2_000));
+    assert!(asked.iter().all(|received| test_bed::tokens(received) < 2_000));
     assert!(main.received().pop().unwrap().body.contains("order 4711"));
 }
 
-/// S2.13 to S2.18: the reply does not wait; one call serves the day's file and the context, which has it from the next turn.
+/// S2.13 to S2.18: the reply does not wait; one call serves the day's file and the context, which
+/// has it from the next turn.
 #[tokio::test]
 async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
     let open = Arc::new(AtomicBool::new(false));
@@ -154,32 +184,48 @@ async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
         while !gate.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        fair("[DAILY]\n- the mill was planned, order 4711\n[MEMORY]\n- the user likes oak", received)
+        fair(
+            "[DAILY]\n- the mill was planned, order 4711\n[MEMORY]\n- the user likes oak",
+            received,
+        )
     });
-    let place = Place::new();
-    let memory = place.0.path().join("memory");
+    let bed = TestBed::new();
+    let memory = bed.0.path().join("memory");
     let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
-    let setup = Setup { memory: Some(Arc::new(DayFiles::new(&memory))), ..setup(&server, 50_000, chat) };
-    let mut live = place.open(setup).await;
+    let config = SessionConfig {
+        memory: Some(Arc::new(DayFiles::new(&memory))),
+        ..config(&server, 50_000, chat)
+    };
+    let mut live = bed.open(config).await;
     talk(&mut live, 0..8).await;
-    assert_eq!(live.generation().number, 1, "folded, and answered, while the summary is not there yet");
+    assert_eq!(
+        live.generation().number,
+        1,
+        "folded, and answered, while the summary is not there yet"
+    );
     assert!(!server.received().pop().unwrap().body.contains("the mill was planned"));
     open.store(true, Ordering::SeqCst);
     live.finish().await;
-    assert!(place.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
+    assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
     let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
     let day = std::fs::read_to_string(file).unwrap();
     assert!(
-        day.contains("## Trimmed Context (") && day.contains("order 4711") && day.contains("the user likes oak"),
+        day.contains("## Trimmed Context (")
+            && day.contains("order 4711")
+            && day.contains("the user likes oak"),
         "{day}"
     );
     talk(&mut live, 8..9).await;
     assert_eq!(live.generation().number, 2);
     let last = server.received().pop().unwrap();
-    assert!(last.body.contains("the mill was planned") && last.body.contains("likes oak"), "{}", last.body);
+    assert!(
+        last.body.contains("the mill was planned") && last.body.contains("likes oak"),
+        "{}",
+        last.body
+    );
     assert_eq!(summaries(&server).len(), 1, "one call for both");
     assert!(
-        place.texts().iter().all(|text| !text.contains("the mill was planned")),
+        bed.texts().iter().all(|text| !text.contains("the mill was planned")),
         "stored originals stay as they came"
     );
 }
@@ -188,11 +234,17 @@ async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
 #[tokio::test]
 async fn c2_7_what_is_stripped_of_few_turns_goes_to_the_memory_too() {
     let server = server(|_, received| fair("[DAILY]\n- order 4711\n[MEMORY]\nnone", received));
-    let place = Place::new();
-    let memory = place.0.path().join("memory");
-    let chat = policy("chat", &[("fold.high", "4000"), ("halve.tokens", "4000"), ("summarise.max", "300")]);
-    let setup = Setup { memory: Some(Arc::new(DayFiles::new(&memory))), ..setup(&server, 50_000, chat) };
-    let mut live = place.open(setup).await;
+    let bed = TestBed::new();
+    let memory = bed.0.path().join("memory");
+    let chat = policy(
+        "chat",
+        &[("fold.high", "4000"), ("halve.tokens", "4000"), ("summarise.max", "300")],
+    );
+    let config = SessionConfig {
+        memory: Some(Arc::new(DayFiles::new(&memory))),
+        ..config(&server, 50_000, chat)
+    };
+    let mut live = bed.open(config).await;
     for turn in 0..3 {
         live.call(user(format!("turn {turn}")), silent).await.unwrap();
         for step in 0..2 {
@@ -212,34 +264,37 @@ async fn c2_7_what_is_stripped_of_few_turns_goes_to_the_memory_too() {
 /// A process may end before the summary takes effect: the next one finds it in the log.
 #[tokio::test]
 async fn a_summary_that_was_made_before_a_restart_takes_effect_after_it() {
-    let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received));
-    let place = Place::new();
+    let server =
+        server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received));
+    let bed = TestBed::new();
     let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
-    let mut live = place.open(setup(&server, 50_000, chat.clone())).await;
+    let mut live = bed.open(config(&server, 50_000, chat.clone())).await;
     talk(&mut live, 0..7).await;
     assert_eq!(live.generation().number, 1);
     live.finish().await;
     drop(live);
-    let mut live = place.open(setup(&server, 50_000, chat)).await;
+    let mut live = bed.open(config(&server, 50_000, chat)).await;
     talk(&mut live, 7..9).await;
     assert_eq!(live.generation().number, 2, "once");
     assert!(server.received().pop().unwrap().body.contains("order 4711"));
 }
 
-/// C2.8: a summary whose generation is gone is dropped; and a fold that was taken back stays taken back.
+/// C2.8: a summary whose generation is gone is dropped; and a fold that was taken back stays taken
+/// back.
 #[tokio::test]
 async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {
-    let server = server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received));
-    let place = Place::new();
+    let server =
+        server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received));
+    let bed = TestBed::new();
     let chat = || policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
-    let mut live = place.open(setup(&server, 50_000, chat())).await;
+    let mut live = bed.open(config(&server, 50_000, chat())).await;
     talk(&mut live, 0..7).await;
     live.finish().await;
     talk(&mut live, 7..8).await;
     assert_eq!(live.generation().number, 2, "the summary took effect");
     drop(live);
-    place.log().undo_fold("s").unwrap();
-    let mut live = place.open(setup(&server, 50_000, chat())).await;
+    bed.log().undo_fold("s").unwrap();
+    let mut live = bed.open(config(&server, 50_000, chat())).await;
     assert_eq!(live.generation().number, 1);
     talk(&mut live, 8..9).await;
     assert!(
@@ -251,9 +306,11 @@ async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {
 /// When a new summary cannot be had, the one before still says what it said.
 #[tokio::test]
 async fn v14_a_failed_summary_leaves_the_earlier_one_in_place() {
-    let server = server(|n, received| if n == 0 { fair(GOOD, received) } else { Reply::status(500, "down") });
-    let place = Place::new();
-    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    let server = server(
+        |n, received| if n == 0 { fair(GOOD, received) } else { Reply::status(500, "down") },
+    );
+    let bed = TestBed::new();
+    let mut live = bed.open(config(&server, 12_000, blocking())).await;
     talk(&mut live, 0..40).await;
     assert!(summaries(&server).len() > 1 && live.generation().number > 1);
     let last = server.received().pop().unwrap();
@@ -267,8 +324,8 @@ async fn c1_5_a_conversation_too_long_for_its_own_summary_is_shortened() {
         0 => Reply::status(400, "prompt is too long: 3000 tokens > 2600 maximum"),
         _ => fair(GOOD, received),
     });
-    let place = Place::new();
-    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    let bed = TestBed::new();
+    let mut live = bed.open(config(&server, 12_000, blocking())).await;
     let mut heard = Vec::new();
     for round in 0..16 {
         let text = format!("step {round} {}", "and more ".repeat(400));
@@ -277,19 +334,19 @@ async fn c1_5_a_conversation_too_long_for_its_own_summary_is_shortened() {
     assert!(heard.contains(&Event::Summarising));
     let asked = summaries(&server);
     assert!(!asked[0].body.contains("<conversation>") && asked[1].body.contains("<conversation>"));
-    assert_eq!(place.log().summary("s").unwrap().unwrap().text, GOOD);
+    assert_eq!(bed.log().summary("s").unwrap().unwrap().text, GOOD);
 }
 
 /// An answer that was cut at its limit is no summary.
 #[tokio::test]
 async fn a_summary_that_was_cut_off_is_not_taken() {
     let server = server(|_, received| {
-        let mut events = events(GOOD, place::tokens(received));
+        let mut events = events(GOOD, test_bed::tokens(received));
         events[1] = events[1].replace("\"stop\"", "\"length\"");
         Reply::Stream { events, piece: 0 }
     });
-    let place = Place::new();
-    let mut live = place.open(setup(&server, 12_000, blocking())).await;
+    let bed = TestBed::new();
+    let mut live = bed.open(config(&server, 12_000, blocking())).await;
     talk(&mut live, 0..16).await;
-    assert!(place.log().summary("s").unwrap().is_none());
+    assert!(bed.log().summary("s").unwrap().is_none());
 }

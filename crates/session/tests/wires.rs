@@ -1,14 +1,15 @@
-//! The same on every wire: windows that are smaller than was said, tools, and answers that come through.
+//! The same on every wire: windows that are smaller than was said, tools, and answers that come
+//! through.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
-mod place;
+mod test_bed;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use place::{Place, candidate, policy, setup, silent, user};
 use serde_json::json;
+use test_bed::{TestBed, candidate, config, policy, silent, user};
 use waterline::message::Message;
-use waterline_session::{Candidate, Live, Setup};
+use waterline_session::{LiveSession, ModelTarget, SessionConfig};
 use waterline_testkit::model::Model;
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::Received;
@@ -19,21 +20,28 @@ fn server(model: Model) -> Scripted {
     let count = AtomicUsize::new(0);
     let script = move |received: &Received| {
         let number = count.fetch_add(1, Ordering::SeqCst);
-        let call = (format!("call_{number}"), "look".to_owned(), json!({"path": format!("src/part_{number}.rs")}));
+        let call = (
+            format!("call_{number}"),
+            "look".to_owned(),
+            json!({"path": format!("src/part_{number}.rs")}),
+        );
         let calls = if number.is_multiple_of(2) { vec![call] } else { Vec::new() };
-        model.reply(received, Spoken { text: format!("answer {number}"), calls, ..Spoken::default() })
+        model.reply(
+            received,
+            Spoken { text: format!("answer {number}"), calls, ..Spoken::default() },
+        )
     };
     Scripted::on(model.wire, script)
 }
 
-async fn live(place: &Place, server: &Scripted) -> Live {
-    let usual = setup(server, 100_000, policy("auto", &[]));
-    let model = Candidate { window: Some(100_000), ..candidate("m", server) };
-    place.open(Setup { model, ..usual }).await
+async fn live(bed: &TestBed, server: &Scripted) -> LiveSession {
+    let usual = config(server, 100_000, policy("auto", &[]));
+    let model = ModelTarget { window: Some(100_000), ..candidate("m", server) };
+    bed.open(SessionConfig { model, ..usual }).await
 }
 
 /// Forty steps of a conversation that is many times as long as the window.
-async fn converse(live: &mut Live) {
+async fn converse(live: &mut LiveSession) {
     let mut next = user("begin");
     for step in 0..40 {
         let answer = live.call(next, silent).await.unwrap();
@@ -56,12 +64,13 @@ async fn converse(live: &mut Live) {
 async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_every_wire() {
     for wire in waterline_testkit::WIRES {
         let server = server(Model { wire, window: 3_000, refuses: true });
-        let place = Place::new();
-        let mut live = live(&place, &server).await;
+        let bed = TestBed::new();
+        let mut live = live(&bed, &server).await;
         converse(&mut live).await;
         assert!(live.violations().is_empty(), "{wire}: {:?}", live.violations());
         assert!(live.window() <= 3_000, "{wire}: {}", live.window());
-        let refused = server.received().iter().filter(|received| Model::tokens(received) > 3_000).count();
+        let refused =
+            server.received().iter().filter(|received| Model::tokens(received) > 3_000).count();
         assert!((1..=3).contains(&refused), "{wire}: {refused} requests were too long");
         assert!(live.generation().number > 2, "{wire}");
     }
@@ -71,17 +80,19 @@ async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_e
 async fn a_prompt_that_is_cut_without_a_word_is_noticed_on_every_wire() {
     for wire in waterline_testkit::WIRES {
         let server = server(Model { wire, window: 3_000, refuses: false });
-        let place = Place::new();
-        let mut live = live(&place, &server).await;
+        let bed = TestBed::new();
+        let mut live = live(&bed, &server).await;
         converse(&mut live).await;
         assert!(live.window() <= 3_000, "{wire}: {}", live.window());
-        let cut = server.received().iter().filter(|received| Model::tokens(received) > 3_000).count();
+        let cut =
+            server.received().iter().filter(|received| Model::tokens(received) > 3_000).count();
         assert!((1..=4).contains(&cut), "{wire}: {cut} requests were cut");
         assert!(live.violations().is_empty(), "{wire}");
     }
 }
 
-/// Each call is refused once and made again by another process, with outputs larger than the window among parallel results.
+/// Each call is refused once and made again by another process, with outputs larger than the window
+/// among parallel results.
 #[tokio::test]
 async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
     for wire in waterline_testkit::WIRES {
@@ -92,20 +103,31 @@ async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
             if number.is_multiple_of(2) {
                 return waterline_testkit::server::Reply::status(401, "not now");
             }
-            let call = |at: usize| (format!("call_{number}_{at}"), "look".to_owned(), json!({"path": "src/part.rs"}));
-            let spoken =
-                Spoken { text: format!("answer {number}"), calls: (0..3).map(call).collect(), ..Spoken::default() };
+            let call = |at: usize| {
+                (format!("call_{number}_{at}"), "look".to_owned(), json!({"path": "src/part.rs"}))
+            };
+            let spoken = Spoken {
+                text: format!("answer {number}"),
+                calls: (0..3).map(call).collect(),
+                ..Spoken::default()
+            };
             model.reply(received, spoken)
         };
         let server = Scripted::on(wire, script);
-        let place = Place::new();
+        let bed = TestBed::new();
         let mut next = user("begin");
         for step in 0..30 {
             let answer = loop {
-                let model = Candidate { window: Some(3_000), ..candidate("m", &server) };
-                let mut live = place.open(Setup { model, ..setup(&server, 3_000, policy("auto", &[])) }).await;
+                let model = ModelTarget { window: Some(3_000), ..candidate("m", &server) };
+                let mut live = bed
+                    .open(SessionConfig { model, ..config(&server, 3_000, policy("auto", &[])) })
+                    .await;
                 let outcome = live.call(std::mem::take(&mut next), silent).await;
-                assert!(live.violations().is_empty(), "{wire}, step {step}: {:?}", live.violations());
+                assert!(
+                    live.violations().is_empty(),
+                    "{wire}, step {step}: {:?}",
+                    live.violations()
+                );
                 if let Ok(answer) = outcome {
                     break answer;
                 }
@@ -115,7 +137,8 @@ async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
                 .enumerate()
                 .map(|(at, call)| {
                     let length = if (step + at).is_multiple_of(4) { 4_000 } else { 20 };
-                    let mut result = Message::tool_result(&*call.id, format!("line {step} ").repeat(length));
+                    let mut result =
+                        Message::tool_result(&*call.id, format!("line {step} ").repeat(length));
                     if let waterline::message::Body::Result(result) = &mut result.parts[0].body {
                         result.name = Some(call.name.clone());
                     }

@@ -1,5 +1,6 @@
-//! Conversations as odd as real ones: unanswered calls, orphan and doubled results, ids that are missing or used twice,
-//! broken arguments, blank and null texts, system messages in the middle, huge outputs, lone surrogates.
+//! Conversations as odd as real ones: unanswered calls, orphan and doubled results, ids that are
+//! missing or used twice, broken arguments, blank and null texts, system messages in the middle,
+//! huge outputs, lone surrogates.
 
 use proptest::collection::vec;
 use proptest::option::weighted;
@@ -93,32 +94,44 @@ fn arguments() -> impl Strategy<Value = String> {
 }
 
 fn call() -> impl Strategy<Value = CallEvent> {
-    let name = prop_oneof![3 => Just("tool"), 2 => Just("other"), 1 => Just("")].prop_map(str::to_owned);
+    let name =
+        prop_oneof![3 => Just("tool"), 2 => Just("other"), 1 => Just("")].prop_map(str::to_owned);
     (id(), name, arguments()).prop_map(|(id, name, arguments)| CallEvent { id, name, arguments })
 }
 
 fn result(id: String, name: String) -> impl Strategy<Value = Event> {
-    let event = move |(words, is_error)| Event::Result { id: id.clone(), name: name.clone(), words, is_error };
+    let event = move |(words, is_error)| Event::Result {
+        id: id.clone(),
+        name: name.clone(),
+        words,
+        is_error,
+    };
     (words(), any::<bool>()).prop_map(event)
 }
 
 /// A step as it should be: calls, and a result for each, in any order; some results are lost.
 fn step() -> impl Strategy<Value = Vec<Event>> {
-    (weighted(0.2, text()), words(), vec(call(), 1..4), any::<u8>()).prop_flat_map(|(thinking, words, calls, lost)| {
-        let results: Vec<_> = calls.iter().map(|call| result(call.id.clone(), call.name.clone())).collect();
-        results.prop_map(move |mut results| {
-            if lost < 24 {
-                results.pop();
-            }
-            if lost % 2 == 0 {
-                results.reverse();
-            }
-            let mut events =
-                vec![Event::Assistant { thinking: thinking.clone(), words: words.clone(), calls: calls.clone() }];
-            events.extend(results);
-            events
-        })
-    })
+    (weighted(0.2, text()), words(), vec(call(), 1..4), any::<u8>()).prop_flat_map(
+        |(thinking, words, calls, lost)| {
+            let results: Vec<_> =
+                calls.iter().map(|call| result(call.id.clone(), call.name.clone())).collect();
+            results.prop_map(move |mut results| {
+                if lost < 24 {
+                    results.pop();
+                }
+                if lost % 2 == 0 {
+                    results.reverse();
+                }
+                let mut events = vec![Event::Assistant {
+                    thinking: thinking.clone(),
+                    words: words.clone(),
+                    calls: calls.clone(),
+                }];
+                events.extend(results);
+                events
+            })
+        },
+    )
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {

@@ -1,6 +1,6 @@
-//! What Waterline's tests share: conversations in a short notation, generators of conversations as odd as real ones, and a
-//! model server that does what it is told, faults included.
-//! A dev-dependency only.
+//! What Waterline's tests share: conversations in a short notation, generators of conversations as
+//! odd as real ones, and a model server that does what it is told, faults included. A
+//! dev-dependency only.
 
 pub mod dice;
 mod effort;
@@ -20,4 +20,5 @@ pub use generate::{Event, conversation};
 pub use notation::{messages, show};
 
 /// The wires that the testkit can speak, which the shared suites run over.
-pub const WIRES: [Wire; 4] = [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::ANTHROPIC, Wire::GEMINI];
+pub const WIRES: [Wire; 4] =
+    [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::ANTHROPIC, Wire::GEMINI];

@@ -1,5 +1,5 @@
-//! A model behind one of the four protocols, with a window of its own: it refuses what is too long, in its provider's words, or
-//! reads only the end of it and says nothing.
+//! A model behind one of the four protocols, with a window of its own: it refuses what is too long,
+//! in its provider's words, or reads only the end of it and says nothing.
 
 use serde_json::json;
 use waterline::message::Wire;

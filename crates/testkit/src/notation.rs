@@ -2,8 +2,8 @@
 
 use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 
-/// The messages of a notation: `S` system, `H` human, `A` an answer, `A[a,b]` calls, `T(a)` a result. Each text says
-/// which message it is; `H:words` sets it.
+/// The messages of a notation: `S` system, `H` human, `A` an answer, `A[a,b]` calls, `T(a)` a
+/// result. Each text says which message it is; `H:words` sets it.
 #[must_use]
 pub fn messages(notation: &str) -> Vec<Message> {
     notation.split_whitespace().enumerate().map(|(at, word)| message(at, word)).collect()
@@ -11,7 +11,8 @@ pub fn messages(notation: &str) -> Vec<Message> {
 
 fn message(at: usize, word: &str) -> Message {
     let (kind, words) = word.split_once(':').unwrap_or((word, ""));
-    let text = |name: &str| if words.is_empty() { format!("{name} {at}") } else { words.to_owned() };
+    let text =
+        |name: &str| if words.is_empty() { format!("{name} {at}") } else { words.to_owned() };
     if let Some(ids) = kind.strip_prefix("A[").and_then(|rest| rest.strip_suffix(']')) {
         let call = |id: &str| ToolCall::new(id, "tool", "{}");
         let mut parts: Vec<Part> = ids.split(',').map(|id| Body::Call(call(id)).into()).collect();

@@ -37,7 +37,8 @@ pub fn calls(tool: &'static str, arguments: Value) -> Line {
 /// The models that the server says it has.
 const MODELS: &str = r#"{"data":[{"id":"m"},{"id":"n"}]}"#;
 
-/// Starts a model that says its lines over OpenAI's chat, then always "done". Who asks which models there are is told `m` and `n`.
+/// Starts a model that says its lines over OpenAI's chat, then always "done". Who asks which models
+/// there are is told `m` and `n`.
 ///
 /// # Errors
 /// When there is no free port.
@@ -70,8 +71,9 @@ pub fn reply(received: &Received, line: &Line, turn: usize) -> Reply {
         Line::Says(text) | Line::Cut(text) => Spoken::text(text.as_str(), prompt),
         Line::Calls(calls) => {
             let calls = calls.iter().enumerate();
-            let calls = calls
-                .map(|(at, (tool, arguments))| (format!("call_{turn}_{at}"), (*tool).to_owned(), arguments.clone()));
+            let calls = calls.map(|(at, (tool, arguments))| {
+                (format!("call_{turn}_{at}"), (*tool).to_owned(), arguments.clone())
+            });
             Spoken { calls: calls.collect(), prompt, ..Spoken::default() }
         }
     };

@@ -1,4 +1,5 @@
-//! A model in the test's own process: it plays the same scripts as [`crate::server::Server`], without HTTP between.
+//! A model in the test's own process: it plays the same scripts as [`crate::server::Server`],
+//! without HTTP between.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,13 +60,15 @@ impl fmt::Debug for Scripted {
 impl Model for Scripted {
     fn call(&self, request: Request<'_>) -> EventStream {
         let request = Received { body: request.body(self.wire), ..Received::default() };
-        let (wire, script, received) = (self.wire, Arc::clone(&self.script), Arc::clone(&self.received));
+        let (wire, script, received) =
+            (self.wire, Arc::clone(&self.script), Arc::clone(&self.received));
         let answered = async move {
             let asked = request.clone();
             // A script may wait for something: on a thread of its own it holds nothing up.
             let reply = tokio::task::spawn_blocking(move || script(&asked)).await;
             received.lock().unwrap_or_else(PoisonError::into_inner).push(request);
-            let reply = reply.map_err(|error| CallError::failed(format!("the script failed: {error}")))?;
+            let reply =
+                reply.map_err(|error| CallError::failed(format!("the script failed: {error}")))?;
             play(wire, reply).await
         };
         Box::pin(answered.try_flatten_stream())
@@ -108,7 +111,8 @@ async fn play(wire: Wire, reply: Reply) -> Result<EventStream, CallError> {
         }
         Reply::Status { status, headers, body } => {
             let headers = headers.lines().filter_map(|line| line.split_once(": "));
-            let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            let headers =
+                headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
             Err(CallError::Refused(Refused { status, headers, body }))
         }
         Reply::Stuck(_) | Reply::Hang => std::future::pending().await,
@@ -119,7 +123,10 @@ fn whole(data: String) -> Result<RawEvent, String> {
     Ok(RawEvent::new(data))
 }
 
-fn slowly(events: Vec<String>, pause: Duration) -> impl futures_util::Stream<Item = Result<RawEvent, String>> {
+fn slowly(
+    events: Vec<String>,
+    pause: Duration,
+) -> impl futures_util::Stream<Item = Result<RawEvent, String>> {
     stream::iter(events).then(move |data| async move {
         tokio::time::sleep(pause).await;
         whole(data)

@@ -1,5 +1,6 @@
-//! A model server that answers as it is told: whole, in pieces of any size, slowly, not at all, broken off at any byte. It
-//! speaks just enough HTTP for that, by hand, because a proper server would not send half an answer.
+//! A model server that answers as it is told: whole, in pieces of any size, slowly, not at all,
+//! broken off at any byte. It speaks just enough HTTP for that, by hand, because a proper server
+//! would not send half an answer.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -114,9 +115,12 @@ impl Server {
     ///
     /// # Errors
     /// When there is no free port.
-    pub async fn start(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> io::Result<Self> {
+    pub async fn start(
+        script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let server = Self { url: format!("http://{}", listener.local_addr()?), received: Arc::default() };
+        let server =
+            Self { url: format!("http://{}", listener.local_addr()?), received: Arc::default() };
         let received = Arc::clone(&server.received);
         let script: Script = Arc::new(script);
         tokio::spawn(async move {
@@ -138,11 +142,16 @@ impl Server {
     }
 }
 
-async fn serve(mut stream: TcpStream, received: &Mutex<Vec<Received>>, script: Script) -> io::Result<()> {
+async fn serve(
+    mut stream: TcpStream,
+    received: &Mutex<Vec<Received>>,
+    script: Script,
+) -> io::Result<()> {
     let request = read(&mut stream).await?;
     let asked = request.clone();
     // A script may wait for something: on a thread of its own it holds nobody up.
-    let reply = tokio::task::spawn_blocking(move || script(&asked)).await.map_err(io::Error::other)?;
+    let reply =
+        tokio::task::spawn_blocking(move || script(&asked)).await.map_err(io::Error::other)?;
     if let Ok(mut received) = received.lock() {
         received.push(request);
     }
@@ -163,8 +172,10 @@ async fn serve(mut stream: TcpStream, received: &Mutex<Vec<Received>>, script: S
         Reply::Cut { events, at } => {
             // A length that is never reached tells the client that something is missing.
             let all = bytes(&events);
-            let head =
-                head.replace("connection: close", &format!("content-length: {}\r\nconnection: close", all.len()));
+            let head = head.replace(
+                "connection: close",
+                &format!("content-length: {}\r\nconnection: close", all.len()),
+            );
             stream.write_all(head.as_bytes()).await?;
             stream.write_all(all.get(..at).unwrap_or(&all)).await?;
         }
@@ -176,12 +187,15 @@ async fn serve(mut stream: TcpStream, received: &Mutex<Vec<Received>>, script: S
         }
         Reply::Status { status, headers, body } => {
             let length = body.len();
-            let text =
-                format!("HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}");
+            let text = format!(
+                "HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
             stream.write_all(text.as_bytes()).await?;
         }
         Reply::Stuck(status) => {
-            stream.write_all(format!("HTTP/1.1 {status} X\r\ncontent-length: 100\r\n\r\n").as_bytes()).await?;
+            stream
+                .write_all(format!("HTTP/1.1 {status} X\r\ncontent-length: 100\r\n\r\n").as_bytes())
+                .await?;
             stream.flush().await?;
             tokio::time::sleep(Duration::from_secs(3_600)).await;
         }
@@ -215,7 +229,8 @@ async fn read(stream: &mut TcpStream) -> io::Result<Received> {
             continue;
         };
         let received = parse(head, body);
-        let length = received.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+        let length =
+            received.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
         if count == 0 || bytes.len() >= head.len() + 4 + length {
             return Ok(received);
         }
@@ -226,6 +241,7 @@ fn parse(head: &str, body: &str) -> Received {
     let mut lines = head.lines();
     let path = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default().to_owned();
     let headers = lines.filter_map(|line| line.split_once(": "));
-    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+    let headers =
+        headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
     Received { path, headers, body: body.to_owned() }
 }

@@ -43,9 +43,15 @@ impl Spoken {
         let calls: Vec<Value> = self.calls.iter().enumerate().map(|(index, (id, name, arguments))| {
             json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
         }).collect();
-        let mut events = vec![chunk(json!({"role": "assistant", "content": self.text}), Value::Null)];
-        events.extend(calls.into_iter().map(|call| chunk(json!({"tool_calls": [call]}), Value::Null)));
-        events.push(chunk(json!({}), json!(if self.calls.is_empty() { "stop" } else { "tool_calls" })));
+        let mut events =
+            vec![chunk(json!({"role": "assistant", "content": self.text}), Value::Null)];
+        events.extend(
+            calls.into_iter().map(|call| chunk(json!({"tool_calls": [call]}), Value::Null)),
+        );
+        events.push(chunk(
+            json!({}),
+            json!(if self.calls.is_empty() { "stop" } else { "tool_calls" }),
+        ));
         let details = json!({"cached_tokens": self.cached});
         events.push(json!({"choices": [], "usage": {"prompt_tokens": self.prompt, "completion_tokens": self.output(), "prompt_tokens_details": details}}));
         events
@@ -61,11 +67,15 @@ impl Spoken {
             json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments.to_string()})
         }));
         for (at, item) in items.into_iter().enumerate() {
-            events.push(json!({"type": "response.output_item.added", "output_index": at, "item": item}));
+            events.push(
+                json!({"type": "response.output_item.added", "output_index": at, "item": item}),
+            );
             if at == 0 && !self.text.is_empty() {
                 events.push(json!({"type": "response.output_text.delta", "output_index": at, "delta": self.text}));
             }
-            events.push(json!({"type": "response.output_item.done", "output_index": at, "item": item}));
+            events.push(
+                json!({"type": "response.output_item.done", "output_index": at, "item": item}),
+            );
         }
         let usage = json!({"input_tokens": self.prompt, "input_tokens_details": {"cached_tokens": self.cached}, "output_tokens": self.output()});
         events.push(
@@ -76,20 +86,30 @@ impl Spoken {
 
     fn anthropic(&self) -> Vec<Value> {
         let usage = json!({"input_tokens": self.prompt - self.cached, "cache_read_input_tokens": self.cached, "output_tokens": 1});
-        let mut events = vec![json!({"type": "message_start", "message": {"id": "m", "model": "m", "usage": usage}})];
+        let mut events = vec![
+            json!({"type": "message_start", "message": {"id": "m", "model": "m", "usage": usage}}),
+        ];
         let mut index = 0;
         let mut block = |start: Value, delta: Value| {
-            events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+            events.push(
+                json!({"type": "content_block_start", "index": index, "content_block": start}),
+            );
             events.push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
             events.push(json!({"type": "content_block_stop", "index": index}));
             index += 1;
         };
         if !self.text.is_empty() {
-            block(json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": self.text}));
+            block(
+                json!({"type": "text", "text": ""}),
+                json!({"type": "text_delta", "text": self.text}),
+            );
         }
         for (id, name, arguments) in &self.calls {
             let start = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
-            block(start, json!({"type": "input_json_delta", "partial_json": arguments.to_string()}));
+            block(
+                start,
+                json!({"type": "input_json_delta", "partial_json": arguments.to_string()}),
+            );
         }
         let reason = if self.calls.is_empty() { "end_turn" } else { "tool_use" };
         events.push(json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": self.output()}}));

@@ -1,4 +1,5 @@
-//! Generated conversations as the JSON of each wire, written plainly and apart from the code under test.
+//! Generated conversations as the JSON of each wire, written plainly and apart from the code under
+//! test.
 
 use serde_json::Value;
 use waterline::message::Wire;
@@ -20,7 +21,8 @@ pub fn body(wire: Wire, events: &[Event]) -> String {
     format!("{{\"id\":\"generated\",\"{name}\":[{}]}}", list.join(","))
 }
 
-/// Results that stand side by side share a message, sometimes with the words behind them, as real clients write it.
+/// Results that stand side by side share a message, sometimes with the words behind them, as real
+/// clients write it.
 fn anthropic(events: &[Event]) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
     let mut open: Vec<String> = Vec::new();
@@ -79,17 +81,29 @@ fn messages(wire: Wire, event: &Event) -> Vec<String> {
 fn chat(event: &Event) -> String {
     match event {
         Event::System(words) => format!(r#"{{"role":"system","content":{}}}"#, words_json(words)),
-        Event::User(words) => format!(r#"{{"role":"user","content":{},"x":1.0}}"#, words_json(words)),
+        Event::User(words) => {
+            format!(r#"{{"role":"user","content":{},"x":1.0}}"#, words_json(words))
+        }
         Event::Picture(words) => {
             let url = r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}"#;
-            format!(r#"{{"role":"user","content":[{{"type":"text","text":{}}},{url}]}}"#, words_json(words))
+            format!(
+                r#"{{"role":"user","content":[{{"type":"text","text":{}}},{url}]}}"#,
+                words_json(words)
+            )
         }
-        Event::Own => r#"{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}"#.to_owned(),
+        Event::Own => {
+            r#"{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}"#.to_owned()
+        }
         Event::Assistant { thinking, words, calls } => {
-            let thinking =
-                thinking.as_ref().map_or_else(String::new, |text| format!(",\"reasoning_content\":{}", quote(text)));
+            let thinking = thinking
+                .as_ref()
+                .map_or_else(String::new, |text| format!(",\"reasoning_content\":{}", quote(text)));
             let list: Vec<String> = calls.iter().map(chat_call).collect();
-            let list = if list.is_empty() { String::new() } else { format!(",\"tool_calls\":[{}]", list.join(",")) };
+            let list = if list.is_empty() {
+                String::new()
+            } else {
+                format!(",\"tool_calls\":[{}]", list.join(","))
+            };
             format!(r#"{{"role":"assistant","content":{}{thinking}{list}}}"#, words_json(words))
         }
         Event::Result { id, words, is_error, .. } => {
@@ -104,7 +118,10 @@ fn chat(event: &Event) -> String {
 
 fn chat_call(call: &CallEvent) -> String {
     let (id, arguments) = (quote(&call.id), quote(&call.arguments));
-    format!(r#"{{"id":{id},"type":"function","function":{{"name":{},"arguments":{arguments}}}}}"#, quote(&call.name))
+    format!(
+        r#"{{"id":{id},"type":"function","function":{{"name":{},"arguments":{arguments}}}}}"#,
+        quote(&call.name)
+    )
 }
 
 fn blocks(event: &Event) -> String {
@@ -118,11 +135,15 @@ fn blocks(event: &Event) -> String {
         }
         Event::Own => r#"{"role":"user","content":[{"type":"document","source":{}}]}"#.to_owned(),
         Event::Assistant { thinking, words, calls } => {
-            let thinking = thinking
-                .iter()
-                .map(|text| format!(r#"{{"type":"thinking","thinking":{},"signature":"sig"}}"#, quote(text)));
+            let thinking = thinking.iter().map(|text| {
+                format!(r#"{{"type":"thinking","thinking":{},"signature":"sig"}}"#, quote(text))
+            });
             let calls = calls.iter().map(|call| {
-                let input = if call.arguments.starts_with('{') { call.arguments.clone() } else { "{}".to_owned() };
+                let input = if call.arguments.starts_with('{') {
+                    call.arguments.clone()
+                } else {
+                    "{}".to_owned()
+                };
                 format!(
                     r#"{{"type":"tool_use","id":{},"name":{},"input":{input}}}"#,
                     quote(&call.id),
@@ -144,8 +165,9 @@ fn blocks(event: &Event) -> String {
 }
 
 fn items(event: &Event) -> Vec<String> {
-    let message =
-        |role: &str, words: &Words| format!(r#"{{"type":"message","role":"{role}","content":{}}}"#, words_json(words));
+    let message = |role: &str, words: &Words| {
+        format!(r#"{{"type":"message","role":"{role}","content":{}}}"#, words_json(words))
+    };
     match event {
         Event::System(words) => vec![message("developer", words)],
         Event::User(words) => vec![message("user", words)],
@@ -154,11 +176,14 @@ fn items(event: &Event) -> Vec<String> {
             let text = format!(r#"{{"type":"input_text","text":{}}}"#, words_json(words));
             vec![format!(r#"{{"type":"message","role":"user","content":[{text},{picture}]}}"#)]
         }
-        Event::Own => vec![r#"{"type":"web_search_call","id":"ws_1","status":"completed"}"#.to_owned()],
+        Event::Own => {
+            vec![r#"{"type":"web_search_call","id":"ws_1","status":"completed"}"#.to_owned()]
+        }
         Event::Assistant { thinking, words, calls } => {
-            let thinking = thinking
-                .iter()
-                .map(|_| r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"secret"}"#.to_owned());
+            let thinking = thinking.iter().map(|_| {
+                r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"secret"}"#
+                    .to_owned()
+            });
             let calls = calls.iter().map(|call| {
                 format!(
                     r#"{{"type":"function_call","id":"fc_1","call_id":{},"name":{},"arguments":{}}}"#,
@@ -170,7 +195,11 @@ fn items(event: &Event) -> Vec<String> {
             thinking.chain([message("assistant", words)]).chain(calls).collect()
         }
         Event::Result { id, words, .. } => {
-            vec![format!(r#"{{"type":"function_call_output","call_id":{},"output":{}}}"#, quote(id), words_json(words))]
+            vec![format!(
+                r#"{{"type":"function_call_output","call_id":{},"output":{}}}"#,
+                quote(id),
+                words_json(words)
+            )]
         }
     }
 }
@@ -178,16 +207,23 @@ fn items(event: &Event) -> Vec<String> {
 fn contents(event: &Event) -> String {
     let part = |words: &Words| format!(r#"{{"text":{}}}"#, words_json(words));
     match event {
-        Event::System(words) | Event::User(words) => format!(r#"{{"role":"user","parts":[{}]}}"#, part(words)),
+        Event::System(words) | Event::User(words) => {
+            format!(r#"{{"role":"user","parts":[{}]}}"#, part(words))
+        }
         Event::Picture(words) => {
             let picture = r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#;
             format!(r#"{{"role":"user","parts":[{},{picture}]}}"#, part(words))
         }
         Event::Own => r#"{"role":"user","parts":[{"fileData":{"fileUri":"files/1"}}]}"#.to_owned(),
         Event::Assistant { thinking, words, calls } => {
-            let thinking = thinking.iter().map(|text| format!(r#"{{"text":{},"thought":true}}"#, quote(text)));
+            let thinking =
+                thinking.iter().map(|text| format!(r#"{{"text":{},"thought":true}}"#, quote(text)));
             let calls = calls.iter().map(|call| {
-                let args = if call.arguments.starts_with('{') { call.arguments.clone() } else { "{}".to_owned() };
+                let args = if call.arguments.starts_with('{') {
+                    call.arguments.clone()
+                } else {
+                    "{}".to_owned()
+                };
                 format!(
                     r#"{{"functionCall":{{{}"name":{},"args":{args}}},"thoughtSignature":"sig"}}"#,
                     gemini_id(&call.id),
@@ -199,7 +235,8 @@ fn contents(event: &Event) -> String {
         }
         Event::Result { id, name, words, .. } => {
             let (id, name) = (gemini_id(id), quote(name));
-            let response = format!(r#"{{{id}"name":{name},"response":{{"output":{}}}}}"#, words_json(words));
+            let response =
+                format!(r#"{{{id}"name":{name},"response":{{"output":{}}}}}"#, words_json(words));
             format!(r#"{{"role":"user","parts":[{{"functionResponse":{response}}}]}}"#)
         }
     }

@@ -1,11 +1,13 @@
-//! Imports transcripts into the log, and exports stored sessions as transcripts. The log blocks, and so do these.
+//! Imports transcripts into the log, and exports stored sessions as transcripts. The log blocks,
+//! and so do these.
 
 use serde_json::Value;
 use waterline::message::{Message, Role, Wire};
 use waterline::model::Models;
 use waterline::tokens::Counter;
 use waterline_log::{
-    Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Result, Session, Summary, Tip, Usage,
+    Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Result, Session,
+    Summary, Tip, Usage,
 };
 use waterline_provider::wire::parse_stored;
 
@@ -31,18 +33,22 @@ pub struct Imported {
     pub forked: Option<String>,
 }
 
-/// Imports a recorded conversation: its messages, its model calls, and where the program that recorded it compacted its
-/// context. What the log has already is not stored again.
+/// Imports a recorded conversation: its messages, its model calls, and where the program that
+/// recorded it compacted its context. What the log has already is not stored again.
 ///
 /// # Errors
 /// When the log cannot be read or written.
 pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<Imported> {
     let model = Models::builtin().resolve(transcript.model.as_deref().unwrap_or_default());
     let counter = model.counter();
-    let said: Vec<&Recorded> = transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
+    let said: Vec<&Recorded> =
+        transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
     let times = times(&said);
-    let incoming: Vec<Incoming> =
-        said.iter().zip(times).map(|(entry, time)| Incoming::of(&entry.message, &counter).at(time)).collect();
+    let incoming: Vec<Incoming> = said
+        .iter()
+        .zip(times)
+        .map(|(entry, time)| Incoming::of(&entry.message, &counter).at(time))
+        .collect();
     let Some(first) = incoming.first() else { return Ok(Imported::default()) };
     let root = Id::of(None, first.role, first.encoding, &first.bytes);
 
@@ -55,7 +61,8 @@ pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<
         offered = part(log, &mut session, appended.tip, incoming, &mut stored)?;
     }
     if stored.is_new && !transcript.tools.is_empty() {
-        let definitions = serde_json::to_vec(&transcript.tools).map_err(|error| unreadable(&session.id, &error))?;
+        let definitions = serde_json::to_vec(&transcript.tools)
+            .map_err(|error| unreadable(&session.id, &error))?;
         log.set_tools(&session.id, definitions)?;
     }
     stored.continued = offered == Offered::Continued && !stored.is_new;
@@ -67,9 +74,16 @@ pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<
     Ok(stored)
 }
 
-/// The recorded conversation left the way that the stored one went. If all that differs is an answer that was not finished
-/// when it was imported before, the session follows; else it is a fork.
-fn part(log: &Log, session: &mut Session, tip: Tip, incoming: Vec<Incoming>, stored: &mut Imported) -> Result<Offered> {
+/// The recorded conversation left the way that the stored one went. If all that differs is an
+/// answer that was not finished when it was imported before, the session follows; else it is a
+/// fork.
+fn part(
+    log: &Log,
+    session: &mut Session,
+    tip: Tip,
+    incoming: Vec<Incoming>,
+    stored: &mut Imported,
+) -> Result<Offered> {
     let known = log.session(&session.id)?;
     let shared = log.compare_tips(known.tip, tip)?.shared;
     let own = log.entries_in(known.tip, shared..known.tip.position())?;
@@ -89,7 +103,8 @@ fn part(log: &Log, session: &mut Session, tip: Tip, incoming: Vec<Incoming>, sto
     Ok(log.offer(&session.id, incoming)?.0)
 }
 
-/// What the beginning of a file did not tell yet: how long it is, the model, and a better title, unless somebody gave it one.
+/// What the beginning of a file did not tell yet: how long it is, the model, and a better title,
+/// unless somebody gave it one.
 fn learn(log: &Log, told: &Session) -> Result<()> {
     let mut known = log.session(&told.id)?;
     let first = log.entries_in(known.tip, 0..known.tip.position().min(20))?;
@@ -109,7 +124,8 @@ fn learn(log: &Log, told: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Makes the session, unless it is there. An id that another conversation has gets the beginning of the first message's id.
+/// Makes the session, unless it is there. An id that another conversation has gets the beginning of
+/// the first message's id.
 fn make(log: &Log, session: &mut Session, root: Id) -> Result<bool> {
     match log.session(&session.id) {
         Err(LogError::NoSession { .. }) => {}
@@ -134,7 +150,8 @@ fn create(log: &Log, session: &Session) -> Result<bool> {
     }
 }
 
-/// When each message was said, in milliseconds. One that has no time was said when the next one was that has.
+/// When each message was said, in milliseconds. One that has no time was said when the next one was
+/// that has.
 fn times(said: &[&Recorded]) -> Vec<Option<i64>> {
     let mut next = said.iter().rev().find_map(|entry| entry.time);
     let mut times: Vec<Option<i64>> = Vec::with_capacity(said.len());
@@ -168,16 +185,20 @@ fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
     session
 }
 
-/// What the user said first, on one line. What a program wrote in the user's name (`<…>`, `/command`) is skipped, unless
-/// there is nothing else.
+/// What the user said first, on one line. What a program wrote in the user's name (`<…>`,
+/// `/command`) is skipped, unless there is nothing else.
 fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
     let texts: Vec<String> = messages
         .filter(|message| message.role == Role::User && message.has_text())
         .take(20)
         .map(Message::text)
         .collect();
-    let lines = || texts.iter().flat_map(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
-    let line = lines().find(|line| !line.starts_with(['<', '/'])).or_else(|| lines().next()).unwrap_or_default();
+    let lines =
+        || texts.iter().flat_map(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
+    let line = lines()
+        .find(|line| !line.starts_with(['<', '/']))
+        .or_else(|| lines().next())
+        .unwrap_or_default();
     let cut: String = line.chars().take(TITLE).collect();
     if cut.len() < line.len() { cut + "…" } else { cut }
 }
@@ -214,18 +235,29 @@ fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Count
         let before = transcript.entries.iter().take(compaction.at);
         let said: Vec<&Recorded> = before.filter(|entry| !entry.is_summary).collect();
         let position = said.len() as u64;
-        let written = transcript.entries.iter().skip(compaction.at).take_while(|entry| entry.is_summary);
+        let written =
+            transcript.entries.iter().skip(compaction.at).take_while(|entry| entry.is_summary);
         let text = written.map(|entry| entry.message.text()).collect::<Vec<_>>().join("\n\n");
         let original: usize = said.iter().map(|entry| counter.message(&entry.message)).sum();
         let fold = Fold {
-            reason: compaction.trigger.clone().unwrap_or_else(|| "compacted by the program that held it".to_owned()),
+            reason: compaction
+                .trigger
+                .clone()
+                .unwrap_or_else(|| "compacted by the program that held it".to_owned()),
             tokens_before: compaction.before.unwrap_or(original),
             tokens_after: compaction.after.unwrap_or_else(|| counter.text(&text)),
             ..Fold::default()
         };
         let number = at as u64 + 1;
-        let time = transcript.entries.get(compaction.at).and_then(|entry| entry.time).map(|seconds| seconds * 1_000);
-        if log.note_fold(session, position, number, fold, time)? && !text.trim().is_empty() && position > 0 {
+        let time = transcript
+            .entries
+            .get(compaction.at)
+            .and_then(|entry| entry.time)
+            .map(|seconds| seconds * 1_000);
+        if log.note_fold(session, position, number, fold, time)?
+            && !text.trim().is_empty()
+            && position > 0
+        {
             let summary = Summary {
                 version: 0,
                 start: 0,
@@ -249,8 +281,11 @@ fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Count
 /// When the log cannot be read.
 pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
     let entries = log.entries_in(session.tip, 0..session.tip.position())?;
-    let named =
-        session.state.get(WIRE).and_then(Value::as_str).and_then(|name| waterline_provider::wire::named(name).ok());
+    let named = session
+        .state
+        .get(WIRE)
+        .and_then(Value::as_str)
+        .and_then(|name| waterline_provider::wire::named(name).ok());
     let wire = named.or_else(|| entries.iter().find_map(Entry::wire)).unwrap_or(Wire::OPENAI_CHAT);
     let mut found = Transcript::new(session.id.clone(), wire);
     found.parent.clone_from(&session.parent);
@@ -262,7 +297,8 @@ pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
     found.model.clone_from(&session.model);
     if let Some(hash) = &session.tools {
         let definitions = log.tools(hash)?;
-        found.tools = serde_json::from_slice(&definitions).map_err(|error| unreadable(&session.id, &error))?;
+        found.tools = serde_json::from_slice(&definitions)
+            .map_err(|error| unreadable(&session.id, &error))?;
     }
     for entry in &entries {
         if let Some(recorded) = found.push(entry.message(parse_stored)) {

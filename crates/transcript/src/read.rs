@@ -1,5 +1,5 @@
-//! From a file to transcripts: a database, one JSON document, or lines. Lines are read one at a time, so that a file
-//! may be larger than the memory.
+//! From a file to transcripts: a database, one JSON document, or lines. Lines are read one at a
+//! time, so that a file may be larger than the memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -42,7 +42,10 @@ const LOOK: usize = 200;
 ///
 /// # Errors
 /// When the file cannot be read, or nothing in it is a conversation.
-pub fn read(source: &Source, mut visit: impl FnMut(Transcript) -> ControlFlow<()>) -> Result<Report, TranscriptError> {
+pub fn read(
+    source: &Source,
+    mut visit: impl FnMut(Transcript) -> ControlFlow<()>,
+) -> Result<Report, TranscriptError> {
     let reading = Reading { source };
     let mut report = Report::default();
     let mut emit = |transcript: Transcript, report: &mut Report| {
@@ -52,7 +55,9 @@ pub fn read(source: &Source, mut visit: impl FnMut(Transcript) -> ControlFlow<()
     if let Some(path) = reading.database()? {
         report.format = format::agents_sqlite::NAME;
         let mut notices = Vec::new();
-        let read = format::agents_sqlite::read(path, &mut notices, |transcript| emit(transcript, &mut report));
+        let read = format::agents_sqlite::read(path, &mut notices, |transcript| {
+            emit(transcript, &mut report)
+        });
         read.map_err(|source| TranscriptError::Database { name: reading.name(), source })?;
         report.notices = notices;
     } else if reading.is_lines()? {
@@ -124,12 +129,15 @@ impl Reading<'_> {
         let is_one = reader.fill_buf().map_err(self.failed())?.starts_with(b"SQLite format 3\0");
         match self.source {
             Source::File(path) if is_one => Ok(Some(path)),
-            Source::Bytes(..) if is_one => Err(self.no_conversation("a database must be given as a file")),
+            Source::Bytes(..) if is_one => {
+                Err(self.no_conversation("a database must be given as a file"))
+            }
             _ => Ok(None),
         }
     }
 
-    /// Whether each line is a JSON value of its own: the first line with something on it is whole, and there are more.
+    /// Whether each line is a JSON value of its own: the first line with something on it is whole,
+    /// and there are more.
     fn is_lines(&self) -> Result<bool, TranscriptError> {
         let mut first = None;
         let mut any = false;
@@ -139,7 +147,8 @@ impl Reading<'_> {
             let whole = serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok();
             first.get_or_insert(whole);
             any |= whole && line.starts_with(b"{");
-            // A whole first line settles it as soon as there is a second; a broken one may be followed by whole ones.
+            // A whole first line settles it as soon as there is a second; a broken one may be
+            // followed by whole ones.
             if count > 1 && (first == Some(true) || any) || count > LOOK {
                 return ControlFlow::Break(());
             }
@@ -148,12 +157,16 @@ impl Reading<'_> {
         match first {
             None => Err(self.no_conversation("there is nothing in it")),
             Some(true) => Ok(count > 1),
-            // A document that is spread over lines has no line that is a whole object, unless its list has one a line.
+            // A document that is spread over lines has no line that is a whole object, unless its
+            // list has one a line.
             Some(false) => Ok(any && self.whole().is_err()),
         }
     }
 
-    fn each_line(&self, mut visit: impl FnMut(usize, Vec<u8>) -> ControlFlow<()>) -> Result<(), TranscriptError> {
+    fn each_line(
+        &self,
+        mut visit: impl FnMut(usize, Vec<u8>) -> ControlFlow<()>,
+    ) -> Result<(), TranscriptError> {
         let mut reader = self.open()?;
         for number in 1.. {
             let mut line = Vec::new();
@@ -192,12 +205,15 @@ impl Reading<'_> {
         let mut stopped = ControlFlow::Continue(());
         self.each_line(|number, bytes| {
             let text = String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned());
-            let taken = text.and_then(|text| match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
-                Ok(_) => lines.line(&Arc::new(text)),
-                Err(error) => Err(format!("not JSON: {error}")),
-            });
+            let taken =
+                text.and_then(|text| match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
+                    Ok(_) => lines.line(&Arc::new(text)),
+                    Err(error) => Err(format!("not JSON: {error}")),
+                });
             match taken {
-                Ok(found) => stopped = found.into_iter().try_for_each(|transcript| emit(transcript, report)),
+                Ok(found) => {
+                    stopped = found.into_iter().try_for_each(|transcript| emit(transcript, report))
+                }
                 Err(text) => report.notices.push(Notice { line: Some(number), text }),
             }
             stopped
@@ -206,7 +222,8 @@ impl Reading<'_> {
             let _ = lines.finish().into_iter().try_for_each(|transcript| emit(transcript, report));
         }
         if report.transcripts == 0 {
-            let first = report.notices.first().map_or_else(String::new, |notice| format!(" ({notice})"));
+            let first =
+                report.notices.first().map_or_else(String::new, |notice| format!(" ({notice})"));
             return Err(self.no_conversation(format!("no line of it is a conversation{first}")));
         }
         Ok(())
@@ -219,10 +236,17 @@ impl Reading<'_> {
         self.each_line(|_, line| {
             looked += 1;
             found = std::str::from_utf8(&line).ok().and_then(format::lines);
-            if found.is_some() || looked >= LOOK { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if found.is_some() || looked >= LOOK {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })?;
         found.ok_or_else(|| {
-            self.no_conversation(format!("no known format in its first {looked} lines; known are {}", format::names()))
+            self.no_conversation(format!(
+                "no known format in its first {looked} lines; known are {}",
+                format::names()
+            ))
         })
     }
 }

@@ -1,4 +1,5 @@
-//! A conversation as some program recorded it: the messages, and what the program noted beside them.
+//! A conversation as some program recorded it: the messages, and what the program noted beside
+//! them.
 
 use waterline::message::{Message, Wire};
 use waterline_provider::wire::Tool;
@@ -8,7 +9,8 @@ use waterline_provider::wire::Tool;
 pub struct Transcript {
     /// Its id; the file's own where it has one.
     pub id: String,
-    /// The session it belongs to: for a branch the one it left, for a sub-agent the one that started it.
+    /// The session it belongs to: for a branch the one it left, for a sub-agent the one that
+    /// started it.
     pub parent: Option<String>,
     /// How it stands to its parent.
     pub role: Standing,

@@ -1,4 +1,5 @@
-//! Session files as their programs write them, cut to what tells: each is read as the conversation that took place.
+//! Session files as their programs write them, cut to what tells: each is read as the conversation
+//! that took place.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::ops::ControlFlow;
@@ -56,10 +57,13 @@ fn result(call: &str) -> String {
 }
 
 fn call(id: &str) -> String {
-    format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file_path":"/a/{id}.rs"}}}}"#)
+    format!(
+        r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file_path":"/a/{id}.rs"}}}}"#
+    )
 }
 
-/// One answer stands on several lines, its calls ran side by side, and a progress line stands in the way.
+/// One answer stands on several lines, its calls ran side by side, and a progress line stands in
+/// the way.
 #[test]
 fn claude_code_answers_are_put_together_and_no_parallel_result_is_lost() {
     let lines = [
@@ -102,7 +106,8 @@ fn claude_code_walks_parents_not_lines() {
 #[test]
 fn claude_code_compactions_are_bridged_and_their_summary_is_known() {
     let boundary = r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"nowhere","compactMetadata":{"trigger":"auto","preTokens":178144}"#;
-    let summary = format!("\"isCompactSummary\":true,{}", user("\"This session is being continued\""));
+    let summary =
+        format!("\"isCompactSummary\":true,{}", user("\"This session is being continued\""));
     let lines = [
         claude("u1", "", &user("\"first\"")),
         claude("a1", "u1", &said("m1", &call("x"))),
@@ -121,7 +126,9 @@ fn claude_code_compactions_are_bridged_and_their_summary_is_known() {
 
 #[test]
 fn claude_code_sub_agents_are_conversations_of_their_own() {
-    let aside = |line: String| line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"");
+    let aside = |line: String| {
+        line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"")
+    };
     let lines = [
         claude("u1", "", &user("\"ask somebody\"")),
         aside(claude("s1", "", &user("\"look for it\""))),
@@ -138,12 +145,17 @@ fn claude_code_sub_agents_are_conversations_of_their_own() {
 fn a_broken_line_is_reported_and_skipped() {
     let lines = [
         claude("u1", "", &user("\"first\"")),
-        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#)).replace("\"}]", "\"}"),
+        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#))
+            .replace("\"}]", "\"}"),
         claude("u2", "a1", &user("\"second\"")),
         claude("a2", "u2", &said("m2", r#"{"type":"text","text":"answer"}"#)),
     ];
     let (found, report) = all(&lines.join("\n"));
-    assert_eq!(found.iter().map(story).collect::<Vec<_>>(), ["H H A"], "the way goes on behind the gap");
+    assert_eq!(
+        found.iter().map(story).collect::<Vec<_>>(),
+        ["H H A"],
+        "the way goes on behind the gap"
+    );
     assert_eq!(report.notices.len(), 1);
     assert_eq!(report.notices[0].line, Some(2));
 }
@@ -151,8 +163,10 @@ fn a_broken_line_is_reported_and_skipped() {
 /// A line that the file has twice was said once, and a session of one line is a session.
 #[test]
 fn repeated_lines_and_single_lines() {
-    let lines =
-        [claude("u1", "", &user("\"first\"")), claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#))];
+    let lines = [
+        claude("u1", "", &user("\"first\"")),
+        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#)),
+    ];
     let twice = format!("{0}\n{0}\n", lines.join("\n"));
     assert_eq!(story(&one(&twice)), "H A");
     assert_eq!(story(&one(&lines[0])), "H");
@@ -160,7 +174,8 @@ fn repeated_lines_and_single_lines() {
 
 #[test]
 fn the_first_line_may_be_the_broken_one() {
-    let (found, report) = all("{\"id\": 1, \"mess\n{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n");
+    let (found, report) =
+        all("{\"id\": 1, \"mess\n{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n");
     assert_eq!((found.len(), report.notices[0].line), (1, Some(1)));
 }
 
@@ -177,7 +192,8 @@ fn codex(kind: &str, payload: &str) -> String {
     format!(r#"{{"timestamp":"2026-06-26T14:55:44.306Z","type":"{kind}","payload":{payload}}}"#)
 }
 
-/// What one call produced is one message; a repeated head starts no new session; a compaction keeps what was said.
+/// What one call produced is one message; a repeated head starts no new session; a compaction keeps
+/// what was said.
 #[test]
 fn codex_rollouts() {
     let count = r#"{"type":"token_count","info":{"last_token_usage":{"input_tokens":500,"cached_input_tokens":400,"output_tokens":20}}}"#;
@@ -185,14 +201,20 @@ fn codex_rollouts() {
     let lines = [
         codex("session_meta", head),
         codex("turn_context", r#"{"model":"gpt-5.5"}"#),
-        codex("response_item", r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}"#),
+        codex(
+            "response_item",
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}"#,
+        ),
         codex("event_msg", r#"{"type":"user_message","message":"go"}"#),
         codex("response_item", r#"{"type":"reasoning","id":"rs_1","summary":[]}"#),
         codex(
             "response_item",
             r#"{"type":"function_call","id":"fc_1","name":"exec","arguments":"{\"cmd\":\"ls\"}","call_id":"a"}"#,
         ),
-        codex("response_item", r#"{"type":"custom_tool_call","name":"apply_patch","input":"*** Begin","call_id":"b"}"#),
+        codex(
+            "response_item",
+            r#"{"type":"custom_tool_call","name":"apply_patch","input":"*** Begin","call_id":"b"}"#,
+        ),
         codex("response_item", r#"{"type":"function_call_output","call_id":"a","output":"x"}"#),
         codex("response_item", r#"{"type":"custom_tool_call_output","call_id":"b","output":"ok"}"#),
         codex("event_msg", count),
@@ -215,7 +237,9 @@ fn codex_rollouts() {
 fn pi_lists_and_trees() {
     let header = r#"{"type":"session","id":"p1","cwd":"/w","modelId":"claude-sonnet-4-5"}"#;
     let entry = |ids: &str, message: &str| {
-        format!(r#"{{"type":"message",{ids}"timestamp":"2025-11-20T23:33:50.805Z","message":{message}}}"#)
+        format!(
+            r#"{{"type":"message",{ids}"timestamp":"2025-11-20T23:33:50.805Z","message":{message}}}"#
+        )
     };
     let user = r#"{"role":"user","content":[{"type":"text","text":"hi"}]}"#;
     let calls = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"t1","name":"read","arguments":{"path":"a.rs"}}],"usage":{"input":10,"output":2,"cacheRead":80,"cacheWrite":10}}"#;
@@ -230,7 +254,8 @@ fn pi_lists_and_trees() {
         entry(r#""id":"1","parentId":null,"#, user),
         entry(r#""id":"2","parentId":"1","#, calls),
         entry(r#""id":"3","parentId":"1","#, user),
-        r#"{"type":"compaction","id":"4","parentId":"3","summary":"so far","tokensBefore":9000}"#.to_owned(),
+        r#"{"type":"compaction","id":"4","parentId":"3","summary":"so far","tokensBefore":9000}"#
+            .to_owned(),
         entry(r#""id":"5","parentId":"4","#, user),
     ];
     let (found, _) = all(&tree.join("\n"));
@@ -239,11 +264,14 @@ fn pi_lists_and_trees() {
     assert_eq!(found[1].role, Standing::Branch);
 }
 
-/// Results come in as tools finish; the model gets them in the order of its calls, and the text that was meant for it.
+/// Results come in as tools finish; the model gets them in the order of its calls, and the text
+/// that was meant for it.
 #[test]
 fn copilot_logs() {
     let event = |kind: &str, data: &str| {
-        format!(r#"{{"type":"{kind}","data":{data},"id":"e","timestamp":"2026-05-04T15:01:06.890Z","parentId":null}}"#)
+        format!(
+            r#"{{"type":"{kind}","data":{data},"id":"e","timestamp":"2026-05-04T15:01:06.890Z","parentId":null}}"#
+        )
     };
     let done = |id: &str| {
         format!(
@@ -277,15 +305,18 @@ fn gemini_cli_documents() {
     );
     let found = one(&text);
     assert_eq!(story(&found), "H A[g1] T(g1)");
-    let thoughts = found.entries[1].message.parts.iter().filter(|part| matches!(part.body, Body::Thinking(_)));
+    let thoughts =
+        found.entries[1].message.parts.iter().filter(|part| matches!(part.body, Body::Thinking(_)));
     assert_eq!(thoughts.count(), 1, "a thought from after its message was copied there by mistake");
     assert_eq!(found.entries[1].usage.unwrap().output, 204);
 }
 
-/// Lines repeat a message whenever it changes; a rewind drops, a rewritten list only adds what is new.
+/// Lines repeat a message whenever it changes; a rewind drops, a rewritten list only adds what is
+/// new.
 #[test]
 fn gemini_cli_lines() {
-    let user = |id: &str, text: &str| format!(r#"{{"id":"{id}","type":"user","content":"{text}"}}"#);
+    let user =
+        |id: &str, text: &str| format!(r#"{{"id":"{id}","type":"user","content":"{text}"}}"#);
     let lines = [
         r#"{"sessionId":"g","projectHash":"h","kind":"main"}"#.to_owned(),
         user("1", "look"),
@@ -293,7 +324,10 @@ fn gemini_cli_lines() {
         GEMINI_CALL.to_owned(),
         user("3", "no"),
         r#"{"$rewindTo":"3"}"#.to_owned(),
-        format!(r#"{{"$set":{{"messages":[{}]}}}}"#, user("9", "<state_snapshot>so far</state_snapshot>")),
+        format!(
+            r#"{{"$set":{{"messages":[{}]}}}}"#,
+            user("9", "<state_snapshot>so far</state_snapshot>")
+        ),
         user("4", "go on"),
     ];
     let found = one(&lines.join("\n"));
@@ -340,7 +374,9 @@ fn langgraph_messages_in_every_encoding() {
     let plain = r#"[{"type":"human","content":"hi"},{"type":"ai","content":"","tool_calls":[{"name":"f","args":{"x":1},"id":"a","type":"tool_call"}]},{"type":"tool","content":"no","tool_call_id":"a","status":"error"}]"#;
     let dict = r#"[{"type":"human","data":{"content":"hi","type":"human"}},{"type":"ai","data":{"content":[{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"tool_calls":[{"name":"f","args":{"x":1},"id":"a"}]}},{"type":"tool","data":{"content":"no","tool_call_id":"a","status":"error"}}]"#;
     let dumped = r#"[{"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],"kwargs":{"content":"hi"}},{"lc":1,"type":"constructor","id":["x","AIMessage"],"kwargs":{"content":"","tool_calls":[{"name":"f","args":{"x":1},"id":"a"}]}},{"lc":1,"type":"constructor","id":["x","ToolMessage"],"kwargs":{"content":"no","tool_call_id":"a","status":"error"}}]"#;
-    let state = format!(r#"{{"values":{{"messages":{plain}}},"next":[],"checkpoint":{{"thread_id":"t9"}}}}"#);
+    let state = format!(
+        r#"{{"values":{{"messages":{plain}}},"next":[],"checkpoint":{{"thread_id":"t9"}}}}"#
+    );
     for text in [plain, dict, dumped, &state] {
         assert_eq!(story(&one(text)), "H A[a] T(a!)", "{text}");
     }
@@ -350,7 +386,9 @@ fn langgraph_messages_in_every_encoding() {
 /// The states of a thread come newest first; a message that a later state drops was still said.
 #[test]
 fn langgraph_histories_are_put_together() {
-    let human = |id: &str, extra: &str| format!(r#"{{"type":"human","id":"{id}","content":"q {id}"{extra}}}"#);
+    let human = |id: &str, extra: &str| {
+        format!(r#"{{"type":"human","id":"{id}","content":"q {id}"{extra}}}"#)
+    };
     let state = |step: i32, list: &[String]| {
         format!(
             r#"{{"values":{{"messages":[{}]}},"metadata":{{"step":{step}}},"created_at":"2026-01-01T00:00:0{step}Z","checkpoint":{{"thread_id":"t"}}}}"#,
@@ -359,13 +397,18 @@ fn langgraph_histories_are_put_together() {
     };
     let ai = r#"{"type":"ai","id":"2","content":"an answer"}"#.to_owned();
     let summary = human("9", r#","additional_kwargs":{"lc_source":"summarization"}"#);
-    let history =
-        format!("[{},{},{}]", state(3, &[summary]), state(2, &[human("1", ""), ai]), state(1, &[human("1", "")]));
+    let history = format!(
+        "[{},{},{}]",
+        state(3, &[summary]),
+        state(2, &[human("1", ""), ai]),
+        state(1, &[human("1", "")])
+    );
     let found = one(&history);
     assert_eq!(story(&found), "H A H");
     assert_eq!((found.compactions[0].at, found.entries[2].is_summary), (2, true));
-    let bare =
-        |count: usize| (0..count).map(|at| format!(r#"{{"type":"human","content":"q {at}"}}"#)).collect::<Vec<_>>();
+    let bare = |count: usize| {
+        (0..count).map(|at| format!(r#"{{"type":"human","content":"q {at}"}}"#)).collect::<Vec<_>>()
+    };
     let history = format!("[{},{},{}]", state(3, &bare(3)), state(2, &bare(2)), state(1, &bare(1)));
     assert_eq!(story(&one(&history)), "H H H", "messages without an id are known by their place");
 }
@@ -405,7 +448,10 @@ fn lists_of_messages_one_a_line() {
     let line = r#"{"id":"c","model":"m","compactions":[{"at":1,"pre_tokens":7}],"messages":[{"role":"user","content":"hi"},{"role":"user","content":"so far","x":{"kind":"compact_summary"}},{"role":"assistant","content":"ok","x":{"usage":{"in":5,"out":2}}}]}"#;
     let (found, _) = all(&format!("{line}\n{line}\n"));
     assert_eq!(found.len(), 2);
-    assert_eq!((found[0].entries[1].is_summary, found[0].entries[2].usage.unwrap().prompt), (true, 5));
+    assert_eq!(
+        (found[0].entries[1].is_summary, found[0].entries[2].usage.unwrap().prompt),
+        (true, 5)
+    );
     assert_eq!(found[0].compactions[0].before, Some(7));
 }
 
@@ -424,22 +470,27 @@ fn written_transcripts_are_read_again() {
         assert!(!text.contains('\n'), "{format}: one line");
         let again = one(&text);
         assert_eq!((story(&again), &again.id), (story(&source), &source.id), "{format}");
-        let arguments = again.messages().flat_map(|message| message.calls()).next().unwrap().arguments.clone();
+        let arguments =
+            again.messages().flat_map(|message| message.calls()).next().unwrap().arguments.clone();
         assert_eq!(arguments, r#"{"file_path":"/a/x.rs"}"#, "{format}");
     }
 }
 
-/// ATIF forbids what it does not know: agents' fields only in agents' steps, objects as arguments, numbered steps.
+/// ATIF forbids what it does not know: agents' fields only in agents' steps, objects as arguments,
+/// numbered steps.
 #[test]
 fn atif_documents_keep_its_rules() {
     let mut source = one(
         r#"[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"patch","arguments":"*** not json"}}]},{"role":"tool","tool_call_id":"a","content":"no"}]"#,
     );
     source.entries[1].is_summary = true;
-    let document: serde_json::Value = serde_json::from_str(&write::line(&source, Format::Atif)).unwrap();
+    let document: serde_json::Value =
+        serde_json::from_str(&write::line(&source, Format::Atif)).unwrap();
     let steps = document["steps"].as_array().unwrap();
-    let told: Vec<_> =
-        steps.iter().map(|step| (step["step_id"].as_u64().unwrap(), step["source"].as_str().unwrap())).collect();
+    let told: Vec<_> = steps
+        .iter()
+        .map(|step| (step["step_id"].as_u64().unwrap(), step["source"].as_str().unwrap()))
+        .collect();
     assert_eq!(told, [(1, "system"), (2, "system"), (3, "agent")]);
     assert_eq!(steps[1]["extra"]["context_management"]["type"], "compaction");
     assert_eq!(steps[2]["tool_calls"][0]["arguments"]["_raw"], "*** not json");

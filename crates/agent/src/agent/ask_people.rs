@@ -1,4 +1,5 @@
-//! What people are asked in the middle of a turn: whether a call may be run, and what the model wants to know.
+//! What people are asked in the middle of a turn: whether a call may be run, and what the model
+//! wants to know.
 
 use std::sync::Arc;
 
@@ -15,8 +16,9 @@ use crate::outcome::Ending;
 use crate::state::{ApprovalRequest, Local, Question, State, Waiting};
 
 impl Agent {
-    /// Asks the middlewares of one kind. Where one wants a person's consent, that is asked for once, and then the middlewares again.
-    /// `None` where nothing keeps the turn from going its way.
+    /// Asks the middlewares of one kind. Where one wants a person's consent, that is asked for
+    /// once, and then the middlewares again. `None` where nothing keeps the turn from going its
+    /// way.
     pub(super) async fn decided(
         &mut self,
         hook: Hook,
@@ -27,15 +29,25 @@ impl Agent {
             let next = match self.ask_about(hook, turn, view).await? {
                 Verdict::Interrupt(request) => match self.consent(&request, turn, view).await? {
                     Some(next) => Some(next),
-                    // Before tools a no is a result of the call; elsewhere there is nothing else that could be left out.
-                    None if hook != Hook::BeforeTools && view.instead.contains_key(&request.call_id) => {
-                        Some(Next::End(Ending::Halted(format!("nobody agreed to it: {}", request.reason))))
+                    // Before tools a no is a result of the call; elsewhere there is nothing else
+                    // that could be left out.
+                    None if hook != Hook::BeforeTools
+                        && view.instead.contains_key(&request.call_id) =>
+                    {
+                        Some(Next::End(Ending::Halted(format!(
+                            "nobody agreed to it: {}",
+                            request.reason
+                        ))))
                     }
                     None => continue,
                 },
                 Verdict::Halt(why) => Some(Next::End(Ending::Halted(why))),
                 Verdict::Goto(To::End) => Some(Next::End(Ending::Done)),
-                Verdict::Goto(To::Model) if matches!(hook, Hook::AfterModel | Hook::BeforeTools) => Some(Next::Model),
+                Verdict::Goto(To::Model)
+                    if matches!(hook, Hook::AfterModel | Hook::BeforeTools) =>
+                {
+                    Some(Next::Model)
+                }
                 Verdict::Goto(To::Tools) if hook == Hook::BeforeModel => Some(Next::Tools),
                 Verdict::Ok | Verdict::Update | Verdict::Goto(To::Model | To::Tools) => None,
             };
@@ -43,7 +55,8 @@ impl Agent {
         }
     }
 
-    /// Has the consent that a middleware wants. It counts for the middleware only: what is a risk is asked about all the same.
+    /// Has the consent that a middleware wants. It counts for the middleware only: what is a risk
+    /// is asked about all the same.
     async fn consent(
         &mut self,
         request: &ApprovalRequest,
@@ -62,7 +75,8 @@ impl Agent {
         Ok(next)
     }
 
-    /// Asks a person about the calls that somebody must agree to. No list of middlewares can leave this out.
+    /// Asks a person about the calls that somebody must agree to. No list of middlewares can leave
+    /// this out.
     pub(super) async fn ask_people(
         &mut self,
         view: &mut View<'_>,
@@ -75,17 +89,29 @@ impl Agent {
             let tool = self.config.toolbox.find(&call.name);
             let identity = tool.and_then(|tool| approval::identity(&**tool));
             let (info, identity) = (self.info(&call), identity.as_deref());
-            let asked = CallRequest { tool: &call.name, info: &info, arguments: &call.arguments, identity };
+            let asked =
+                CallRequest { tool: &call.name, info: &info, arguments: &call.arguments, identity };
             match self.config.approval.decide(asked, &self.local()?) {
                 Decision::Run => {}
                 Decision::Refuse(why) => {
-                    drop(view.instead.insert(call.id.clone(), SyntheticResult::refusal(format!("not run: {why}"))))
+                    drop(view.instead.insert(
+                        call.id.clone(),
+                        SyntheticResult::refusal(format!("not run: {why}")),
+                    ))
                 }
                 Decision::Ask { reason, may_always } => {
-                    let (call_id, tool, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+                    let (call_id, tool, arguments) =
+                        (call.id.clone(), call.name.clone(), call.arguments.clone());
                     let info = Box::new(info.clone());
-                    let request =
-                        ApprovalRequest { call_id, tool, arguments, reason, may_always, context_id: None, info };
+                    let request = ApprovalRequest {
+                        call_id,
+                        tool,
+                        arguments,
+                        reason,
+                        may_always,
+                        context_id: None,
+                        info,
+                    };
                     let reply = match turn.replies.get(&call.id) {
                         Some(reply) => reply.clone(),
                         None => self.approve(&request).await?,
@@ -108,7 +134,9 @@ impl Agent {
     fn obey(request: &ApprovalRequest, reply: &ApprovalReply, view: &mut View<'_>) -> Option<Next> {
         let refusal = match reply {
             ApprovalReply::Allow | ApprovalReply::AllowAlways => return None,
-            ApprovalReply::Deferred => return Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone())))),
+            ApprovalReply::Deferred => {
+                return Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone()))));
+            }
             ApprovalReply::Deny(None) => "the user refused this call".to_owned(),
             ApprovalReply::Deny(Some(why)) => format!("the user refused this call: {why}"),
             ApprovalReply::NoReply(why) => format!("not run: {why}"),
@@ -117,9 +145,13 @@ impl Agent {
         None
     }
 
-    /// Has somebody agree to a call, or not. What waits is stored before anybody is asked; what nobody answers in time is not run.
-    /// The time begins when the question is seen: who asks waits for whoever asked before.
-    pub(super) async fn approve(&mut self, request: &ApprovalRequest) -> Result<ApprovalReply, AgentError> {
+    /// Has somebody agree to a call, or not. What waits is stored before anybody is asked; what
+    /// nobody answers in time is not run. The time begins when the question is seen: who asks waits
+    /// for whoever asked before.
+    pub(super) async fn approve(
+        &mut self,
+        request: &ApprovalRequest,
+    ) -> Result<ApprovalReply, AgentError> {
         self.set_pending(Waiting::Approval(request.clone())).await?;
         let time = self.config.approval.time;
         let (approver, shared) = (Arc::clone(&self.approver), Arc::clone(&self.shared));
@@ -133,7 +165,9 @@ impl Agent {
                 ApprovalReply::Deny(Some("it can only be agreed to each time".to_owned()))
             }
             Ok(reply) => reply,
-            Err(_) => ApprovalReply::NoReply(format!("nobody agreed to it within {} s", time.as_secs())),
+            Err(_) => {
+                ApprovalReply::NoReply(format!("nobody agreed to it within {} s", time.as_secs()))
+            }
         };
         if reply != ApprovalReply::Deferred {
             // Stored with what comes of the call: a program that ends before asks again.

@@ -6,7 +6,7 @@ use serde_json::json;
 use waterline::message::Message;
 use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::wire::Shape;
-use waterline_session::Note;
+use waterline_session::AnswerNote;
 
 use super::turn_state::{MustEnd, Next, Reason, TurnState};
 use super::{Agent, View};
@@ -25,11 +25,10 @@ const CONTINUE: &str = "[Your answer was cut at its limit of tokens. Go on exact
 const EMPTY: &str = "[Your answer was empty. Give it now.]";
 
 /// Nothing came that could be gone on with.
-const CUT_EMPTY: &str =
-    "[Your answer was cut at its limit of tokens before its first word. Give it now, and think less before it.]";
+const CUT_EMPTY: &str = "[Your answer was cut at its limit of tokens before its first word. Give it now, and think less before it.]";
 
 /// Takes an answer into the turn; says what is stored with it.
-fn note(answer: &Answer, turn: &mut TurnState) -> Note {
+fn note(answer: &Answer, turn: &mut TurnState) -> AnswerNote {
     turn.note(answer);
     let has_calls = answer.messages.iter().any(|message| message.calls().next().is_some());
     let is_cut = answer.stop == Stop::Length
@@ -42,7 +41,7 @@ fn note(answer: &Answer, turn: &mut TurnState) -> Note {
         local.is_cut = is_cut;
     });
     let checkpoint = Some(json!({"step": turn.steps, "after": "model", "source": "agent"}));
-    Note { changes: vec![change], checkpoint }
+    AnswerNote { changes: vec![change], checkpoint }
 }
 
 impl Agent {
@@ -52,7 +51,7 @@ impl Agent {
         if turn.steps == 0 && self.local()?.is_cut {
             // The program ended in the middle of an answer that was being continued.
             turn.reason = Reason::Continue;
-            self.live.aside(CONTINUE);
+            self.live.add_ephemeral(CONTINUE);
         }
         if turn.must_end.is_none() {
             turn.must_end = self.must_end(turn)?.map(MustEnd::new);
@@ -61,10 +60,10 @@ impl Agent {
         if let Some(next) = self.decided(Hook::BeforeModel, turn, &mut view).await? {
             return Ok(next);
         }
-        view.asides.drain(..).for_each(|text| self.live.aside(text));
+        view.asides.drain(..).for_each(|text| self.live.add_ephemeral(text));
         if let Some(must_end) = &mut turn.must_end {
             must_end.report_asked = true;
-            self.live.aside(format!(
+            self.live.add_ephemeral(format!(
                 "[This turn must end now: {}. Call no tool. Report in a few sentences what was done, what was found, and what is \
                  left to do.]",
                 must_end.why
@@ -75,7 +74,8 @@ impl Agent {
         self.emit(&Event::Asks(turn.steps + 1));
         let observers = self.observers.clone();
         let emit = move |event| observers.emit(&Event::Call(event));
-        let answer = self.live.call_noting(Vec::new(), |answer| note(answer, turn), emit).await?;
+        let answer =
+            self.live.call_with_note(Vec::new(), |answer| note(answer, turn), emit).await?;
         self.shared.iterations.fetch_add(1, Ordering::Relaxed);
         self.emit(&Event::Answered { stop: answer.stop.clone(), usage: answer.usage });
         let mut view = View { answer: Some(&answer), ..View::default() };
@@ -105,7 +105,8 @@ impl Agent {
         Ok(self.config.limits.reached(turn.steps, iterations, turn.since))
     }
 
-    /// The schema of the answer as it goes with the call. A report has none, and what continues an answer begins in its middle.
+    /// The schema of the answer as it goes with the call. A report has none, and what continues an
+    /// answer begins in its middle.
     fn sent_schema(&self, turn: &TurnState) -> Result<Option<Shape>, AgentError> {
         if turn.must_end.is_some() || turn.reason == Reason::Continue {
             return Ok(None);
@@ -124,7 +125,9 @@ impl Agent {
         }
         match answer.stop {
             Stop::Refused => {
-                return Ok(Next::End(Ending::Halted("the model, or a filter of its provider, refused".to_owned())));
+                return Ok(Next::End(Ending::Halted(
+                    "the model, or a filter of its provider, refused".to_owned(),
+                )));
             }
             Stop::Paused => {
                 turn.reason = Reason::Continue;
@@ -134,7 +137,7 @@ impl Agent {
             Stop::Length if turn.continued < CONTINUED => {
                 turn.continued += 1;
                 turn.reason = Reason::Continue;
-                self.live.aside(CONTINUE);
+                self.live.add_ephemeral(CONTINUE);
                 return Ok(Next::Model);
             }
             Stop::Length => {
@@ -154,7 +157,7 @@ impl Agent {
         let is_cut = answer.stop == Stop::Length;
         if turn.reason != Reason::Empty {
             turn.reason = Reason::Empty;
-            self.live.aside(if is_cut { CUT_EMPTY } else { EMPTY });
+            self.live.add_ephemeral(if is_cut { CUT_EMPTY } else { EMPTY });
             return Next::Model;
         }
         let why = if is_cut {
@@ -174,12 +177,12 @@ impl Agent {
                 turn.text = schema::bare(&turn.text).to_owned();
                 Next::End(Ending::Done)
             }
-            Err(why) if turn.repaired => {
-                Next::End(Ending::Halted(format!("the answer does not fit the schema that was asked for: {why}")))
-            }
+            Err(why) if turn.repaired => Next::End(Ending::Halted(format!(
+                "the answer does not fit the schema that was asked for: {why}"
+            ))),
             Err(why) => {
                 turn.repaired = true;
-                self.live.aside(format!(
+                self.live.add_ephemeral(format!(
                     "[Your answer does not fit the schema that was asked for: {why}. Answer again with nothing but JSON that fits it.]"
                 ));
                 Next::Model

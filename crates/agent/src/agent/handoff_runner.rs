@@ -1,4 +1,5 @@
-//! Follows hand-offs: when the agent of one role hands its work over, the session of the other role continues the turn.
+//! Follows hand-offs: when the agent of one role hands its work over, the session of the other role
+//! continues the turn.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use crate::outcome::{Ending, Outcome};
 use crate::role::{self, Transfer};
 use crate::state::State;
 
-/// An agent, and the roles that may continue in its place. A host that offers roles runs turns through it.
+/// An agent, and the roles that may continue in its place. A host that offers roles runs turns
+/// through it.
 pub struct HandoffRunner {
     /// The agent that works now.
     pub agent: Agent,
@@ -46,7 +48,8 @@ impl HandoffRunner {
         Ok(Self { agent, log, frontend, base })
     }
 
-    /// Runs a turn on an input, or resumes an interrupted one where there is none. It ends when no role hands the work on.
+    /// Runs a turn on an input, or resumes an interrupted one where there is none. It ends when no
+    /// role hands the work on.
     ///
     /// # Errors
     /// As for [`Agent::turn`] and [`Agent::resume`].
@@ -64,13 +67,16 @@ impl HandoffRunner {
 
     /// Replaces the agent by that of another role; returns what the other role is told.
     async fn hand_over(&mut self, to: &str, package: &Value) -> Result<String, AgentError> {
-        let (from, role, given) = (self.agent.live().session().clone(), to.to_owned(), package.clone());
+        let (from, role, given) =
+            (self.agent.live().session().clone(), to.to_owned(), package.clone());
         // What a session carries may not parse, which is not an error of the log.
-        let made = self.log.handle().run(move |log| Ok(role::transfer(log, &from, &role, &given))).await?;
+        let made =
+            self.log.handle().run(move |log| Ok(role::transfer(log, &from, &role, &given))).await?;
         let Transfer { session, text } = made?;
         let own = self.base.of_role(role::named(&self.base.roles, to)?)?;
         self.agent.emit(&Event::HandedOff { to: to.to_owned(), session: session.id.clone() });
-        self.agent = Agent::open(self.log.clone(), &session.id, own, Arc::clone(&self.frontend)).await?;
+        self.agent =
+            Agent::open(self.log.clone(), &session.id, own, Arc::clone(&self.frontend)).await?;
         Ok(text)
     }
 }

@@ -1,5 +1,6 @@
-//! One process at a time works in a session: two would run the same calls. On one machine the lock of the workspace says so at
-//! once, however a process ends; between machines the lease in the log does.
+//! One process at a time works in a session: two would run the same calls. On one machine the lock
+//! of the workspace says so at once, however a process ends; between machines the lease in the log
+//! does.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -13,23 +14,30 @@ use crate::error::AgentError;
 #[derive(Debug)]
 pub(super) struct Lease {
     pub(super) held: Held,
-    /// The workspace itself: a file beside it could be left behind, one in it removed by a command. Dropped last, so that
-    /// the next process on this machine finds the lease given back or its holder gone.
+    /// The workspace itself: a file beside it could be left behind, one in it removed by a command.
+    /// Dropped last, so that the next process on this machine finds the lease given back or its
+    /// holder gone.
     _locked: Option<File>,
 }
 
 impl Lease {
     /// Takes it, by the directory that the session works in and by the log.
-    pub(super) async fn take(log: AsyncLog, workspace: &Path, session: &str) -> Result<Self, AgentError> {
+    pub(super) async fn take(
+        log: AsyncLog,
+        workspace: &Path,
+        session: &str,
+    ) -> Result<Self, AgentError> {
         let in_use = || AgentError::InUse { session: session.to_owned() };
         // Where the file system has no locks, the lease in the log still holds.
-        let locked = match File::open(workspace).map(|directory| (directory.try_lock(), directory)) {
+        let locked = match File::open(workspace).map(|directory| (directory.try_lock(), directory))
+        {
             Ok((Err(TryLockError::WouldBlock), _)) => return Err(in_use()),
             Ok((Ok(()), directory)) => Some(directory),
             Ok((Err(TryLockError::Error(_)), _)) | Err(_) => None,
         };
         let own = Holder::new(workspace, locked.as_ref());
-        let gone = |holder: &str| Holder::parse(holder).and_then(|holder| holder.proof_of_end(&own));
+        let gone =
+            |holder: &str| Holder::parse(holder).and_then(|holder| holder.proof_of_end(&own));
         match Held::take(log, session, &own.to_string(), gone).await {
             Ok(held) => Ok(Self { held, _locked: locked }),
             Err(SessionError::Log(LogError::Leased { .. })) => Err(in_use()),
@@ -38,8 +46,8 @@ impl Lease {
     }
 }
 
-/// How a holder of a lease describes itself: by the lock it holds, so that others on the same machine can see whether it still
-/// runs.
+/// How a holder of a lease describes itself: by the lock it holds, so that others on the same
+/// machine can see whether it still runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Holder {
     /// Names one run of one machine; empty where the system does not tell.
@@ -51,7 +59,8 @@ struct Holder {
 
 impl Holder {
     fn new(path: &Path, locked: Option<&File>) -> Self {
-        let machine = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let machine =
+            std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let file = locked.and_then(identity).unwrap_or_default();
         Self { machine: machine.trim().to_owned(), file, path: path.to_owned() }
     }
@@ -62,7 +71,8 @@ impl Holder {
         Some(Self { machine: machine.to_owned(), file: file.to_owned(), path: path.into() })
     }
 
-    /// Whether this one has ended: then its lock is free, and is held until the caller has taken the lease over.
+    /// Whether this one has ended: then its lock is free, and is held until the caller has taken
+    /// the lease over.
     fn proof_of_end(&self, own: &Self) -> Option<Option<File>> {
         if self.machine.is_empty() || self.file.is_empty() || self.machine != own.machine {
             return None;

@@ -1,4 +1,5 @@
-//! The system prompt of a new session. It is said once and then stays as it is, so nothing in it may change from call to call.
+//! The system prompt of a new session. It is said once and then stays as it is, so nothing in it
+//! may change from call to call.
 
 use crate::config::AgentConfig;
 use waterline_sandbox::workspace::Workspace;
@@ -17,7 +18,13 @@ pub(super) fn system(config: &AgentConfig, workspace: &Workspace) -> String {
     ));
     let grants: Vec<String> = workspace
         .grants()
-        .map(|grant| format!("{}{}", grant.path.display(), if grant.writable { "" } else { " (only to read)" }))
+        .map(|grant| {
+            format!(
+                "{}{}",
+                grant.path.display(),
+                if grant.writable { "" } else { " (only to read)" }
+            )
+        })
         .collect();
     if !grants.is_empty() {
         text.push_str(&format!("\n\nThe user also lets you reach: {}.", grants.join(", ")));
@@ -25,7 +32,10 @@ pub(super) fn system(config: &AgentConfig, workspace: &Workspace) -> String {
     if !config.skills.is_empty() {
         text.push_str("\n\nSkills (read the file before you use one):");
         for skill in &config.skills {
-            text.push_str(&format!("\n- {}: {} (skills/{}/SKILL.md)", skill.name, skill.description, skill.id));
+            text.push_str(&format!(
+                "\n- {}: {} (skills/{}/SKILL.md)",
+                skill.name, skill.description, skill.id
+            ));
         }
     }
     let brief = config.toolbox.brief();

@@ -1,5 +1,5 @@
-//! The step of a turn that runs the open calls: they are checked, approved, run and answered, each result in the log as soon as it is
-//! there.
+//! The step of a turn that runs the open calls: they are checked, approved, run and answered, each
+//! result in the log as soon as it is there.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use super::{Agent, View};
 use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::event::Event;
+use crate::loop_guard::{self, Halt};
 use crate::middleware::{Finished, Hook, SyntheticResult};
 use crate::outcome::Ending;
-use crate::repeats::{self, Halt};
 use crate::state::{HandedOff, Question};
 use crate::tool::{CallInfo, Capability, Effect, Failure, Output, ToolContext, info_of};
 
@@ -43,12 +43,13 @@ struct Ran {
 
 /// A result, as it is said.
 pub(super) fn result(call: &ToolCall, parts: Vec<Part>, is_error: bool) -> Message {
-    let result = ToolResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, is_error };
+    let result =
+        ToolResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, is_error };
     Message::new(Role::Tool, vec![Body::Result(result).into()])
 }
 
 /// Why a call is not run because it goes in circles; it may be the end of the turn.
-fn circles(call: &ToolCall, turn: &mut TurnState) -> Option<String> {
+fn is_looping(call: &ToolCall, turn: &mut TurnState) -> Option<String> {
     match turn.repeats.look(&call.name, &call.arguments)? {
         Halt::Call(why) => Some(why),
         Halt::Turn(why) => {
@@ -63,16 +64,22 @@ fn arguments(text: &str) -> Result<Value, Failure> {
     if text.trim().is_empty() {
         return Ok(json!({}));
     }
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| Failure::new(format!("the arguments are no JSON ({error}); perhaps the answer was cut")))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        Failure::new(format!("the arguments are no JSON ({error}); perhaps the answer was cut"))
+    })?;
     let is_empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
     Ok(if is_empty { json!({}) } else { value })
 }
 
 /// Runs one call; again after a while where its trouble may pass.
-async fn run_call(config: &AgentConfig, context: &ToolContext, call: &ToolCall) -> Result<Output, Failure> {
+async fn run_call(
+    config: &AgentConfig,
+    context: &ToolContext,
+    call: &ToolCall,
+) -> Result<Output, Failure> {
     let arguments = arguments(&call.arguments)?;
-    let tool = config.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
+    let tool =
+        config.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
     let mut waits = config.tool_waits.iter();
     loop {
         match (tool.call(arguments.clone(), context).await, waits.next()) {
@@ -103,8 +110,10 @@ impl Agent {
         let mut calls = view.calls.as_slice();
         while let Some((group, rest)) = self.group(calls, &view.instead) {
             // Looked at anew: those before them in the same answer may have failed meanwhile.
-            for call in group.iter().filter(|call| !view.instead.contains_key(&call.id)).collect::<Vec<_>>() {
-                if let Some(why) = circles(call, turn) {
+            for call in
+                group.iter().filter(|call| !view.instead.contains_key(&call.id)).collect::<Vec<_>>()
+            {
+                if let Some(why) = is_looping(call, turn) {
                     view.instead.insert(call.id.clone(), SyntheticResult::refusal(why));
                 }
             }
@@ -114,16 +123,21 @@ impl Agent {
             }
             calls = rest;
         }
-        Ok(match (self.local()?.hand_off, turn.must_end.take_if(|must_end| must_end.report_asked)) {
-            (Some(HandedOff { to, package, done: false }), _) => Next::End(Ending::HandOff { to, package }),
-            // It called tools instead of reporting: the turn ends all the same.
-            (_, Some(must_end)) => Next::End(Ending::Limit(must_end.why)),
-            (_, None) => Next::Model,
-        })
+        Ok(
+            match (self.local()?.hand_off, turn.must_end.take_if(|must_end| must_end.report_asked))
+            {
+                (Some(HandedOff { to, package, done: false }), _) => {
+                    Next::End(Ending::HandOff { to, package })
+                }
+                // It called tools instead of reporting: the turn ends all the same.
+                (_, Some(must_end)) => Next::End(Ending::Limit(must_end.why)),
+                (_, None) => Next::Model,
+            },
+        )
     }
 
-    /// Calls that are not run, with what the model is told: those of tools that may not be used, those that go in circles, and those
-    /// that are too many.
+    /// Calls that are not run, with what the model is told: those of tools that may not be used,
+    /// those that go in circles, and those that are too many.
     fn refuse(&self, view: &mut View<'_>, turn: &mut TurnState) -> Result<(), AgentError> {
         let local = self.local()?;
         for (at, call) in view.calls.iter().enumerate() {
@@ -131,12 +145,15 @@ impl Agent {
                 Some(format!("not run: the turn must end ({})", must_end.why))
             } else if at >= MOST_CALLS {
                 Some(format!("not run: {MOST_CALLS} calls at once are as many as may be"))
-            } else if let Some(why) = circles(call, turn) {
+            } else if let Some(why) = is_looping(call, turn) {
                 Some(why)
             } else if self.config.toolbox.find(&call.name).is_none() {
                 Some(self.config.toolbox.unknown(&call.name, &local))
             } else if !self.config.toolbox.may_use(&call.name, &local) {
-                Some(format!("refused: {} is switched off; the user can allow it by mentioning @{0}", call.name))
+                Some(format!(
+                    "refused: {} is switched off; the user can allow it by mentioning @{0}",
+                    call.name
+                ))
             } else {
                 // A call that cannot be run is not put before a person.
                 arguments(&call.arguments).err().map(|failure| failure.text)
@@ -148,7 +165,8 @@ impl Agent {
         Ok(())
     }
 
-    /// The calls that are run next: one, or several beside each other where none of them changes anything.
+    /// The calls that are run next: one, or several beside each other where none of them changes
+    /// anything.
     fn group<'a>(
         &self,
         calls: &'a [ToolCall],
@@ -158,18 +176,23 @@ impl Agent {
             let capability = self.config.toolbox.find(&call.name).map(|tool| tool.capability());
             let harmless = match capability {
                 Some(Capability::Read) => true,
-                // Below the first level one sub-agent works at a time, so that there are never more than three.
+                // Below the first level one sub-agent works at a time, so that there are never more
+                // than three.
                 Some(Capability::Delegate) => self.depth == 0,
                 _ => false,
             };
             harmless && !instead.contains_key(&call.id)
         };
-        let count = calls.iter().take_while(together).count().clamp(usize::from(!calls.is_empty()), SIDE_BY_SIDE);
+        let count = calls
+            .iter()
+            .take_while(together)
+            .count()
+            .clamp(usize::from(!calls.is_empty()), SIDE_BY_SIDE);
         if count == 0 { None } else { calls.split_at_checked(count) }
     }
 
-    /// Runs calls beside each other and stores their results in order; with the last one of the round goes its checkpoint. Says
-    /// what comes next where the turn cannot go on.
+    /// Runs calls beside each other and stores their results in order; with the last one of the
+    /// round goes its checkpoint. Says what comes next where the turn cannot go on.
     async fn run_group(
         &mut self,
         group: &[ToolCall],
@@ -188,7 +211,8 @@ impl Agent {
             works.spawn(async move { (at, work.await) });
         }
         let (mut ready, mut due, mut next) = (BTreeMap::new(), 0, None);
-        // Each is stored as soon as it and those before it are there, also when the turn will not go on.
+        // Each is stored as soon as it and those before it are there, also when the turn will not
+        // go on.
         while let Some(joined) = works.join_next().await {
             let (at, ran) = joined.map_err(|_| SessionError::Ending)?;
             ready.insert(at, ran);
@@ -197,7 +221,9 @@ impl Agent {
                 turn.tool_calls += 1;
                 let is_last = ends_round && due == group.len();
                 if is_last {
-                    self.live.stage_checkpoint(json!({"step": turn.steps, "after": "tools", "source": "agent"}));
+                    self.live.stage_checkpoint(
+                        json!({"step": turn.steps, "after": "tools", "source": "agent"}),
+                    );
                 }
                 let after = self.take(ran, is_last, turn).await?;
                 next = next.or(after);
@@ -206,7 +232,8 @@ impl Agent {
         Ok(next)
     }
 
-    /// A call to be run, or what is answered instead. It holds nothing of the agent, which stores results meanwhile.
+    /// A call to be run, or what is answered instead. It holds nothing of the agent, which stores
+    /// results meanwhile.
     fn start(
         &self,
         call: &ToolCall,
@@ -222,7 +249,8 @@ impl Agent {
                 Some(SyntheticResult { text, failed: true }) => Err(Failure::new(text)),
                 Some(SyntheticResult { text, failed: false }) => Ok(Output::text(text)),
                 None => {
-                    let (id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+                    let (id, name, arguments) =
+                        (call.id.clone(), call.name.clone(), call.arguments.clone());
                     observers.emit(&Event::ToolBegins { id, name, arguments, info });
                     run_call(&config, &context, &call).await
                 }
@@ -231,17 +259,23 @@ impl Agent {
         })
     }
 
-    /// Does what a call wants done, and stores its result; the last one of a round with what the model is sent next.
-    async fn take(&mut self, ran: Ran, ends_round: bool, turn: &mut TurnState) -> Result<Option<Next>, AgentError> {
+    /// Does what a call wants done, and stores its result; the last one of a round with what the
+    /// model is sent next.
+    async fn take(
+        &mut self,
+        ran: Ran,
+        ends_round: bool,
+        turn: &mut TurnState,
+    ) -> Result<Option<Next>, AgentError> {
         let Ran { call, was_run, output, took } = ran;
         let (output, failed) = match output {
             Ok(output) => (output, false),
             Err(failure) => (Output::text(failure.text), true),
         };
         let outcome = match (was_run, failed) {
-            (false, _) => repeats::Outcome::NotRun,
-            (true, true) => repeats::Outcome::Failed,
-            (true, false) => repeats::Outcome::Done,
+            (false, _) => loop_guard::Outcome::NotRun,
+            (true, true) => loop_guard::Outcome::Failed,
+            (true, false) => loop_guard::Outcome::Done,
         };
         turn.repeats.note(&call.name, &call.arguments, outcome);
         for effect in &output.effects {
@@ -252,12 +286,16 @@ impl Agent {
                 }
                 Effect::Fold(reason) => self.live.fold_next(reason),
                 Effect::HandOff { to, package } => {
-                    let handed = HandedOff { to: to.clone(), package: package.clone(), done: false };
+                    let handed =
+                        HandedOff { to: to.clone(), package: package.clone(), done: false };
                     self.stage(move |_, local| local.hand_off = Some(handed.clone())).await?;
                 }
                 Effect::Ask { question, choices } => {
-                    let question =
-                        Question { call_id: call.id.clone(), question: question.clone(), choices: choices.clone() };
+                    let question = Question {
+                        call_id: call.id.clone(),
+                        question: question.clone(),
+                        choices: choices.clone(),
+                    };
                     return self.wait_for_answer(question).await.map(Some);
                 }
             }
@@ -265,7 +303,8 @@ impl Agent {
         let finished = Finished { call: call.clone(), text: output.words(), failed };
         let mut view = View { finished: vec![finished], ..View::default() };
         let next = self.decided(Hook::AfterTools, turn, &mut view).await?;
-        let finished = view.finished.pop().unwrap_or(Finished { call, text: String::new(), failed });
+        let finished =
+            view.finished.pop().unwrap_or(Finished { call, text: String::new(), failed });
         let words = self.shorten(finished.text).await?;
         let text = match &words.body {
             Body::Text(text) => text.clone(),
@@ -273,7 +312,8 @@ impl Agent {
         };
         let sees = self.sees();
         let pictures = output.parts.into_iter().filter(|part| matches!(part.body, Body::Image(_)));
-        let pictures = pictures.map(|part| if sees { part } else { Part::text("[the model cannot see pictures]") });
+        let pictures = pictures
+            .map(|part| if sees { part } else { Part::text("[the model cannot see pictures]") });
         let parts: Vec<Part> = std::iter::once(words).chain(pictures).collect();
         let ToolCall { id, name, .. } = finished.call.clone();
         self.live.stage(vec![result(&finished.call, parts, finished.failed)]).await?;
@@ -305,7 +345,8 @@ impl Agent {
         LONGEST_CHARS.min(self.live.window() * 3 / WINDOW_SHARE).max(400)
     }
 
-    /// A text that is too long becomes an artifact before it is ever sent; its beginning and its end stand for it.
+    /// A text that is too long becomes an artifact before it is ever sent; its beginning and its
+    /// end stand for it.
     async fn shorten(&self, text: String) -> Result<Part, AgentError> {
         let limit = self.result_chars();
         if text.chars().count() <= limit {
@@ -315,7 +356,9 @@ impl Agent {
         let Some(short) = truncate(&text, &cut) else { return Ok(Part::text(text)) };
         let id = self.live.session().id.clone();
         let preview: String = text.chars().take(200).collect();
-        self.live.on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes())).await?;
+        self.live
+            .on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes()))
+            .await?;
         Ok(short.into_part())
     }
 }

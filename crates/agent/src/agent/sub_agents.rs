@@ -42,7 +42,12 @@ impl Shared {
     pub(super) fn new(mut config: AgentConfig) -> Self {
         // A sub-agent's events reach the observers through the agent above it.
         config.observers.clear();
-        Self { config, places: Semaphore::new(AT_ONCE), asking: Mutex::default(), iterations: AtomicUsize::new(0) }
+        Self {
+            config,
+            places: Semaphore::new(AT_ONCE),
+            asking: Mutex::default(),
+            iterations: AtomicUsize::new(0),
+        }
     }
 }
 
@@ -61,13 +66,20 @@ pub(super) struct SubAgents {
 }
 
 impl Host for SubAgents {
-    fn sub_agent<'a>(&'a self, task: &'a str, max_loops: u64) -> BoxFuture<'a, Result<Value, Failure>> {
+    fn sub_agent<'a>(
+        &'a self,
+        task: &'a str,
+        max_loops: u64,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
         Box::pin(async move {
             if self.depth >= DEPTH {
-                return Err(Failure::new(format!("sub-agents may be {DEPTH} deep at most; do this yourself")));
+                return Err(Failure::new(format!(
+                    "sub-agents may be {DEPTH} deep at most; do this yourself"
+                )));
             }
             // A sub-agent of a sub-agent works in the place of the one that waits for it.
-            let _place = if self.depth == 0 { self.shared.places.acquire().await.ok() } else { None };
+            let _place =
+                if self.depth == 0 { self.shared.places.acquire().await.ok() } else { None };
             let session = self.create(task, max_loops).await?;
             let context_id = session.context_id.clone();
             let (outcome, loops) = self.work(&session, task).await;
@@ -81,7 +93,9 @@ impl Host for SubAgents {
                 Ok(Outcome { ending, .. }) => {
                     json!({"ok": false, "error": why_not_done(&ending), "context_id": context_id, "loops": loops})
                 }
-                Err(error) => json!({"ok": false, "error": error, "context_id": context_id, "loops": loops}),
+                Err(error) => {
+                    json!({"ok": false, "error": error, "context_id": context_id, "loops": loops})
+                }
             })
         })
     }
@@ -92,7 +106,10 @@ impl Host for SubAgents {
         let allowed = roles.iter().find(|role| role.name == own).map(|role| role.hands_to.clone());
         let allowed = allowed.unwrap_or_default();
         if !allowed.iter().any(|name| name == to) || !roles.iter().any(|role| role.name == to) {
-            return Err(Failure::new(format!("work cannot be handed to {to:?}; it can to {}", allowed.join(", "))));
+            return Err(Failure::new(format!(
+                "work cannot be handed to {to:?}; it can to {}",
+                allowed.join(", ")
+            )));
         }
         let made = self.state.transfers;
         if made >= TRANSFERS {
@@ -139,7 +156,8 @@ impl SubAgents {
         let approver = Arc::new(ApproverBelow { context_id, above: Arc::clone(&self.approver) });
         let shared = Arc::clone(&self.shared);
         let log = self.log.clone();
-        let opened = Agent::open_at(log, &session.id, config, (observers, approver), shared, self.depth + 1);
+        let opened =
+            Agent::open_at(log, &session.id, config, (observers, approver), shared, self.depth + 1);
         let mut agent = match opened.await {
             Ok(agent) => agent,
             Err(error) => return (Err(error.to_string()), 0),
@@ -172,7 +190,9 @@ impl Approver for ApproverBelow {
             let request = ApprovalRequest { context_id, ..request.clone() };
             match self.above.approve(&request).await {
                 // A sub-agent is not resumed: a call that is not approved now is not run.
-                ApprovalReply::Deferred => ApprovalReply::NoReply("nobody is there to agree to it".to_owned()),
+                ApprovalReply::Deferred => {
+                    ApprovalReply::NoReply("nobody is there to agree to it".to_owned())
+                }
                 reply => reply,
             }
         })
@@ -181,8 +201,12 @@ impl Approver for ApproverBelow {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let answer = self.above.ask(question).await;
-            answer
-                .or_else(|| Some("[nobody is there to answer; decide yourself, or say what you would need]".to_owned()))
+            answer.or_else(|| {
+                Some(
+                    "[nobody is there to answer; decide yourself, or say what you would need]"
+                        .to_owned(),
+                )
+            })
         })
     }
 }

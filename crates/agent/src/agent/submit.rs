@@ -52,16 +52,20 @@ impl UserInput {
 }
 
 impl Agent {
-    /// Takes in what is said. A question that waits is answered by it; a call that waits for something else is given up.
+    /// Takes in what is said. A question that waits is answered by it; a call that waits for
+    /// something else is given up.
     pub(super) async fn submit(&mut self, mut said: UserInput) -> Result<Next, AgentError> {
-        self.live.settle().await?;
+        self.live.resync().await?;
         self.set_schema(&said).await?;
         let attached = said.parts.iter().filter_map(|part| match &part.body {
             Body::Text(text) => Some(text.clone()),
             _ => None,
         });
-        let mut view = View { said: said.text.clone(), attached: attached.collect(), ..View::default() };
-        if let Some(next) = self.decided(Hook::BeforeAgent, &mut TurnState::new(), &mut view).await? {
+        let mut view =
+            View { said: said.text.clone(), attached: attached.collect(), ..View::default() };
+        if let Some(next) =
+            self.decided(Hook::BeforeAgent, &mut TurnState::new(), &mut view).await?
+        {
             return Ok(next);
         }
         said.text = view.said;
@@ -91,8 +95,9 @@ impl Agent {
         Ok(Next::Model)
     }
 
-    /// A schema holds for its turn: an answer to a question goes on with the one that the turn began with, and so does another
-    /// role. One that no answer can fit is refused before anything is stored or paid for.
+    /// A schema holds for its turn: an answer to a question goes on with the one that the turn
+    /// began with, and so does another role. One that no answer can fit is refused before anything
+    /// is stored or paid for.
     async fn set_schema(&mut self, said: &UserInput) -> Result<(), AgentError> {
         let state = self.state()?;
         let goes_on = said.handed || state.question().is_some();
@@ -104,21 +109,23 @@ impl Agent {
         self.schema().map(drop)
     }
 
-    /// Ends a turn that a person stopped: what came of the answer stays in the conversation, and calls are given up.
+    /// Ends a turn that a person stopped: what came of the answer stays in the conversation, and
+    /// calls are given up.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub async fn stop(&mut self) -> Result<(), AgentError> {
-        self.live.keep_heard(STOPPED).await?;
+        self.live.keep_partial(STOPPED).await?;
         self.cancel().await.map(drop)
     }
 
-    /// Gives up calls that have no result: a turn that was stopped, or that waits for somebody. Says whether there were any.
+    /// Gives up calls that have no result: a turn that was stopped, or that waits for somebody.
+    /// Says whether there were any.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub async fn cancel(&mut self) -> Result<bool, AgentError> {
-        self.live.settle().await?;
+        self.live.resync().await?;
         let was_open = self.give_up().await?;
         self.commit().await?;
         Ok(was_open)
@@ -143,9 +150,11 @@ impl Agent {
         Ok(!open.is_empty())
     }
 
-    /// Notes in the state what was mentioned, and what the session is about. It is stored with what is said.
+    /// Notes in the state what was mentioned, and what the session is about. It is stored with what
+    /// is said.
     async fn note(&mut self, said: &UserInput) -> Result<(), AgentError> {
-        let title: String = said.text.trim().lines().next().unwrap_or_default().chars().take(TITLE).collect();
+        let title: String =
+            said.text.trim().lines().next().unwrap_or_default().chars().take(TITLE).collect();
         let name = move |session: &mut Session| {
             if session.title.is_empty() {
                 session.title.clone_from(&title);

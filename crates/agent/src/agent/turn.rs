@@ -1,7 +1,8 @@
 //! One turn: submit → (call → tools)* → end.
 //!
-//! What comes next is read off the session itself: open calls are run, a question or results are answered by the model, and an answer
-//! ends the turn. So a turn that was broken off anywhere is gone on with by looking where it stands.
+//! What comes next is read off the session itself: open calls are run, a question or results are
+//! answered by the model, and an answer ends the turn. So a turn that was broken off anywhere is
+//! gone on with by looking where it stands.
 
 use serde_json::json;
 use waterline_session::SessionError;
@@ -17,10 +18,12 @@ use crate::outcome::{Ending, Outcome};
 use crate::state::HandedOff;
 
 impl Agent {
-    /// Says something to the agent, and lets it work until it has an answer, must end, or waits for somebody.
+    /// Says something to the agent, and lets it work until it has an answer, must end, or waits for
+    /// somebody.
     ///
     /// # Errors
-    /// When the log cannot be written, or the model cannot be asked. What was done until then is in the log.
+    /// When the log cannot be written, or the model cannot be asked. What was done until then is in
+    /// the log.
     pub async fn turn(&mut self, said: UserInput) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
         let next = self.submit(said).await?;
@@ -39,8 +42,8 @@ impl Agent {
         self.work(next).await
     }
 
-    /// Makes sure that nobody else works in the session, and that all that was done in it is known here. A sub-agent works under
-    /// the lease of the agent that started it.
+    /// Makes sure that nobody else works in the session, and that all that was done in it is known
+    /// here. A sub-agent works under the lease of the agent that started it.
     async fn lease(&mut self) -> Result<Option<Lease>, AgentError> {
         let lease = match self.depth {
             0 => {
@@ -51,9 +54,11 @@ impl Agent {
             }
             _ => None,
         };
-        self.live.settle().await?;
+        self.live.resync().await?;
         if self.live.catch_up().await? {
-            self.emit(&Event::Notice("another process went on with this session; it goes on from there".to_owned()));
+            self.emit(&Event::Notice(
+                "another process went on with this session; it goes on from there".to_owned(),
+            ));
         }
         let kept = self.state()?.kept();
         self.live.keep(kept);
@@ -71,7 +76,10 @@ impl Agent {
                 Next::End(ending) => break ending,
             };
             next = step.inspect_err(|error| {
-                self.emit(&Event::Failed { kind: failure_kind(error, during), why: error.to_string() })
+                self.emit(&Event::Failed {
+                    kind: failure_kind(error, during),
+                    why: error.to_string(),
+                })
             })?;
         };
         self.end(&mut turn, ending).await
@@ -100,7 +108,8 @@ impl Agent {
         }
         // The checkpoint of the last step is the turn's, unless something changed since.
         if self.live.is_staged() {
-            self.live.stage_checkpoint(json!({"step": turn.steps, "after": "turn", "source": "agent"}));
+            self.live
+                .stage_checkpoint(json!({"step": turn.steps, "after": "turn", "source": "agent"}));
             self.commit().await?;
         }
         self.emit(&Event::Ends);

@@ -1,4 +1,5 @@
-//! What is known of a turn while it runs. Nothing in it must survive the program: what must is in the log.
+//! What is known of a turn while it runs. Nothing in it must survive the program: what must is in
+//! the log.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -7,9 +8,9 @@ use waterline::message::Message;
 use waterline_provider::answer::{Answer, Usage};
 
 use crate::approver::ApprovalReply;
+use crate::loop_guard::Repeats;
 use crate::middleware::Counters;
 use crate::outcome::Ending;
-use crate::repeats::Repeats;
 
 /// What comes next in a turn.
 #[derive(Debug)]
@@ -101,7 +102,8 @@ impl TurnState {
 
     /// Adds an answer: its text continues the one before if that was asked for.
     pub(super) fn note(&mut self, answer: &Answer) {
-        let said: Vec<String> = answer.messages.iter().map(Message::text).filter(|text| !text.is_empty()).collect();
+        let said: Vec<String> =
+            answer.messages.iter().map(Message::text).filter(|text| !text.is_empty()).collect();
         match self.reason {
             Reason::Continue => self.reason = Reason::Input,
             Reason::Input | Reason::Empty => self.text.clear(),

@@ -37,8 +37,8 @@ impl CallRequest<'_> {
         texts
     }
 
-    /// What a word is looked for in: each text of the arguments, the path of a file put together anew, and the whole as JSON. So
-    /// neither an escape nor a line break in the JSON hides a word.
+    /// What a word is looked for in: each text of the arguments, the path of a file put together
+    /// anew, and the whole as JSON. So neither an escape nor a line break in the JSON hides a word.
     pub(super) fn texts(&self) -> Vec<String> {
         let mut texts = self.leaves();
         texts.extend(self.path());
@@ -51,8 +51,9 @@ impl CallRequest<'_> {
         self.info.subject.path().map(put_together)
     }
 
-    /// What decides what a call does, which a rule must fit to let it run: its subject, or every text where the tool names none.
-    /// Arguments that no tool reads earn nothing. There is always one.
+    /// What decides what a call does, which a rule must fit to let it run: its subject, or every
+    /// text where the tool names none. Arguments that no tool reads earn nothing. There is always
+    /// one.
     pub(super) fn deciding(&self) -> Vec<String> {
         match &self.info.subject {
             Subject::Command(command) => return vec![command.clone()],
@@ -93,9 +94,10 @@ fn put_together(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// What tells a tool that reaches outside from another one of its name, and from what it was: a hash of its name, of what it says of
-/// itself and of what it takes. A server may change its tools from one day to the next; what was agreed to is not agreed to any more
-/// then. None for other tools, which are part of this program.
+/// What tells a tool that reaches outside from another one of its name, and from what it was: a
+/// hash of its name, of what it says of itself and of what it takes. A server may change its tools
+/// from one day to the next; what was agreed to is not agreed to any more then. None for other
+/// tools, which are part of this program.
 #[must_use]
 pub(crate) fn identity(tool: &dyn Callable) -> Option<String> {
     if tool.capability() != Capability::Network {

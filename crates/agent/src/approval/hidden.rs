@@ -1,8 +1,8 @@
 //! Characters that a person does not see.
 
-/// Characters that steer a terminal, turn the order of others around, or say to a model what a person does not see. Nobody can agree
-/// to what they do not see. Some of them belong to ordinary texts (a joined emoji, a word that may be broken): what is only read may
-/// keep them.
+/// Characters that steer a terminal, turn the order of others around, or say to a model what a
+/// person does not see. Nobody can agree to what they do not see. Some of them belong to ordinary
+/// texts (a joined emoji, a word that may be broken): what is only read may keep them.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -18,8 +18,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_known_and_what_people_write_is_left() {
-        let hidden =
-            "\u{1b}\r\0\u{7f}\u{61c}\u{200b}\u{200c}\u{200d}\u{200e}\u{202e}\u{2060}\u{2066}\u{feff}\u{e0041}\u{e0100}";
+        let hidden = "\u{1b}\r\0\u{7f}\u{61c}\u{200b}\u{200c}\u{200d}\u{200e}\u{202e}\u{2060}\u{2066}\u{feff}\u{e0041}\u{e0100}";
         assert!(hidden.chars().all(is_hidden));
         let seen = "höhe 潮 مد \n\t— ❤ 'x' \u{fffd}";
         assert!(!seen.chars().any(is_hidden));

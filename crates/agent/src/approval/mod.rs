@@ -1,5 +1,6 @@
-//! Which calls somebody must agree to. Four layers: rules of the user's own, which have the last word; patterns of risk in what is
-//! asked for, patterns for one tool, and what kind of tool it is, of which the greatest risk counts.
+//! Which calls somebody must agree to. Four layers: rules of the user's own, which have the last
+//! word; patterns of risk in what is asked for, patterns for one tool, and what kind of tool it is,
+//! of which the greatest risk counts.
 
 mod call_request;
 mod hidden;
@@ -32,7 +33,8 @@ pub enum Mode {
     /// Before those that are a risk.
     #[default]
     Selective,
-    /// As the user's own rules say, and for nothing else but commands that the kernel does not confine.
+    /// As the user's own rules say, and for nothing else but commands that the kernel does not
+    /// confine.
     Custom,
     /// Never but before such commands.
     None,
@@ -47,7 +49,9 @@ impl std::str::FromStr for Mode {
             "selective" => Ok(Self::Selective),
             "custom" => Ok(Self::Custom),
             "none" => Ok(Self::None),
-            _ => Err(format!("{name:?} is no mode of approval; there are all, selective, custom, none")),
+            _ => Err(format!(
+                "{name:?} is no mode of approval; there are all, selective, custom, none"
+            )),
         }
     }
 }
@@ -92,8 +96,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether it is about a call. To let it run, what decides what the call does must fit: words beside that earn nothing. To keep
-    /// it back, any text is enough.
+    /// Whether it is about a call. To let it run, what decides what the call does must fit: words
+    /// beside that earn nothing. To keep it back, any text is enough.
     fn fits(&self, asked: CallRequest<'_>) -> bool {
         let is_match = |text: &String| self.pattern.is_match(text);
         (self.tool == "*" || self.tool == asked.tool)
@@ -148,14 +152,16 @@ impl Approval {
     /// Decides on a call.
     #[must_use]
     pub fn decide(&self, asked: CallRequest<'_>, local: &Local) -> Decision {
-        // The agent looks through this tool to the one that is meant: one that is still called so names none.
+        // The agent looks through this tool to the one that is meant: one that is still called so
+        // names none.
         if asked.tool == CALL_TOOL {
-            let why =
-                "call_tool must be given the name of another tool as \"name\", and its arguments as \"arguments\"";
+            let why = "call_tool must be given the name of another tool as \"name\", and its arguments as \"arguments\"";
             return Decision::Refuse(why.to_owned());
         }
         if asked.info.capability == Capability::Execute && asked.arguments.len() > LONGEST {
-            return Decision::Refuse(format!("a command may have {LONGEST} bytes; write it to a file and run that"));
+            return Decision::Refuse(format!(
+                "a command may have {LONGEST} bytes; write it to a file and run that"
+            ));
         }
         let custom = self.custom(asked);
         if custom == Some(Ruling::Deny) {
@@ -171,7 +177,9 @@ impl Approval {
             (Some(Ruling::Ask), _) => ask("a rule of the user wants it".to_owned()),
             (Some(_), _) => Decision::Run,
             (None, Mode::All) => ask("every call is asked about".to_owned()),
-            (None, Mode::Selective) if risk >= Risk::Medium => ask(format!("{} risk: {why}", risk.name())),
+            (None, Mode::Selective) if risk >= Risk::Medium => {
+                ask(format!("{} risk: {why}", risk.name()))
+            }
             // Nothing but a person stands before these.
             (None, _) if is_loose => ask(format!("{} risk: {why}", risk.name())),
             (None, _) => Decision::Run,
@@ -187,16 +195,21 @@ impl Approval {
     fn risk(&self, asked: CallRequest<'_>) -> (Risk, String) {
         let own = self.tools.get(asked.tool).map(Vec::as_slice).unwrap_or_default();
         // What a tool only reads is no deed, whatever words stand in it.
-        let general = if matches!(asked.info.capability, Capability::Execute | Capability::Network) {
+        let general = if matches!(asked.info.capability, Capability::Execute | Capability::Network)
+        {
             self.patterns.as_slice()
         } else {
             &[]
         };
         let texts = Texts::of(asked);
         let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(&texts));
-        let worst = matching.max_by_key(|pattern| pattern.risk).map(|pattern| (pattern.risk, pattern.about.clone()));
+        let worst = matching
+            .max_by_key(|pattern| pattern.risk)
+            .map(|pattern| (pattern.risk, pattern.about.clone()));
         let built_in = match asked.info.capability {
-            _ if texts.is_unread() => (Risk::Medium, "it cannot be read to its end as a shell script"),
+            _ if texts.is_unread() => {
+                (Risk::Medium, "it cannot be read to its end as a shell script")
+            }
             Capability::Read | Capability::Write => (Risk::Low, "it stays in the workspace"),
             Capability::Execute if self.confined => (Risk::Low, "the kernel confines it"),
             Capability::Execute => (Risk::High, "the kernel does not confine commands here"),
@@ -212,8 +225,8 @@ impl Approval {
         }
     }
 
-    /// What "always" holds for, as [`Local::approvals`] keeps it: a command just as it is, any other tool as a whole, as
-    /// long as it is what it was.
+    /// What "always" holds for, as [`Local::approvals`] keeps it: a command just as it is, any
+    /// other tool as a whole, as long as it is what it was.
     #[must_use]
     pub fn grant(asked: CallRequest<'_>) -> String {
         match (asked.info.capability, asked.identity) {
@@ -234,6 +247,8 @@ impl Approval {
 /// When the pattern is no expression.
 pub fn rule(tool: &str, pattern: &str, ruling: Ruling) -> Result<Rule, AgentError> {
     let read = Regex::new(pattern);
-    let pattern = read.map_err(|error| AgentError::Setting(format!("a rule of approval cannot be used: {error}")))?;
+    let pattern = read.map_err(|error| {
+        AgentError::Setting(format!("a rule of approval cannot be used: {error}"))
+    })?;
     Ok(Rule { tool: tool.to_owned(), pattern, ruling })
 }

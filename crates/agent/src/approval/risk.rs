@@ -71,7 +71,8 @@ impl Texts {
     pub(super) fn of(asked: CallRequest<'_>) -> Self {
         // What a tool only reads or writes is not run.
         let runs = matches!(asked.info.capability, Capability::Execute | Capability::Network);
-        let commands = asked.leaves().iter().filter(|_| runs).map(|text| script::commands(text)).collect();
+        let commands =
+            asked.leaves().iter().filter(|_| runs).map(|text| script::commands(text)).collect();
         Self { words: asked.texts(), commands, path: asked.path() }
     }
 
@@ -132,9 +133,11 @@ impl Entry {
         Some(Pattern { risk: self.risk, about: self.about.clone(), against, expression })
     }
 
-    /// The expression for a command with what must stand around it, over the text of [`script::commands`].
+    /// The expression for a command with what must stand around it, over the text of
+    /// [`script::commands`].
     fn in_place(&self, command: &str) -> String {
-        let before = if self.piped { format!(r"\| (?:{MARK}[^{MARK}\n]* )*") } else { String::new() };
+        let before =
+            if self.piped { format!(r"\| (?:{MARK}[^{MARK}\n]* )*") } else { String::new() };
         let after = match (&self.with, &self.then) {
             (Some(with), _) => format!(r" (?:[^{MARK}\n]* )?(?:{with})"),
             (None, Some(then)) => format!(r"(?: |$)(?s:.*){MARK}(?:{then})(?: |$)"),
@@ -154,7 +157,10 @@ pub(super) fn shipped() -> (Vec<Pattern>, BTreeMap<String, Vec<Pattern>>) {
         if entry.tools.is_empty() {
             any.push(pattern);
         } else {
-            entry.tools.into_iter().for_each(|tool| own.entry(tool).or_default().push(pattern.clone()));
+            entry
+                .tools
+                .into_iter()
+                .for_each(|tool| own.entry(tool).or_default().push(pattern.clone()));
         }
     }
     (any, own)
@@ -169,7 +175,10 @@ mod tests {
         let table: Table = toml::from_str(SHIPPED).unwrap();
         for entry in &table.pattern {
             assert!(entry.pattern().is_some(), "{}", entry.about);
-            let more = [entry.with.is_some(), entry.then.is_some(), entry.piped].iter().filter(|set| **set).count();
+            let more = [entry.with.is_some(), entry.then.is_some(), entry.piped]
+                .iter()
+                .filter(|set| **set)
+                .count();
             assert!(more <= usize::from(entry.command.is_some()), "{}", entry.about);
             assert_eq!(entry.path.is_some(), !entry.tools.is_empty(), "{}", entry.about);
         }

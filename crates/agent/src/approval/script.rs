@@ -1,8 +1,10 @@
-//! Where commands begin in a shell text, and their words without quotes. A word in a quoted text or in a file's name is then not
-//! mistaken for a command, and a command is seen however it is spelled, which is what patterns of risk need.
+//! Where commands begin in a shell text, and their words without quotes. A word in a quoted text or
+//! in a file's name is then not mistaken for a command, and a command is seen however it is
+//! spelled, which is what patterns of risk need.
 //!
-//! What it promises: it reads any text in linear time, and says so when it could not read all of it. It expands no variables and
-//! it is not the wall: the kernel's sandbox is (decision 0022 says why this is not a full parser).
+//! What it promises: it reads any text in linear time, and says so when it could not read all of
+//! it. It expands no variables and it is not the wall: the kernel's sandbox is (decision 0022 says
+//! why this is not a full parser).
 
 use std::str::Chars;
 
@@ -15,10 +17,12 @@ const SCRIPTS: usize = 50;
 /// So many bytes are read in all of them.
 const BYTES: usize = 500_000;
 
-/// What stands for a text that was not read, or whose quotes, brackets or here-documents have no end.
+/// What stands for a text that was not read, or whose quotes, brackets or here-documents have no
+/// end.
 pub(super) const UNREAD: &str = "\u{1}[unread]";
 
-/// Words that are run and have the next word run too, with the letters of their flags that take a value.
+/// Words that are run and have the next word run too, with the letters of their flags that take a
+/// value.
 const RUNNERS: &[(&str, &str)] = &[
     ("sudo", "ugpChTDR"),
     ("doas", "uC"),
@@ -63,8 +67,9 @@ const OPENERS: &[&str] = &["{", "-exec", "-execdir", "-ok", "-okdir"];
 /// Commands that run a file, which may have been written by the same text.
 const FILE_RUNNERS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "eval", "source", ".", "chmod"];
 
-/// The commands of a text: those that are piped into each other on a line, one space between words, [`MARK`] before each word that
-/// is run, which stands without its directory. What is run first stands first.
+/// The commands of a text: those that are piped into each other on a line, one space between words,
+/// [`MARK`] before each word that is run, which stands without its directory. What is run first
+/// stands first.
 ///
 /// What could not be read to its end has [`UNREAD`] behind it.
 pub(super) fn commands(text: &str) -> String {
@@ -162,7 +167,8 @@ impl Level {
         let Some(takes) = self.takes else { return true };
         if let Some(letters) = word.strip_prefix('-') {
             let plain = letters.chars().all(|c| c.is_ascii_alphanumeric());
-            self.skips = plain && letters.chars().next_back().is_some_and(|last| takes.contains(last));
+            self.skips =
+                plain && letters.chars().next_back().is_some_and(|last| takes.contains(last));
             return false;
         }
         // A time, a count.
@@ -213,7 +219,8 @@ impl<'a> Reader<'a> {
         while let Some(c) = reader.rest.next() {
             reader.take(c);
         }
-        reader.has_no_end = reader.endless || !reader.awaited.is_empty() || !reader.outer.is_empty();
+        reader.has_no_end =
+            reader.endless || !reader.awaited.is_empty() || !reader.outer.is_empty();
         loop {
             reader.unclosed |= reader.level.quoted;
             reader.end_line();
@@ -321,7 +328,8 @@ impl<'a> Reader<'a> {
     /// Commands inside of a word, or in brackets. They are run before what they stand in.
     fn open(&mut self, closes: char) {
         self.level.word().push_str("$()");
-        let calculates = closes == ')' && (self.level.calculates || self.rest.as_str().starts_with('('));
+        let calculates =
+            closes == ')' && (self.level.calculates || self.rest.as_str().starts_with('('));
         let inner = Level { calculates, ..Level::new(Some(closes)) };
         self.outer.push(std::mem::replace(&mut self.level, inner));
     }
@@ -370,8 +378,9 @@ impl<'a> Reader<'a> {
             self.await_body(rest);
         } else {
             // It is short, so that a long word is not looked through for each sign.
-            let number =
-                |word: &String| word.len() < 12 && word.chars().all(|c| c.is_ascii_digit() || "<>&".contains(c));
+            let number = |word: &String| {
+                word.len() < 12 && word.chars().all(|c| c.is_ascii_digit() || "<>&".contains(c))
+            };
             if !self.level.word.as_ref().is_some_and(number) {
                 self.end_word();
             }
@@ -383,7 +392,8 @@ impl<'a> Reader<'a> {
     fn await_body(&mut self, text: &'a str) {
         let text = text.strip_prefix('-').unwrap_or(text).trim_start_matches([' ', '\t']);
         let ends = |c: char| c.is_whitespace() || ";|&<>()".contains(c);
-        let (word, rest) = text.find(ends).and_then(|at| text.split_at_checked(at)).unwrap_or((text, ""));
+        let (word, rest) =
+            text.find(ends).and_then(|at| text.split_at_checked(at)).unwrap_or((text, ""));
         let end: String = word.chars().filter(|c| !"\"'\\".contains(*c)).collect();
         self.rest = rest.chars();
         if !end.is_empty() {
@@ -415,7 +425,8 @@ fn body<'a>(text: &'a str, end: &str) -> Option<(String, &'a str)> {
     let mut body = String::new();
     let mut rest = Some(text);
     while let Some(text) = rest {
-        let (line, after) = text.split_once('\n').map_or((text, None), |(line, after)| (line, Some(after)));
+        let (line, after) =
+            text.split_once('\n').map_or((text, None), |(line, after)| (line, Some(after)));
         if line.trim_start_matches('\t') == end {
             return Some((body, after.unwrap_or_default()));
         }
@@ -459,7 +470,10 @@ mod tests {
             ("sudo -u root env A=b nice -n 5 rm x", "»sudo -u root »env A=b »nice -n 5 »rm x"),
             ("if a; then b; else c; fi", "»if »a\n»then »b\n»else »c\n»fi"),
             ("find . -exec rm {} \\; -print", "»find . -exec »rm {} ; -print"),
-            ("timeout -s KILL 5s xargs -0 -I {} cp {} x", "»timeout -s KILL 5s »xargs -0 -I {} »cp {} x"),
+            (
+                "timeout -s KILL 5s xargs -0 -I {} cp {} x",
+                "»timeout -s KILL 5s »xargs -0 -I {} »cp {} x",
+            ),
             ("> log 2>&1 a >b c", "> log 2>&1 »a >b c"),
             ("a&>b; c>d", "»a &>b\n»c >d"),
             ("# b\na # c", "»a"),
@@ -501,9 +515,10 @@ mod tests {
 
     #[test]
     fn any_text_can_be_read() {
-        for text in
-            ["", "'", "\"", "\\", "`", "$(", ")", "((((", "<<", "<<<", "<<E", "|", "&", ">", "#", "\u{1}", "$'\\"]
-        {
+        for text in [
+            "", "'", "\"", "\\", "`", "$(", ")", "((((", "<<", "<<<", "<<E", "|", "&", ">", "#",
+            "\u{1}", "$'\\",
+        ] {
             commands(text);
         }
         let deep = "(".repeat(100_000);
@@ -515,10 +530,23 @@ mod tests {
         for text in ["echo 'a", "echo \"a", "echo $(a", "(a", "echo `a", "cat <<E", "cat <<E\na"] {
             assert!(commands(text).ends_with(UNREAD), "{text}");
         }
-        for text in ["echo 'a'", "(a)", "cat <<E\na\nE", "case $1 in\na) b;;\nesac", "echo $((1 << 2))", "f() { a; }"] {
+        for text in [
+            "echo 'a'",
+            "(a)",
+            "cat <<E\na\nE",
+            "case $1 in\na) b;;\nesac",
+            "echo $((1 << 2))",
+            "f() { a; }",
+        ] {
             assert!(!commands(text).contains(UNREAD), "{text}");
         }
-        assert!(commands(&"sh -c 'a b'; ".repeat(100)).ends_with(UNREAD), "more scripts than are read");
-        assert!(commands(&format!("bash -c '{}'", "a ".repeat(BYTES))).ends_with(UNREAD), "a longer one");
+        assert!(
+            commands(&"sh -c 'a b'; ".repeat(100)).ends_with(UNREAD),
+            "more scripts than are read"
+        );
+        assert!(
+            commands(&format!("bash -c '{}'", "a ".repeat(BYTES))).ends_with(UNREAD),
+            "a longer one"
+        );
     }
 }

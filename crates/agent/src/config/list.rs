@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::AgentConfig;
 use super::setting::{
-    ContextEditing, FileSearch, HumanApproval, ModelFallback, ModelRetry, Setting, ShellTool, ToolRetry, ToolSelector,
+    ContextEditing, FileSearch, HumanApproval, ModelFallback, ModelRetry, Setting, ShellTool,
+    ToolRetry, ToolSelector,
 };
 use super::summarization::Summarization;
 use crate::error::AgentError;
@@ -51,7 +52,9 @@ impl AgentConfig {
             }
             None => {
                 let names = LIST.map(|(known, _)| known).join(", ");
-                Err(AgentError::Setting(format!("no middleware is called {name:?}; there are {names}")))
+                Err(AgentError::Setting(format!(
+                    "no middleware is called {name:?}; there are {names}"
+                )))
             }
         }
     }
@@ -78,7 +81,9 @@ pub fn preset(name: &str) -> Result<Vec<(&'static str, Value)>, AgentError> {
         "human-in-loop" => vec![("todo_list", none()), ("human_approval", json!({"mode": "all"}))],
         _ => {
             let names = PRESETS.join(", ");
-            return Err(AgentError::Setting(format!("no list of middlewares is called {name:?}; there are {names}")));
+            return Err(AgentError::Setting(format!(
+                "no list of middlewares is called {name:?}; there are {names}"
+            )));
         }
     })
 }
@@ -105,7 +110,8 @@ fn setting<S: Setting + DeserializeOwned + 'static>(
 
 fn read<T: DeserializeOwned>(name: &str, options: &Value) -> Result<T, AgentError> {
     let options = if options.is_null() { json!({}) } else { options.clone() };
-    serde_json::from_value(options).map_err(|error| AgentError::Setting(format!("middleware {name}: {error}")))
+    serde_json::from_value(options)
+        .map_err(|error| AgentError::Setting(format!("middleware {name}: {error}")))
 }
 
 #[cfg(test)]
@@ -116,10 +122,14 @@ mod tests {
     #[test]
     fn every_name_can_be_added_and_a_wrong_one_is_refused_with_the_right_ones() {
         for (name, _) in LIST {
-            let options = if name == "model_fallback" { json!({"models": ["m"]}) } else { json!({}) };
+            let options =
+                if name == "model_fallback" { json!({"models": ["m"]}) } else { json!({}) };
             let mut config = config();
             config.add(name, &options).unwrap();
-            assert_eq!((config.named(), config.settings.len() + config.middleware.len()), (&[name][..], 1));
+            assert_eq!(
+                (config.named(), config.settings.len() + config.middleware.len()),
+                (&[name][..], 1)
+            );
             assert!(config.add(name, &json!({"nonsense": 1})).is_err(), "{name}");
         }
         for name in PRESETS {

@@ -1,5 +1,5 @@
-//! Settings that a config names in its list of middlewares: each only sets a field of the agent's configuration. Their names stay
-//! because configs use them.
+//! Settings that a config names in its list of middlewares: each only sets a field of the agent's
+//! configuration. Their names stay because configs use them.
 
 use std::time::Duration;
 
@@ -16,11 +16,13 @@ const OF_SERVER: &str = "__";
 
 /// Sets something in the configuration of an agent.
 pub(super) trait Setting: Send + Sync {
-    /// Applies it. Settings are applied in the order they are named, so a later one overrides an earlier one.
+    /// Applies it. Settings are applied in the order they are named, so a later one overrides an
+    /// earlier one.
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError>;
 }
 
-/// `human_approval`: when the user is asked before a call. That the user is asked at all does not depend on it.
+/// `human_approval`: when the user is asked before a call. That the user is asked at all does not
+/// depend on it.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct HumanApproval {
@@ -81,8 +83,8 @@ impl Default for ModelRetry {
 impl Setting for ModelRetry {
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
         let waits = |seconds: &[u64]| seconds.iter().copied().map(Duration::from_secs).collect();
-        config.setup.retry.rate_limit = waits(&self.rate_limit);
-        config.setup.retry.transient = waits(&self.transient);
+        config.session.retry.rate_limit = waits(&self.rate_limit);
+        config.session.retry.transient = waits(&self.transient);
         Ok(())
     }
 }
@@ -96,8 +98,10 @@ pub(super) struct ModelFallback {
 
 impl Setting for ModelFallback {
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        let found: Result<Vec<_>, String> = self.models.iter().map(|name| (config.models)(name)).collect();
-        config.setup.fallback = found.map_err(|why| AgentError::Setting(format!("model_fallback: {why}")))?;
+        let found: Result<Vec<_>, String> =
+            self.models.iter().map(|name| (config.models)(name)).collect();
+        config.session.fallback =
+            found.map_err(|why| AgentError::Setting(format!("model_fallback: {why}")))?;
         Ok(())
     }
 }
@@ -129,8 +133,9 @@ impl Setting for FileSearch {
     }
 }
 
-/// `tool_selector`: the model is told of a few tools in full and of the others only by name; it reaches these through `call_tool`.
-/// The choice is made when a session starts, so that the list stays as it is.
+/// `tool_selector`: the model is told of a few tools in full and of the others only by name; it
+/// reaches these through `call_tool`. The choice is made when a session starts, so that the list
+/// stays as it is.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ToolSelector {
@@ -142,13 +147,17 @@ pub(super) struct ToolSelector {
 
 impl Setting for ToolSelector {
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        // A server that cannot be reached must not keep the program from starting, so its tools may be missing.
-        let is_missing = |name: &&String| !name.contains(OF_SERVER) && config.toolbox.find(name).is_none();
+        // A server that cannot be reached must not keep the program from starting, so its tools may
+        // be missing.
+        let is_missing =
+            |name: &&String| !name.contains(OF_SERVER) && config.toolbox.find(name).is_none();
         if let Some(name) = self.always.iter().find(is_missing) {
             let tiers = config.toolbox.tiers(&Local::default(), &[]);
             let names: Vec<&str> = tiers.iter().map(|(tool, _)| tool.name()).collect();
             let names = names.join(", ");
-            return Err(AgentError::Setting(format!("tool_selector: no tool is called {name:?}; there are {names}")));
+            return Err(AgentError::Setting(format!(
+                "tool_selector: no tool is called {name:?}; there are {names}"
+            )));
         }
         config.toolbox.tell_in_full(&self.always, self.max_tools.unwrap_or(12));
         Ok(())
@@ -173,10 +182,13 @@ impl Default for ContextEditing {
 
 impl Setting for ContextEditing {
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        let settings =
-            [("fold.high".to_owned(), self.trigger.to_string()), ("clear.keep".to_owned(), self.keep.to_string())];
+        let settings = [
+            ("fold.high".to_owned(), self.trigger.to_string()),
+            ("clear.keep".to_owned(), self.keep.to_string()),
+        ];
         let policy = Policy::preset_with("clear-tools", &settings);
-        config.policies.made = Some(policy.map_err(|error| AgentError::Setting(format!("context_editing: {error}")))?);
+        config.policies.made =
+            Some(policy.map_err(|error| AgentError::Setting(format!("context_editing: {error}")))?);
         Ok(())
     }
 }

@@ -42,10 +42,12 @@ impl Setting for Summarization {
     }
 }
 
-/// The policy of an older buffer, which a session's state may carry. The setting `summarization` overrides it.
+/// The policy of an older buffer, which a session's state may carry. The setting `summarization`
+/// overrides it.
 pub(crate) fn policy_of_buffer(settings: &Value) -> Result<Policy, AgentError> {
-    let read: Summarization = serde_json::from_value(settings.clone())
-        .map_err(|error| AgentError::Setting(format!("the buffer_config of the session cannot be used: {error}")))?;
+    let read: Summarization = serde_json::from_value(settings.clone()).map_err(|error| {
+        AgentError::Setting(format!("the buffer_config of the session cannot be used: {error}"))
+    })?;
     read.policy(&mut Vec::new())
 }
 
@@ -53,7 +55,8 @@ impl Summarization {
     fn policy(&self, notices: &mut Vec<String>) -> Result<Policy, AgentError> {
         if !self.preserve_system {
             return Err(AgentError::Setting(
-                "summarization: system messages always stay; preserve_system cannot be false".to_owned(),
+                "summarization: system messages always stay; preserve_system cannot be false"
+                    .to_owned(),
             ));
         }
         if self.token_threshold < self.max_tokens {

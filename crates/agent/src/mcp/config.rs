@@ -34,7 +34,8 @@ pub enum Transport {
         arguments: Vec<String>,
         /// Its whole environment: nothing else of ours is handed on.
         environment: BTreeMap<String, String>,
-        /// The folder it starts in. Not the one where we are, which may be anybody's: some programs run what they find there.
+        /// The folder it starts in. Not the one where we are, which may be anybody's: some programs
+        /// run what they find there.
         folder: PathBuf,
     },
     /// Streamable HTTP.
@@ -47,7 +48,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// What a server says, without the headers it was sent, which some servers repeat when they refuse them.
+    /// What a server says, without the headers it was sent, which some servers repeat when they
+    /// refuse them.
     pub(super) fn redacted(&self, text: &str) -> String {
         let Self::Http { headers, .. } = self else { return text.to_owned() };
         let words = headers.values().flat_map(|value| value.split_whitespace());
@@ -63,7 +65,10 @@ impl fmt::Debug for Transport {
             Self::Command { program, arguments, environment, folder } => {
                 let names: Vec<&String> = environment.keys().collect();
                 let mut shown = f.debug_struct("Command");
-                shown.field("program", program).field("arguments", arguments).field("environment", &names);
+                shown
+                    .field("program", program)
+                    .field("arguments", arguments)
+                    .field("environment", &names);
                 shown.field("folder", folder).finish()
             }
             Self::Http { url, headers } => {
@@ -88,7 +93,10 @@ mod tests {
         let http = Transport::Http { url, headers: map("Authorization", "Bearer hush-hush") };
         let shown = format!("{http:?}");
         assert!(!shown.contains("hush"), "{shown}");
-        assert!(shown.contains("https://tide.example/@crew/mcp") && shown.contains("Authorization"), "{shown}");
+        assert!(
+            shown.contains("https://tide.example/@crew/mcp") && shown.contains("Authorization"),
+            "{shown}"
+        );
 
         let environment = map("TIDE_KEY", "hush-hush");
         let (program, folder) = ("tide".to_owned(), PathBuf::from("/"));

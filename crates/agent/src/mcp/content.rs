@@ -23,17 +23,25 @@ pub(super) fn output(result: CallToolResult) -> Result<Output, Failure> {
         return Ok(output);
     }
     let words = output.words();
-    Err(Failure::new(if words.is_empty() { "the tool failed and did not say why".to_owned() } else { words }))
+    Err(Failure::new(if words.is_empty() {
+        "the tool failed and did not say why".to_owned()
+    } else {
+        words
+    }))
 }
 
 fn part(block: ContentBlock) -> Part {
     match block {
         ContentBlock::Text(text) => Part::text(text.text),
         ContentBlock::Image(image) => picture(image),
-        ContentBlock::Audio(audio) => Part::text(format!("[sound that cannot be heard here: {}]", audio.mime_type)),
+        ContentBlock::Audio(audio) => {
+            Part::text(format!("[sound that cannot be heard here: {}]", audio.mime_type))
+        }
         ContentBlock::Resource(embedded) => match embedded.resource {
             ResourceContents::TextResourceContents { text, .. } => Part::text(text),
-            ResourceContents::BlobResourceContents { uri, .. } => Part::text(format!("[resource: {uri}]")),
+            ResourceContents::BlobResourceContents { uri, .. } => {
+                Part::text(format!("[resource: {uri}]"))
+            }
             _ => Part::text("[a resource of an unknown kind]"),
         },
         ContentBlock::ResourceLink(link) => Part::text(format!("[resource: {}]", link.uri)),
@@ -41,7 +49,8 @@ fn part(block: ContentBlock) -> Part {
     }
 }
 
-/// A picture, if it is one: a provider refuses a request with a broken one, and it would be in all that follow.
+/// A picture, if it is one: a provider refuses a request with a broken one, and it would be in all
+/// that follow.
 fn picture(image: ImageContent) -> Part {
     let ImageContent { data, mime_type: media, .. } = image;
     let bytes = base64::engine::general_purpose::STANDARD.decode(&data);
@@ -74,7 +83,8 @@ mod tests {
             {"type": "resource", "resource": {"uri": "tide://chart", "blob": "aGVsbG8="}},
             {"type": "resource_link", "uri": "tide://log", "name": "log"},
         ]);
-        let output = result(json!({"content": content, "structuredContent": {"high": 12}})).unwrap();
+        let output =
+            result(json!({"content": content, "structuredContent": {"high": 12}})).unwrap();
         let image = Image::Inline { media: "image/png".to_owned(), data: "aGVsbG8=".to_owned() };
         assert_eq!(output.parts.len(), 8);
         assert_eq!(output.parts[1].body, Body::Image(image));
@@ -102,7 +112,8 @@ mod tests {
     #[test]
     fn a_result_that_says_it_is_an_error_is_a_failure() {
         let failure =
-            result(json!({"content": [{"type": "text", "text": "no such port"}], "isError": true})).unwrap_err();
+            result(json!({"content": [{"type": "text", "text": "no such port"}], "isError": true}))
+                .unwrap_err();
         assert_eq!(failure, Failure::new("no such port"));
     }
 }

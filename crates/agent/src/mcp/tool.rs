@@ -45,7 +45,9 @@ impl McpTool {
             Value::Null => Map::new(),
             _ => {
                 let (name, schema) = (&self.name, &self.schema);
-                return Err(Failure::new(format!("the arguments of {name} are no object; they must fit {schema}")));
+                return Err(Failure::new(format!(
+                    "the arguments of {name} are no object; they must fit {schema}"
+                )));
             }
         };
         content::output(self.client.call(&self.own_name, arguments).await?)
@@ -65,17 +67,23 @@ impl Callable for McpTool {
         self.schema.clone()
     }
 
-    /// A server may say that a tool only reads. That is its word, not the user's: it earns no trust.
+    /// A server may say that a tool only reads. That is its word, not the user's: it earns no
+    /// trust.
     fn capability(&self) -> Capability {
         Capability::Network
     }
 
-    fn call<'a>(&'a self, arguments: Value, _: &'a ToolContext) -> BoxFuture<'a, Result<Output, Failure>> {
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(self.invoke(arguments))
     }
 }
 
-/// The schema of its arguments: with what providers insist on and servers forget, without what only schema tools read.
+/// The schema of its arguments: with what providers insist on and servers forget, without what only
+/// schema tools read.
 fn schema(offered: &model::Tool) -> Value {
     let mut schema = (*offered.input_schema).clone();
     schema.retain(|key, _| key != "$schema");
@@ -84,14 +92,18 @@ fn schema(offered: &model::Tool) -> Value {
     visible(Value::Object(schema))
 }
 
-/// The same without what cannot be seen in its texts: the model reads all of them, whoever agrees to a call sees some.
+/// The same without what cannot be seen in its texts: the model reads all of them, whoever agrees
+/// to a call sees some.
 fn visible(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(words::visible(&text)),
         Value::Array(list) => Value::Array(list.into_iter().map(visible).collect()),
-        Value::Object(fields) => {
-            Value::Object(fields.into_iter().map(|(name, value)| (words::visible(&name), visible(value))).collect())
-        }
+        Value::Object(fields) => Value::Object(
+            fields
+                .into_iter()
+                .map(|(name, value)| (words::visible(&name), visible(value)))
+                .collect(),
+        ),
         other => other,
     }
 }

@@ -1,5 +1,5 @@
-//! What a server says, made fit to be shown and used: names that every model accepts, words without hidden characters,
-//! reasons that a person can act on.
+//! What a server says, made fit to be shown and used: names that every model accepts, words without
+//! hidden characters, reasons that a person can act on.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -15,8 +15,9 @@ const NAME_CHARS: usize = 64;
 /// How many characters tell names apart that would be the same otherwise.
 const MARK_CHARS: usize = 8;
 
-/// The name of a server's tool, unlike those that are taken. One that cannot be used as it is gets a mark of its own, whatever else the
-/// server offers: else a tool that comes tomorrow could take the name that somebody agreed to for another one.
+/// The name of a server's tool, unlike those that are taken. One that cannot be used as it is gets
+/// a mark of its own, whatever else the server offers: else a tool that comes tomorrow could take
+/// the name that somebody agreed to for another one.
 pub(super) fn name(server: &str, tool: &str, taken: &mut BTreeSet<String>) -> String {
     let whole = format!("{server}__{tool}");
     let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
@@ -24,7 +25,8 @@ pub(super) fn name(server: &str, tool: &str, taken: &mut BTreeSet<String>) -> St
     if plain == whole && plain.len() <= NAME_CHARS && taken.insert(plain.clone()) {
         return plain;
     }
-    // Made of the name itself and not counted, so that it does not depend on what else the server offers.
+    // Made of the name itself and not counted, so that it does not depend on what else the server
+    // offers.
     let marked = |attempt: usize| {
         let mark = blake3::hash(format!("{whole} {attempt}").as_bytes()).to_hex();
         let kept = plain.chars().take(NAME_CHARS - MARK_CHARS - 1);
@@ -58,11 +60,17 @@ pub(super) fn plain(text: &str, most: usize) -> String {
 
 /// The innermost reason of an error, which is the one a person can act on.
 pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
-    // What this one says of itself names the address, which may hold a secret, and it does not count its cause as one.
-    if let Some(StreamableHttpError::Client(request)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+    // What this one says of itself names the address, which may hold a secret, and it does not
+    // count its cause as one.
+    if let Some(StreamableHttpError::Client(request)) =
+        error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
+    {
         return request.source().map_or_else(|| "the request failed".to_owned(), reason);
     }
-    if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+    if error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    {
         return "it has ended".to_owned();
     }
     error.source().map_or_else(|| error.to_string(), reason)
@@ -89,7 +97,10 @@ mod tests {
         assert_eq!(taken.len(), 7);
         for name in &names {
             assert!(name.len() <= 64 && name.starts_with("demo__"), "{name}");
-            assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'), "{name}");
+            assert!(
+                name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
+                "{name}"
+            );
         }
     }
 

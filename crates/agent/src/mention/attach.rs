@@ -1,4 +1,5 @@
-//! Files that a person names with `#`: copied into the workspace, small texts said with the message, pictures as pictures.
+//! Files that a person names with `#`: copied into the workspace, small texts said with the
+//! message, pictures as pictures.
 
 use std::path::{Path, PathBuf};
 
@@ -30,8 +31,8 @@ pub struct Attached {
     pub notices: Vec<String>,
 }
 
-/// Takes the files that names mean into a workspace: paths from `base` on, folders, patterns. `sees` tells whether the model takes
-/// pictures.
+/// Takes the files that names mean into a workspace: paths from `base` on, folders, patterns.
+/// `sees` tells whether the model takes pictures.
 #[must_use]
 pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) -> Attached {
     let mut attached = Attached::default();
@@ -41,7 +42,9 @@ pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) 
             attached.notices.push(format!("#{name}: there is no such file"));
         }
         if paths.len() > FILES {
-            attached.notices.push(format!("#{name}: {} files; the first {FILES} are taken", paths.len()));
+            attached
+                .notices
+                .push(format!("#{name}: {} files; the first {FILES} are taken", paths.len()));
         }
         for path in paths.into_iter().take(FILES) {
             let may_leave = says_it_leaves(Path::new(name));
@@ -53,7 +56,8 @@ pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) 
     attached
 }
 
-/// Whether a name says itself that it leads elsewhere: then it is meant so. Two dots in the name of a file do not say it.
+/// Whether a name says itself that it leads elsewhere: then it is meant so. Two dots in the name of
+/// a file do not say it.
 fn says_it_leaves(name: &Path) -> bool {
     name.is_absolute() || climbs_out(name)
 }
@@ -71,12 +75,17 @@ fn matching(base: &Path, name: &str) -> Vec<PathBuf> {
                 .components()
                 .take_while(|part| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']))
                 .collect();
-            let rest = Path::new(name).strip_prefix(&fixed).map(|rest| rest.display().to_string()).unwrap_or_default();
+            let rest = Path::new(name)
+                .strip_prefix(&fixed)
+                .map(|rest| rest.display().to_string())
+                .unwrap_or_default();
             (base.join(fixed), rest)
         }
         false => return Vec::new(),
     };
-    let Ok(glob) = GlobBuilder::new(&pattern).literal_separator(true).build() else { return Vec::new() };
+    let Ok(glob) = GlobBuilder::new(&pattern).literal_separator(true).build() else {
+        return Vec::new();
+    };
     let glob = glob.compile_matcher();
     let mut found = Vec::new();
     // What is hidden is taken only by who says so.
@@ -90,10 +99,11 @@ fn matching(base: &Path, name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Visits the files below a folder until somebody has enough; with `hidden` also those whose name begins with a dot. What belongs
-/// to git is never meant.
+/// Visits the files below a folder until somebody has enough; with `hidden` also those whose name
+/// begins with a dot. What belongs to git is never meant.
 fn below(folder: &Path, at: &Path, hidden: bool, visit: &mut dyn FnMut(&Path) -> bool) -> bool {
-    let mut entries: Vec<_> = std::fs::read_dir(folder.join(at)).into_iter().flatten().flatten().collect();
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder.join(at)).into_iter().flatten().flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     entries.into_iter().all(|entry| {
         let name = entry.file_name();
@@ -117,26 +127,37 @@ fn take(
     attached: &mut Attached,
 ) -> Result<(), String> {
     // Somebody else may have put a link where the person sees a file of their own.
-    let (real, around) =
-        (path.canonicalize().map_err(|error| error.to_string())?, base.canonicalize().unwrap_or_default());
+    let (real, around) = (
+        path.canonicalize().map_err(|error| error.to_string())?,
+        base.canonicalize().unwrap_or_default(),
+    );
     if !may_leave && !real.starts_with(&around) {
-        return Err(format!("it is a link to {}; name that instead if you mean it", real.display()));
+        return Err(format!(
+            "it is a link to {}; name that instead if you mean it",
+            real.display()
+        ));
     }
     let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
     if size > BYTES {
         return Err(format!("{size} bytes are more than the {BYTES} that are taken"));
     }
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let inside =
-        path.strip_prefix(base).ok().filter(|inside| !inside.components().any(|part| part.as_os_str() == ".."));
-    let name = inside.map_or_else(|| PathBuf::from(path.file_name().unwrap_or_default()), Path::to_owned);
+    let inside = path
+        .strip_prefix(base)
+        .ok()
+        .filter(|inside| !inside.components().any(|part| part.as_os_str() == ".."));
+    let name =
+        inside.map_or_else(|| PathBuf::from(path.file_name().unwrap_or_default()), Path::to_owned);
     let stored = format!("uploads/{}", name.display());
     workspace.write(&stored, &bytes).map_err(|error| error.to_string())?;
     let source = Some(path.display().to_string());
     let size = Some(bytes.len() as u64);
     attached.files.push(Upload { path: stored.clone(), source, bytes: size, ..Upload::default() });
     if picture(&stored).is_some() && !sees {
-        attached.notices.push(format!("{}: the model cannot see pictures; it is told the name only", path.display()));
+        attached.notices.push(format!(
+            "{}: the model cannot see pictures; it is told the name only",
+            path.display()
+        ));
     }
     attached.parts.extend(said(&stored, bytes, sees));
     Ok(())
@@ -156,7 +177,9 @@ fn said(stored: &str, bytes: Vec<u8>, sees: bool) -> Vec<Part> {
         ];
     }
     match String::from_utf8(bytes) {
-        Ok(text) if text.chars().count() <= TEXT_CHARS => vec![Part::text(format!("[File: {stored}]\n{text}"))],
+        Ok(text) if text.chars().count() <= TEXT_CHARS => {
+            vec![Part::text(format!("[File: {stored}]\n{text}"))]
+        }
         Ok(_) => vec![Part::text(format!("[File: {stored}, {size} bytes: read_file reads it]"))],
         Err(_) => vec![Part::text(format!("[File: {stored}, {size} bytes, not a text]"))],
     }

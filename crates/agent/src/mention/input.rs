@@ -1,4 +1,5 @@
-//! A user's text as input for the agent: its files are attached, and the model is told what its names mean.
+//! A user's text as input for the agent: its files are attached, and the model is told what its
+//! names mean.
 
 use std::path::Path;
 
@@ -24,7 +25,8 @@ pub enum Notice {
     Unknown(String),
 }
 
-/// Reads a user's text: `#files` are attached, from `base` on, and `@names` are explained to the model.
+/// Reads a user's text: `#files` are attached, from `base` on, and `@names` are explained to the
+/// model.
 #[must_use]
 pub fn read(agent: &Agent, base: &Path, text: &str) -> (UserInput, Vec<Notice>) {
     let mut input = UserInput::new(text.trim_end());
@@ -42,10 +44,14 @@ pub fn read(agent: &Agent, base: &Path, text: &str) -> (UserInput, Vec<Notice>) 
     for name in names(text) {
         notices.extend(mention(agent, name, &mut input));
     }
-    let (skills, active) = (&agent.config().skills, agent.state().ok().and_then(|state| state.active_skill));
-    let is_used = |skill: &String| input.skill.is_none() && skills.iter().any(|known| known.id == *skill);
+    let (skills, active) =
+        (&agent.config().skills, agent.state().ok().and_then(|state| state.active_skill));
+    let is_used =
+        |skill: &String| input.skill.is_none() && skills.iter().any(|known| known.id == *skill);
     if let Some(skill) = active.filter(is_used) {
-        input.parts.push(Part::text(format!("[The skill {skill} is in use: skills/{skill}/SKILL.md]")));
+        input
+            .parts
+            .push(Part::text(format!("[The skill {skill} is in use: skills/{skill}/SKILL.md]")));
     }
     (input, notices)
 }
@@ -61,14 +67,21 @@ fn mention(agent: &Agent, name: String, input: &mut UserInput) -> Option<Notice>
         Kind::Tool => None,
         Kind::Disabled => {
             let tool = config.toolbox.find(&name);
-            let about = tool.map(|tool| format!("{} Arguments: {}", tool.about(), tool.schema())).unwrap_or_default();
-            let text = format!("[The user allows the tool {name}; it is called through call_tool. {about}]");
+            let about = tool
+                .map(|tool| format!("{} Arguments: {}", tool.about(), tool.schema()))
+                .unwrap_or_default();
+            let text = format!(
+                "[The user allows the tool {name}; it is called through call_tool. {about}]"
+            );
             input.parts.push(Part::text(text));
             input.tools.push(name.clone());
             (!config.toolbox.may_use(&name, &local)).then(|| Notice::ToolAllowed(name.clone()))
         }
         Kind::Skill(skill) => {
-            let text = format!("[The user names the skill {name}: read skills/{}/SKILL.md and follow it.]", skill.id);
+            let text = format!(
+                "[The user names the skill {name}: read skills/{}/SKILL.md and follow it.]",
+                skill.id
+            );
             input.parts.push(Part::text(text));
             let is_active = state.active_skill.as_ref() == Some(&skill.id);
             input.skill = Some(skill.id.clone());

@@ -35,8 +35,8 @@ pub struct Mention {
     pub kind: Kind,
 }
 
-/// The names behind `@` in a text. An e-mail address is no mention, and a CJK word that follows without a space is no part of the
-/// name.
+/// The names behind `@` in a text. An e-mail address is no mention, and a CJK word that follows
+/// without a space is no part of the name.
 #[must_use]
 pub fn names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -45,7 +45,8 @@ pub fn names(text: &str) -> Vec<String> {
     while let Some(c) = rest.next() {
         if c == '@' && !is_of_address(before) {
             let mut name = String::new();
-            while let Some(&next) = rest.peek().filter(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-'))
+            while let Some(&next) =
+                rest.peek().filter(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-'))
             {
                 name.push(next);
                 rest.next();
@@ -73,7 +74,12 @@ const fn is_of_address(c: char) -> bool {
 
 /// What a name means.
 #[must_use]
-pub fn look_up(name: &str, tools: &[(&Arc<dyn Callable>, Tier)], skills: &[Skill], roles: &[String]) -> Mention {
+pub fn look_up(
+    name: &str,
+    tools: &[(&Arc<dyn Callable>, Tier)],
+    skills: &[Skill],
+    roles: &[String],
+) -> Mention {
     let tier = tools.iter().find(|(tool, _)| tool.name() == name).map(|(_, tier)| *tier);
     let skill = skills.iter().find(|skill| skill.id == name || skill.name == name);
     let kind = match (tier, skill) {
@@ -86,8 +92,8 @@ pub fn look_up(name: &str, tools: &[(&Arc<dyn Callable>, Tier)], skills: &[Skill
     Mention { name: name.to_owned(), kind }
 }
 
-/// The paths behind `#` in a text: `#notes.md`, `#docs/`, `#**/*.rs`, `#"a name with blanks.md"`. A heading, a number or a colour is
-/// none.
+/// The paths behind `#` in a text: `#notes.md`, `#docs/`, `#**/*.rs`, `#"a name with blanks.md"`. A
+/// heading, a number or a colour is none.
 #[must_use]
 pub fn files(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -95,7 +101,8 @@ pub fn files(text: &str) -> Vec<String> {
     // What stands between quotes is read once.
     let mut from = 0;
     for (at, c) in text.char_indices() {
-        let begins = c == '#' && (before.is_whitespace() || !before.is_ascii() || matches!(before, '(' | '"' | '\''));
+        let begins = c == '#'
+            && (before.is_whitespace() || !before.is_ascii() || matches!(before, '(' | '"' | '\''));
         before = c;
         let Some(rest) = text.get(at + 1..).filter(|_| begins && at >= from) else { continue };
         let path = match quoted(rest) {
@@ -122,7 +129,8 @@ fn quoted(rest: &str) -> Option<&str> {
 fn plain(rest: &str) -> Option<&str> {
     let ends = |c: char| c.is_whitespace() || "，。；：！？、（）“”《》#".contains(c);
     let path = rest.split(ends).next().unwrap_or_default();
-    let path = path.trim_end_matches([',', ';', ':', '!', '?', ')', '"', '\'']).trim_end_matches('.');
+    let path =
+        path.trim_end_matches([',', ';', ':', '!', '?', ')', '"', '\'']).trim_end_matches('.');
     let is_path = path.contains(['/', '*'])
         || path.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty());
     is_path.then_some(path)
@@ -150,7 +158,10 @@ mod tests {
 
     #[test]
     fn a_name_with_blanks_stands_between_quotes() {
-        assert_eq!(files("see #\"docs/b c.md\", #\"报告 一.txt\" and #d.md"), ["docs/b c.md", "报告 一.txt", "d.md"]);
+        assert_eq!(
+            files("see #\"docs/b c.md\", #\"报告 一.txt\" and #d.md"),
+            ["docs/b c.md", "报告 一.txt", "d.md"]
+        );
         assert_eq!(files("#\"a #b.md\""), ["a #b.md"], "what stands between them is one name");
         assert_eq!(files("#\"\" #\"half a name.md and #e.md"), ["e.md"]);
     }

@@ -1,4 +1,5 @@
-//! `call_limit`: so many model calls in a turn, since the session was opened, or tool calls in a turn, and no more.
+//! `call_limit`: so many model calls in a turn, since the session was opened, or tool calls in a
+//! turn, and no more.
 
 use serde::Deserialize;
 
@@ -31,7 +32,8 @@ impl Middleware for CallLimit {
             (self.run, context.counters.iterations, "model calls since the session was opened"),
             (self.tools, context.counters.tool_calls, "tool calls in this turn"),
         ];
-        let over = limits.into_iter().find(|(most, made, _)| most.is_some_and(|most| *made >= most));
+        let over =
+            limits.into_iter().find(|(most, made, _)| most.is_some_and(|most| *made >= most));
         Ok(over.map_or(Verdict::Ok, |(_, made, what)| {
             Verdict::Halt(format!("{made} {what}, as many as call_limit allows"))
         }))

@@ -1,4 +1,5 @@
-//! The middlewares of an agent, in their order. A hook that fails is shown and counted, and the turn goes on without it.
+//! The middlewares of an agent, in their order. A hook that fails is shown and counted, and the
+//! turn goes on without it.
 
 use std::sync::Arc;
 
@@ -69,13 +70,18 @@ impl Chain {
                 Ok(Verdict::Ok) => {}
                 Ok(Verdict::Update) => heard.changed = true,
                 // It has the word that it wanted; those behind it are asked too.
-                Ok(Verdict::Interrupt(request)) if context.replies.contains_key(&request.call_id) => {}
+                Ok(Verdict::Interrupt(request))
+                    if context.replies.contains_key(&request.call_id) => {}
                 Ok(verdict) => {
                     heard.verdict = verdict;
                     break;
                 }
                 Err(why) => {
-                    heard.failed.push(Event::HookFailed { middleware: middleware.name(), hook: hook.name(), why });
+                    heard.failed.push(Event::HookFailed {
+                        middleware: middleware.name(),
+                        hook: hook.name(),
+                        why,
+                    });
                 }
             }
         }

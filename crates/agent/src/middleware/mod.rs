@@ -1,5 +1,5 @@
-//! Middleware: six hooks into a turn, called in the order of their priorities. One file each. What only sets a field of the
-//! configuration is a setting (`config/setting.rs`).
+//! Middleware: six hooks into a turn, called in the order of their priorities. One file each. What
+//! only sets a field of the configuration is a setting (`config/setting.rs`).
 
 mod call_limit;
 mod chain;

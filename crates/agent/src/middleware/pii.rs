@@ -1,5 +1,6 @@
-//! `pii`: what tells who somebody is does not reach the model: e-mail addresses, card numbers, IP addresses, and what else is
-//! named. It is changed in what the user says and in what tools find, before it is stored.
+//! `pii`: what tells who somebody is does not reach the model: e-mail addresses, card numbers, IP
+//! addresses, and what else is named. It is changed in what the user says and in what tools find,
+//! before it is stored.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -44,9 +45,11 @@ struct Options {
 impl TryFrom<Options> for Pii {
     type Error = regex::Error;
 
-    /// A pattern that is not an expression is refused at once: later it would let everything through.
+    /// A pattern that is not an expression is refused at once: later it would let everything
+    /// through.
     fn try_from(options: Options) -> Result<Self, regex::Error> {
-        let patterns = options.patterns.into_iter().map(|(name, text)| Ok((name, Regex::new(&text)?)));
+        let patterns =
+            options.patterns.into_iter().map(|(name, text)| Ok((name, Regex::new(&text)?)));
         Ok(Self { strategy: options.strategy, patterns: patterns.collect::<Result<_, _>>()? })
     }
 }
@@ -58,7 +61,10 @@ static KNOWN: LazyLock<Vec<(String, Regex)>> = LazyLock::new(|| {
         ("ip", r"\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b"),
         ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
     ];
-    known.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Regex::new(text).ok()?))).collect()
+    known
+        .into_iter()
+        .filter_map(|(name, text)| Some((name.to_owned(), Regex::new(text).ok()?)))
+        .collect()
 });
 
 impl Pii {
@@ -85,11 +91,13 @@ impl Pii {
         match self.strategy {
             Strategy::Redact | Strategy::Block => format!("[{name}]"),
             Strategy::Mask => {
-                let end: String = whole.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+                let end: String =
+                    whole.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
                 format!("****{end}")
             }
             Strategy::Hash => {
-                let digits: String = blake3::hash(whole.as_bytes()).to_hex().chars().take(8).collect();
+                let digits: String =
+                    blake3::hash(whole.as_bytes()).to_hex().chars().take(8).collect();
                 format!("[{name}:{digits}]")
             }
         }
@@ -126,7 +134,8 @@ impl Middleware for Pii {
         }
         if any && self.strategy == Strategy::Block {
             return Ok(Verdict::Halt(
-                "what was said holds something private, and the middleware pii blocks that".to_owned(),
+                "what was said holds something private, and the middleware pii blocks that"
+                    .to_owned(),
             ));
         }
         Ok(Verdict::Ok)
@@ -153,14 +162,18 @@ mod tests {
     #[test]
     fn what_is_private_is_found_and_what_is_not_is_left() {
         let pii = Pii::default();
-        let (text, found) =
-            pii.clean("ann@example.org pays with 4111 1111 1111 1111 from 10.0.0.1, order 1234567890123");
+        let (text, found) = pii.clean(
+            "ann@example.org pays with 4111 1111 1111 1111 from 10.0.0.1, order 1234567890123",
+        );
         assert_eq!(text, "[EMAIL] pays with [CARD] from [IP], order 1234567890123");
         assert!(found);
         assert!(!pii.clean("version 1.2.3, at 12:30").1);
         let mask = Pii { strategy: Strategy::Mask, ..Pii::default() };
         assert_eq!(mask.clean("4111-1111-1111-1111").0, "****1111");
-        let own = Pii { patterns: vec![("badge".to_owned(), Regex::new(r"B-\d+").unwrap())], ..Pii::default() };
+        let own = Pii {
+            patterns: vec![("badge".to_owned(), Regex::new(r"B-\d+").unwrap())],
+            ..Pii::default()
+        };
         assert_eq!(own.clean("badge B-77").0, "badge [BADGE]");
     }
 }

@@ -1,4 +1,5 @@
-//! Work that goes from one role to another: a package of paths and words, said to a session of the other role.
+//! Work that goes from one role to another: a package of paths and words, said to a session of the
+//! other role.
 
 use serde_json::Value;
 use waterline_log::{Log, Session};
@@ -19,7 +20,12 @@ pub struct Transfer {
 ///
 /// # Errors
 /// When the log cannot be written, or what a session carries cannot be read.
-pub fn transfer(log: &Log, from: &Session, to: &str, package: &Value) -> Result<Transfer, AgentError> {
+pub fn transfer(
+    log: &Log,
+    from: &Session,
+    to: &str,
+    package: &Value,
+) -> Result<Transfer, AgentError> {
     let (state, local) = (State::of(from)?, Local::of(from)?);
     let own = state.role.clone().unwrap_or_else(|| "main".to_owned());
     let made = state.transfers + 1;
@@ -44,7 +50,8 @@ pub fn transfer(log: &Log, from: &Session, to: &str, package: &Value) -> Result<
         state.transfers = made;
         state.schema = None;
         local.roles = sessions;
-        local.hand_off = Some(HandedOff { to: to.to_owned(), package: package.clone(), done: true });
+        local.hand_off =
+            Some(HandedOff { to: to.to_owned(), package: package.clone(), done: true });
     })?;
     log.save(&from)?;
     let tag = format!("{own}_to_{to}_context");

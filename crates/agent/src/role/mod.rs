@@ -1,4 +1,5 @@
-//! Roles: an agent with a model, a policy, a prompt and tools of its own, as TOML; and the hand-off of work from one to another.
+//! Roles: an agent with a model, a policy, a prompt and tools of its own, as TOML; and the hand-off
+//! of work from one to another.
 
 mod hand_off;
 
@@ -14,8 +15,10 @@ use crate::error::AgentError;
 use waterline_sandbox::small_file::Folder;
 
 /// The shipped roles.
-const SHIPPED: [&str; 2] =
-    [include_str!("../../presets/roles/init.toml"), include_str!("../../presets/roles/execute.toml")];
+const SHIPPED: [&str; 2] = [
+    include_str!("../../presets/roles/init.toml"),
+    include_str!("../../presets/roles/execute.toml"),
+];
 
 /// A role.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -55,8 +58,8 @@ impl Role {
     /// # Errors
     /// When it is not one.
     pub fn read(text: &str) -> Result<Self, AgentError> {
-        let role: Self =
-            toml::from_str(text).map_err(|error| AgentError::Setting(format!("a role cannot be used: {error}")))?;
+        let role: Self = toml::from_str(text)
+            .map_err(|error| AgentError::Setting(format!("a role cannot be used: {error}")))?;
         role.policy()?;
         Ok(role)
     }
@@ -72,11 +75,14 @@ impl Role {
         let settings: Vec<(String, String)> =
             self.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
         let policy = Policy::preset_with(self.policy.as_deref().unwrap_or("auto"), &settings);
-        policy.map(Some).map_err(|error| AgentError::Setting(format!("role {}: {error}", self.name)))
+        policy
+            .map(Some)
+            .map_err(|error| AgentError::Setting(format!("role {}: {error}", self.name)))
     }
 }
 
-/// The shipped roles and those in folders of the user's own; one of a later folder replaces an earlier one of its name.
+/// The shipped roles and those in folders of the user's own; one of a later folder replaces an
+/// earlier one of its name.
 ///
 /// # Errors
 /// When a file is no role.
@@ -100,7 +106,8 @@ pub fn read(folder: &Folder) -> Result<Vec<Role>, AgentError> {
     paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
     let role = |path: &PathBuf| {
         let text = folder.read(path).map_err(|error| AgentError::Setting(error.to_string()))?;
-        Role::read(&text).map_err(|error| AgentError::Setting(format!("{}: {error}", path.display())))
+        Role::read(&text)
+            .map_err(|error| AgentError::Setting(format!("{}: {error}", path.display())))
     };
     paths.iter().map(role).collect()
 }

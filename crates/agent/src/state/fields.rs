@@ -19,10 +19,15 @@ impl<'a> Fields<'a> {
     }
 
     /// Takes a field out; one that is not there is what its type begins with.
-    pub(super) fn take<T: DeserializeOwned + Default>(&mut self, field: &'static str) -> Result<T, AgentError> {
+    pub(super) fn take<T: DeserializeOwned + Default>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<T, AgentError> {
         match self.document.remove(field) {
             None | Some(Value::Null) => Ok(T::default()),
-            Some(value) => serde_json::from_value(value).map_err(|error| self.unreadable(field, &error)),
+            Some(value) => {
+                serde_json::from_value(value).map_err(|error| self.unreadable(field, &error))
+            }
         }
     }
 
@@ -33,7 +38,8 @@ impl<'a> Fields<'a> {
         value: &T,
     ) -> Result<(), AgentError> {
         if *value != T::default() {
-            let value = serde_json::to_value(value).map_err(|error| self.unreadable(field, &error))?;
+            let value =
+                serde_json::to_value(value).map_err(|error| self.unreadable(field, &error))?;
             self.document.insert(field.to_owned(), value);
         }
         Ok(())

@@ -1,7 +1,8 @@
-//! What an agent keeps with its session, typed. The log stores it as two documents that it does not read: [`State`] goes
-//! where the session goes (forks, exports, checkpoints), [`Local`] is what only this user granted and what is about calls
-//! under way on this machine, and goes nowhere. What does not parse is an error that names the session and the field. A
-//! key that is not known here, because a newer program wrote it, is kept.
+//! What an agent keeps with its session, typed. The log stores it as two documents that it does not
+//! read: [`State`] goes where the session goes (forks, exports, checkpoints), [`Local`] is what
+//! only this user granted and what is about calls under way on this machine, and goes nowhere. What
+//! does not parse is an error that names the session and the field. A key that is not known here,
+//! because a newer program wrote it, is kept.
 
 mod fields;
 mod todo;
@@ -155,7 +156,8 @@ impl State {
     #[must_use]
     pub fn kept(&self) -> Kept {
         let pending = self.pending.as_ref().map(Waiting::line);
-        let todos = self.todos.iter().filter(|todo| todo.status != Status::Completed).map(Todo::note);
+        let todos =
+            self.todos.iter().filter(|todo| todo.status != Status::Completed).map(Todo::note);
         Kept { lines: pending.into_iter().chain(todos).collect(), pins: self.pins.clone() }
     }
 }
@@ -201,7 +203,10 @@ impl Local {
 ///
 /// # Errors
 /// When what is there does not parse.
-pub fn edit(session: &mut Session, change: impl FnOnce(&mut State, &mut Local)) -> Result<(), AgentError> {
+pub fn edit(
+    session: &mut Session,
+    change: impl FnOnce(&mut State, &mut Local),
+) -> Result<(), AgentError> {
     let mut state = State::of(session)?;
     let mut local = Local::of(session)?;
     change(&mut state, &mut local);
@@ -211,7 +216,9 @@ pub fn edit(session: &mut Session, change: impl FnOnce(&mut State, &mut Local)) 
 
 /// A change of the typed parts, as the log makes it.
 pub(crate) fn change(change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static) -> Change {
-    Arc::new(move |session| edit(session, &change).map_err(|error| LogError::Refused(error.to_string())))
+    Arc::new(move |session| {
+        edit(session, &change).map_err(|error| LogError::Refused(error.to_string()))
+    })
 }
 
 #[cfg(test)]
@@ -261,10 +268,12 @@ mod tests {
             ("todos", json!({"content": "x"})),
             ("pins", json!([-1])),
         ] {
-            let error = State::of(&session(json!({name: wrong}), json!({}))).unwrap_err().to_string();
+            let error =
+                State::of(&session(json!({name: wrong}), json!({}))).unwrap_err().to_string();
             assert!(error.contains("session s") && error.contains(name), "{error}");
         }
-        let error = Local::of(&session(json!({}), json!({"approvals": "all"}))).unwrap_err().to_string();
+        let error =
+            Local::of(&session(json!({}), json!({"approvals": "all"}))).unwrap_err().to_string();
         assert!(error.contains("session s") && error.contains("approvals"), "{error}");
     }
 

@@ -44,13 +44,17 @@ pub struct Todo {
 }
 
 impl Todo {
-    /// Reads a todo. One that another program wrote in a form of its own is read as far as it can be: its words count.
+    /// Reads a todo. One that another program wrote in a form of its own is read as far as it can
+    /// be: its words count.
     pub(super) fn read(value: &Value) -> Self {
         let words = || {
-            let named = ["content", "title", "task"].iter().find_map(|name| value.get(*name).and_then(Value::as_str));
+            let named = ["content", "title", "task"]
+                .iter()
+                .find_map(|name| value.get(*name).and_then(Value::as_str));
             named.or_else(|| value.as_str()).map_or_else(|| value.to_string(), str::to_owned)
         };
-        let status = || value.get("status").and_then(|status| serde_json::from_value(status.clone()).ok());
+        let status =
+            || value.get("status").and_then(|status| serde_json::from_value(status.clone()).ok());
         serde_json::from_value(value.clone()).unwrap_or_else(|_| Self {
             content: words(),
             status: status().unwrap_or_default(),

@@ -1,5 +1,5 @@
-//! What a turn waits for, and work that waits for another role. They are state: they survive the program, and no fold can
-//! lose or invent them.
+//! What a turn waits for, and work that waits for another role. They are state: they survive the
+//! program, and no fold can lose or invent them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -62,8 +62,12 @@ impl Waiting {
     #[must_use]
     pub fn line(&self) -> String {
         match self {
-            Self::Approval(request) => format!("waits for approval: {} {}", request.tool, request.arguments),
-            Self::Question(question) => format!("waits for the user's answer: {}", question.question),
+            Self::Approval(request) => {
+                format!("waits for approval: {} {}", request.tool, request.arguments)
+            }
+            Self::Question(question) => {
+                format!("waits for the user's answer: {}", question.question)
+            }
         }
     }
 }

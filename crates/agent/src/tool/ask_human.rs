@@ -1,4 +1,5 @@
-//! `ask_human`: a question to the person. The turn waits for the answer, also over the end of the program.
+//! `ask_human`: a question to the person. The turn waits for the answer, also over the end of the
+//! program.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,7 +23,8 @@ pub(super) struct Arguments {
 impl Tool for AskHuman {
     type Arguments = Arguments;
     const NAME: &'static str = "ask_human";
-    const ABOUT: &'static str = "Ask the user something that only they can decide or know. The answer may take long.";
+    const ABOUT: &'static str =
+        "Ask the user something that only they can decide or know. The answer may take long.";
     const CAPABILITY: Capability = Capability::AskUser;
 
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {

@@ -1,4 +1,5 @@
-//! `call_subagent`: a task for an agent of its own, with a context of its own. Only its result comes back.
+//! `call_subagent`: a task for an agent of its own, with a context of its own. Only its result
+//! comes back.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,7 +38,8 @@ impl Tool for CallSubagent {
         if arguments.task.trim().is_empty() {
             return Err(Failure::new("the task is empty"));
         }
-        let result = context.host.sub_agent(&arguments.task, arguments.max_loops.clamp(1, 100)).await?;
+        let result =
+            context.host.sub_agent(&arguments.task, arguments.max_loops.clamp(1, 100)).await?;
         Ok(Output::text(result.to_string()))
     }
 }

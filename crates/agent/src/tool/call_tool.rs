@@ -1,5 +1,5 @@
-//! `call_tool`: a tool that is not in the list. The list never changes inside a session, so that the provider's cache holds; what
-//! comes to it later is reached through this one.
+//! `call_tool`: a tool that is not in the list. The list never changes inside a session, so that
+//! the provider's cache holds; what comes to it later is reached through this one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,8 +29,7 @@ pub(super) struct Arguments {
 impl Tool for CallTool {
     type Arguments = Arguments;
     const NAME: &'static str = NAME;
-    const ABOUT: &'static str =
-        "Call a tool that is not in this list but was named to you in the conversation, with its arguments.";
+    const ABOUT: &'static str = "Call a tool that is not in this list but was named to you in the conversation, with its arguments.";
     const CAPABILITY: Capability = Capability::Network;
 
     /// The agent looks through this tool to the one that is meant; what comes here names none.

@@ -26,8 +26,10 @@ impl Tool for CompactContext {
 
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let reason = arguments.reason.filter(|reason| !reason.trim().is_empty());
-        let reason = reason
-            .map_or_else(|| "the model asked for it".to_owned(), |reason| format!("the model asked for it: {reason}"));
+        let reason = reason.map_or_else(
+            || "the model asked for it".to_owned(),
+            |reason| format!("the model asked for it: {reason}"),
+        );
         Ok(Output::text("the context is folded before the next call").with(Effect::Fold(reason)))
     }
 }

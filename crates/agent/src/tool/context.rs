@@ -12,10 +12,16 @@ use crate::state::{Local, State};
 
 /// What a tool can have its agent do.
 pub trait Host: Send + Sync {
-    /// Has a sub-agent work on a task, and returns its result. Its context is its own: nothing else enters the caller's history.
-    fn sub_agent<'a>(&'a self, task: &'a str, max_loops: u64) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// Has a sub-agent work on a task, and returns its result. Its context is its own: nothing else
+    /// enters the caller's history.
+    fn sub_agent<'a>(
+        &'a self,
+        task: &'a str,
+        max_loops: u64,
+    ) -> BoxFuture<'a, Result<Value, Failure>>;
 
-    /// Checks that the agent may hand its work to a role, and returns the role that the agent has itself.
+    /// Checks that the agent may hand its work to a role, and returns the role that the agent has
+    /// itself.
     ///
     /// # Errors
     /// When it may not.

@@ -17,7 +17,8 @@ pub(super) struct EditFile;
 pub(super) struct Arguments {
     /// The file.
     path: String,
-    /// The text to replace, exactly as it stands in the file, with enough around it to be found once.
+    /// The text to replace, exactly as it stands in the file, with enough around it to be found
+    /// once.
     old: String,
     /// What is to stand there.
     new: String,
@@ -29,8 +30,7 @@ pub(super) struct Arguments {
 impl Tool for EditFile {
     type Arguments = Arguments;
     const NAME: &'static str = "edit_file";
-    const ABOUT: &'static str =
-        "Replace a text in a file by another. The old text must stand in the file exactly once, unless all is true.";
+    const ABOUT: &'static str = "Replace a text in a file by another. The old text must stand in the file exactly once, unless all is true.";
     const CAPABILITY: Capability = Capability::Write;
 
     fn subject(arguments: &Value) -> Subject {
@@ -51,7 +51,9 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<String, Failure>
     let Arguments { path, old, new, all } = arguments;
     let file = workspace.read_text(path)?;
     if file.lossy {
-        return Err(Failure::new(format!("{path} holds bytes that are no text; it cannot be edited as one")));
+        return Err(Failure::new(format!(
+            "{path} holds bytes that are no text; it cannot be edited as one"
+        )));
     }
     if old.is_empty() {
         return Err(Failure::new("old is empty; write_file writes a file whole"));
@@ -63,7 +65,9 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<String, Failure>
         )));
     }
     let Some((before, _)) = file.text.split_once(old.as_str()) else {
-        return Err(Failure::new(format!("the old text does not stand in {path}; read the file again")));
+        return Err(Failure::new(format!(
+            "the old text does not stand in {path}; read the file again"
+        )));
     };
     let line = before.matches('\n').count() + 1;
     workspace.write(path, file.text.replace(old.as_str(), new).as_bytes())?;
@@ -87,8 +91,12 @@ mod tests {
             ("high", "edited a.txt at line 3"),
         ] {
             workspace.write("a.txt", b"low\nebb of the day\nhigh\n").unwrap();
-            let arguments =
-                Arguments { path: "a.txt".to_owned(), old: old.to_owned(), new: "tide".to_owned(), all: false };
+            let arguments = Arguments {
+                path: "a.txt".to_owned(),
+                old: old.to_owned(),
+                new: "tide".to_owned(),
+                all: false,
+            };
             assert_eq!(edit(&workspace, &arguments).unwrap(), said, "{old:?}");
         }
         assert_eq!(workspace.read("a.txt").unwrap(), b"low\nebb of the day\ntide\n");

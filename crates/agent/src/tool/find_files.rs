@@ -37,7 +37,9 @@ impl Tool for FindFiles {
     }
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
-        context.on_files(move |workspace| find(workspace, &arguments, FILES).map(Output::text)).await
+        context
+            .on_files(move |workspace| find(workspace, &arguments, FILES).map(Output::text))
+            .await
     }
 }
 
@@ -82,7 +84,10 @@ mod tests {
             let found = find(&workspace, &arguments("**/*.md", path), FILES).unwrap();
             assert_eq!(workspace.read(&found).unwrap(), b"text", "{found}");
         }
-        assert_eq!(find(&workspace, &arguments("*.md", "./outputs/deep"), FILES).unwrap(), "outputs/deep/a.md");
+        assert_eq!(
+            find(&workspace, &arguments("*.md", "./outputs/deep"), FILES).unwrap(),
+            "outputs/deep/a.md"
+        );
     }
 
     #[test]
@@ -93,15 +98,24 @@ mod tests {
             workspace.write(path, b"").unwrap();
         }
         let found = find(&workspace, &arguments("*.md", "outputs"), 2).unwrap();
-        assert!(found.starts_with("[no file looks like *.md]\n[not all was looked at, only the first 2"), "{found}");
-        assert_eq!(find(&workspace, &arguments("*.md", "outputs"), 3).unwrap(), "[no file looks like *.md]");
+        assert!(
+            found
+                .starts_with("[no file looks like *.md]\n[not all was looked at, only the first 2"),
+            "{found}"
+        );
+        assert_eq!(
+            find(&workspace, &arguments("*.md", "outputs"), 3).unwrap(),
+            "[no file looks like *.md]"
+        );
     }
 
     #[test]
     fn there_are_more_only_where_there_are() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
-        let write = |n: usize| std::fs::write(folder.path().join(format!("outputs/{n:03}.md")), "").unwrap();
+        let write = |n: usize| {
+            std::fs::write(folder.path().join(format!("outputs/{n:03}.md")), "").unwrap()
+        };
         (0..FOUND).for_each(write);
         let found = find(&workspace, &arguments("*.md", "outputs"), FILES).unwrap();
         assert_eq!((found.lines().count(), found.contains("there are more")), (FOUND, false));

@@ -31,7 +31,8 @@ pub(super) struct Arguments {
 impl Tool for HandOff {
     type Arguments = Arguments;
     const NAME: &'static str = "hand_off";
-    const ABOUT: &'static str = "Hand the work over to another role. Pass paths of files, not what is in them.";
+    const ABOUT: &'static str =
+        "Hand the work over to another role. Pass paths of files, not what is in them.";
     const CAPABILITY: Capability = Capability::HandOff;
     const ENABLED_BY_DEFAULT: bool = false;
 
@@ -47,7 +48,9 @@ impl Tool for HandOff {
             "constraints": constraints,
         });
         if package.to_string().chars().count() > PACKAGE_CHARS {
-            return Err(Failure::new("the package is too long; write the details into files and pass their paths"));
+            return Err(Failure::new(
+                "the package is too long; write the details into files and pass their paths",
+            ));
         }
         Ok(Output::text(format!("{to} goes on")).with(Effect::HandOff { to, package }))
     }

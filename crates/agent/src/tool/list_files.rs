@@ -51,7 +51,11 @@ impl Tool for ListFiles {
                 if entries.len() > ENTRIES {
                     lines.push(format!("[and {} more]", entries.len() - ENTRIES));
                 }
-                Ok(Output::text(if lines.is_empty() { "[the folder is empty]".to_owned() } else { lines.join("\n") }))
+                Ok(Output::text(if lines.is_empty() {
+                    "[the folder is empty]".to_owned()
+                } else {
+                    lines.join("\n")
+                }))
             })
             .await
     }

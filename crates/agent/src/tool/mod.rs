@@ -1,5 +1,6 @@
-//! The tools, one file each. A tool is a type of arguments, from which its JSON schema is made, a function, and what it says about
-//! its calls: what it can do, what a call touches, how a call reads on one line. What it needs in addition is in the [`ToolContext`].
+//! The tools, one file each. A tool is a type of arguments, from which its JSON schema is made, a
+//! function, and what it says about its calls: what it can do, what a call touches, how a call
+//! reads on one line. What it needs in addition is in the [`ToolContext`].
 
 mod ask_human;
 mod call_subagent;
@@ -39,7 +40,8 @@ pub use toolbox::{Tier, Tiers, Toolbox};
 
 use crate::describe::values;
 
-/// A tool. Copy a file of this directory to make another one, and add it to the list in `toolbox.rs`.
+/// A tool. Copy a file of this directory to make another one, and add it to the list in
+/// `toolbox.rs`.
 pub trait Tool: Send + Sync + 'static {
     /// Its arguments.
     type Arguments: DeserializeOwned + JsonSchema + Send;
@@ -95,7 +97,11 @@ pub trait Callable: Send + Sync {
         values(arguments)
     }
     /// Runs it.
-    fn call<'a>(&'a self, arguments: Value, context: &'a ToolContext) -> BoxFuture<'a, Result<Output, Failure>>;
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Output, Failure>>;
 }
 
 impl<T: Tool> Callable for T {
@@ -127,7 +133,11 @@ impl<T: Tool> Callable for T {
         T::summary(arguments)
     }
 
-    fn call<'a>(&'a self, arguments: Value, context: &'a ToolContext) -> BoxFuture<'a, Result<Output, Failure>> {
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Output, Failure>> {
         Box::pin(async move {
             let arguments = serde_json::from_value(arguments).map_err(|error| {
                 Failure::new(format!(
@@ -168,7 +178,8 @@ fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Takes out what tells a model nothing, and what weak ones take for arguments: `"format": "uint"`, `null` beside a type.
+/// Takes out what tells a model nothing, and what weak ones take for arguments: `"format": "uint"`,
+/// `null` beside a type.
 fn plainer(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -31,8 +31,7 @@ pub(super) struct Arguments {
 impl Tool for ReadArtifact {
     type Arguments = Arguments;
     const NAME: &'static str = "read_artifact";
-    const ABOUT: &'static str =
-        "Read an output that was too large to be shown whole: from a character on, or the lines that hold a text.";
+    const ABOUT: &'static str = "Read an output that was too large to be shown whole: from a character on, or the lines that hold a text.";
     const CAPABILITY: Capability = Capability::Read;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
@@ -41,10 +40,13 @@ impl Tool for ReadArtifact {
         let bytes = context.on_log(move |log| {
             // Only those of this session: a handle from elsewhere opens nothing.
             let known = log.artifacts(&id)?;
-            let found = known.iter().find(|known| wanted.len() >= 8 && known.hash.starts_with(&wanted));
+            let found =
+                known.iter().find(|known| wanted.len() >= 8 && known.hash.starts_with(&wanted));
             found.map(|found| log.artifact(&found.hash)).transpose()
         });
-        let bytes = bytes.await?.ok_or_else(|| Failure::new(format!("this session has no artifact {artifact:?}")))?;
+        let bytes = bytes
+            .await?
+            .ok_or_else(|| Failure::new(format!("this session has no artifact {artifact:?}")))?;
         let text = String::from_utf8_lossy(&bytes);
         let room = CHARS.min(context.result_chars.saturating_sub(AROUND));
         match find.filter(|find| !find.is_empty()) {
@@ -74,7 +76,8 @@ struct Hit<'a> {
     line: &'a str,
 }
 
-/// The lines of a text that hold another one, from a character on: of the line in which that stands, only the rest counts.
+/// The lines of a text that hold another one, from a character on: of the line in which that
+/// stands, only the rest counts.
 fn hits<'a>(text: &'a str, find: &str, from: usize) -> Vec<Hit<'a>> {
     let at = text.char_indices().nth(from).map_or(text.len(), |(at, _)| at);
     let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
@@ -89,7 +92,8 @@ fn hits<'a>(text: &'a str, find: &str, from: usize) -> Vec<Hit<'a>> {
     hits
 }
 
-/// The lines that hold a text, each with its number, as many as there is room for; and where the others begin.
+/// The lines that hold a text, each with its number, as many as there is room for; and where the
+/// others begin.
 fn lines_with(text: &str, find: &str, from: usize, room: usize) -> String {
     let hits = hits(text, find, from);
     let mut shown: Vec<String> = Vec::new();
@@ -111,18 +115,23 @@ fn lines_with(text: &str, find: &str, from: usize, room: usize) -> String {
     if shown.is_empty() {
         return format!("[no line from character {from} on holds {find:?}]");
     }
-    shown.extend(more.map(|more| format!("[more lines from character {more}; go on with from: {more}]")));
+    shown.extend(
+        more.map(|more| format!("[more lines from character {more}; go on with from: {more}]")),
+    );
     shown.join("\n")
 }
 
-/// A line that is longer than there is room for, from the text on that is looked for; and where that stands in it again.
+/// A line that is longer than there is room for, from the text on that is looked for; and where
+/// that stands in it again.
 fn passage(hit: &Hit<'_>, find: &str, room: usize) -> (String, Option<usize>) {
     let before = hit.line.split_once(find).map_or(0, |(before, _)| before.chars().count());
     let part: String = hit.line.chars().skip(before).take(room).collect();
     let after: String = hit.line.chars().skip(before + room).collect();
     let begin = hit.begin + before;
-    let words =
-        format!("{}: …{part}…\n[the line is long; this begins at character {begin} of the artifact]", hit.number);
+    let words = format!(
+        "{}: …{part}…\n[the line is long; this begins at character {begin} of the artifact]",
+        hit.number
+    );
     (words, after.contains(find).then_some(begin + room))
 }
 
@@ -132,7 +141,10 @@ mod tests {
 
     #[test]
     fn a_part_says_how_to_go_on() {
-        assert_eq!(part("größer", 0, 4).unwrap(), "[characters 0 to 4 of 6; go on with from: 4]\ngröß");
+        assert_eq!(
+            part("größer", 0, 4).unwrap(),
+            "[characters 0 to 4 of 6; go on with from: 4]\ngröß"
+        );
         assert_eq!(part("größer", 4, 4).unwrap(), "[characters 4 to 6 of 6]\ner");
         assert!(part("größer", 6, 4).unwrap_err().text.contains("has 6 characters"));
     }
@@ -142,9 +154,15 @@ mod tests {
         let text = "high 1\r\nlow\nhigh 2\nhigh 3\n";
         assert_eq!(lines_with(text, "high", 0, 40), "1: high 1\n3: high 2\n4: high 3");
         let first = lines_with(text, "high", 0, 25);
-        assert_eq!(first, "1: high 1\n3: high 2\n[more lines from character 19; go on with from: 19]");
+        assert_eq!(
+            first,
+            "1: high 1\n3: high 2\n[more lines from character 19; go on with from: 19]"
+        );
         assert_eq!(lines_with(text, "high", 19, 25), "4: high 3");
-        assert_eq!(lines_with(text, "high", 22, 25), "[no line from character 22 on holds \"high\"]");
+        assert_eq!(
+            lines_with(text, "high", 22, 25),
+            "[no line from character 22 on holds \"high\"]"
+        );
         assert_eq!(lines_with(text, "ebb", 0, 25), "[no line from character 0 on holds \"ebb\"]");
     }
 
@@ -153,8 +171,14 @@ mod tests {
     fn a_long_line_is_shown_from_what_was_looked_for() {
         let text = format!("{}high {}high\nhigh\n", "low ".repeat(5), "ebb ".repeat(5));
         let first = lines_with(&text, "high", 0, 12);
-        assert!(first.starts_with("1: …high ebb ebb…\n[the line is long; this begins at character 20"), "{first}");
-        assert!(first.ends_with("\n[more lines from character 32; go on with from: 32]"), "{first}");
+        assert!(
+            first.starts_with("1: …high ebb ebb…\n[the line is long; this begins at character 20"),
+            "{first}"
+        );
+        assert!(
+            first.ends_with("\n[more lines from character 32; go on with from: 32]"),
+            "{first}"
+        );
         assert_eq!(lines_with(&text, "high", 45, 20), "1: high\n2: high");
         let second = lines_with(&text, "high", 32, 12);
         assert!(second.starts_with("1: …high…") && second.ends_with("from: 50]"), "{second}");

@@ -29,7 +29,8 @@ pub(super) struct Arguments {
 impl Tool for ReadFile {
     type Arguments = Arguments;
     const NAME: &'static str = "read_file";
-    const ABOUT: &'static str = "Read a text file, or a picture. For a long file give from_line and lines.";
+    const ABOUT: &'static str =
+        "Read a text file, or a picture. For a long file give from_line and lines.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {
@@ -46,7 +47,10 @@ fn read(workspace: &Workspace, arguments: &Arguments) -> Result<Output, Failure>
     let path = &arguments.path;
     if let Some(media) = picture(path) {
         let data = base64::engine::general_purpose::STANDARD.encode(workspace.read(path)?);
-        return Ok(Output::image(format!("[Image: {path}]"), Image::Inline { media: media.to_owned(), data }));
+        return Ok(Output::image(
+            format!("[Image: {path}]"),
+            Image::Inline { media: media.to_owned(), data },
+        ));
     }
     read_text(workspace, arguments).map(Output::text)
 }
@@ -55,7 +59,9 @@ fn read(workspace: &Workspace, arguments: &Arguments) -> Result<Output, Failure>
 fn read_text(workspace: &Workspace, arguments: &Arguments) -> Result<String, Failure> {
     let Arguments { path, from_line, lines } = arguments;
     if *lines == Some(0) {
-        return Err(Failure::new("lines must be 1 or more; leave it out to read up to the end of the file"));
+        return Err(Failure::new(
+            "lines must be 1 or more; leave it out to read up to the end of the file",
+        ));
     }
     let text = workspace.read_text(path)?;
     let note = if text.lossy { "[some bytes of this file are no text]\n" } else { "" };
@@ -65,7 +71,8 @@ fn read_text(workspace: &Workspace, arguments: &Arguments) -> Result<String, Fai
     }
     let first = from_line.unwrap_or(1).max(1);
     let all = text.text.lines().count();
-    let part: Vec<&str> = text.text.lines().skip(first - 1).take(lines.unwrap_or(usize::MAX)).collect();
+    let part: Vec<&str> =
+        text.text.lines().skip(first - 1).take(lines.unwrap_or(usize::MAX)).collect();
     if part.is_empty() {
         return Err(Failure::new(format!("{path} has {all} lines; line {first} is not there")));
     }

@@ -27,8 +27,7 @@ pub(super) struct Arguments {
 impl Tool for Recall {
     type Arguments = Arguments;
     const NAME: &'static str = "recall";
-    const ABOUT: &'static str =
-        "Search everything that was said and found in this session, also what is no longer shown to you.";
+    const ABOUT: &'static str = "Search everything that was said and found in this session, also what is no longer shown to you.";
     const CAPABILITY: Capability = Capability::Read;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
@@ -42,11 +41,18 @@ impl Tool for Recall {
             .filter(|(_, message)| !is_recall(message))
             .take(FOUND)
             .map(|(position, message)| {
-                format!("[message {position}, {}]\n{}", message.role.name(), around(&words(&message), &arguments.query))
+                format!(
+                    "[message {position}, {}]\n{}",
+                    message.role.name(),
+                    around(&words(&message), &arguments.query)
+                )
             })
             .collect();
         if passages.is_empty() {
-            return Ok(Output::text(format!("[nothing before this turn has the words {:?}]", arguments.query)));
+            return Ok(Output::text(format!(
+                "[nothing before this turn has the words {:?}]",
+                arguments.query
+            )));
         }
         Ok(Output::text(passages.join("\n\n")))
     }
@@ -68,11 +74,17 @@ fn words(message: &Message) -> String {
 /// The passage of a text around the first of the words.
 fn around(text: &str, query: &str) -> String {
     let lower = text.to_lowercase();
-    let found = query.split_whitespace().filter_map(|word| lower.find(&word.to_lowercase())).min().unwrap_or(0);
+    let found = query
+        .split_whitespace()
+        .filter_map(|word| lower.find(&word.to_lowercase()))
+        .min()
+        .unwrap_or(0);
     let before = lower.get(..found).map_or(0, |before| before.chars().count());
     let from = before.saturating_sub(PASSAGE_CHARS / 3);
     let passage: String = text.chars().skip(from).take(PASSAGE_CHARS).collect();
-    let (head, tail) =
-        (if from > 0 { "…" } else { "" }, if text.chars().count() > from + PASSAGE_CHARS { "…" } else { "" });
+    let (head, tail) = (
+        if from > 0 { "…" } else { "" },
+        if text.chars().count() > from + PASSAGE_CHARS { "…" } else { "" },
+    );
     format!("{head}{passage}{tail}")
 }

@@ -42,7 +42,11 @@ impl Tool for RunBashCommand {
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
         let root = context.workspace.path();
-        let mut rules = Rules { write: vec![root.to_owned()], read: self.0.read.clone(), network: self.0.network };
+        let mut rules = Rules {
+            write: vec![root.to_owned()],
+            read: self.0.read.clone(),
+            network: self.0.network,
+        };
         for grant in context.workspace.grants() {
             let list = if grant.writable { &mut rules.write } else { &mut rules.read };
             list.push(grant.path);
@@ -66,7 +70,9 @@ impl Tool for RunBashCommand {
             }
             None => {
                 let seconds = time.unwrap_or(self.0.timeout).as_secs();
-                Err(Failure::new(format!("{output}\n[ended after {seconds} s, with everything it had started]")))
+                Err(Failure::new(format!(
+                    "{output}\n[ended after {seconds} s, with everything it had started]"
+                )))
             }
         }
     }

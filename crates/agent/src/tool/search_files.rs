@@ -50,7 +50,9 @@ impl Tool for SearchFiles {
     }
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
-        context.on_files(move |workspace| search(workspace, &arguments, FILES).map(Output::text)).await
+        context
+            .on_files(move |workspace| search(workspace, &arguments, FILES).map(Output::text))
+            .await
     }
 }
 
@@ -58,8 +60,12 @@ impl Tool for SearchFiles {
 fn search(workspace: &Workspace, arguments: &Arguments, most: usize) -> Result<String, Failure> {
     let Arguments { pattern, path, files } = arguments;
     let wanted = Regex::new(pattern).map_err(|error| Failure::new(error.to_string()))?;
-    let glob = files.as_ref().map(|files| GlobBuilder::new(files).literal_separator(true).build()).transpose();
-    let glob = glob.map_err(|error| Failure::new(error.to_string()))?.map(|glob| glob.compile_matcher());
+    let glob = files
+        .as_ref()
+        .map(|files| GlobBuilder::new(files).literal_separator(true).build())
+        .transpose();
+    let glob =
+        glob.map_err(|error| Failure::new(error.to_string()))?.map(|glob| glob.compile_matcher());
     let mut search = Search { wanted, found: Vec::new(), cut: Vec::new(), unread: 0 };
     let mut missed = if let Some(file) = named(workspace, path)? {
         let text = text(file)?.ok_or_else(|| Failure::new(format!("{path} is not a text")))?;
@@ -80,7 +86,8 @@ fn search(workspace: &Workspace, arguments: &Arguments, most: usize) -> Result<S
     Ok(found.join("\n"))
 }
 
-/// The file that a path names; nothing where it names a folder, or what the walk will say is wrong with it.
+/// The file that a path names; nothing where it names a folder, or what the walk will say is wrong
+/// with it.
 fn named(workspace: &Workspace, path: &str) -> Result<Option<File>, Failure> {
     let place = workspace.place(path)?;
     if !place.dir.is_file(&place.path) {
@@ -99,7 +106,8 @@ fn text(file: File) -> std::io::Result<Option<BufReader<File>>> {
     Ok(is_text.then_some(reader))
 }
 
-/// Reads the next line, as much of it as is looked at. Says whether there is more of it; nothing at the end of the file.
+/// Reads the next line, as much of it as is looked at. Says whether there is more of it; nothing at
+/// the end of the file.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
     line.clear();
     if reader.by_ref().take(LINE_BYTES).read_until(b'\n', line)? == 0 {
@@ -134,7 +142,8 @@ impl Search {
         true
     }
 
-    /// Looks at the lines of a file. Says whether to go on: not where there are more than are shown.
+    /// Looks at the lines of a file. Says whether to go on: not where there are more than are
+    /// shown.
     fn lines(&mut self, mut reader: impl BufRead, path: &str) -> std::io::Result<bool> {
         let (mut line, mut number) = (Vec::new(), 0_usize);
         while let Some(is_cut) = next_line(&mut reader, &mut line)? {
@@ -145,7 +154,9 @@ impl Search {
                 ));
             }
             let text = String::from_utf8_lossy(&line);
-            let text = text.strip_suffix('\n').map_or(&*text, |text| text.strip_suffix('\r').unwrap_or(text));
+            let text = text
+                .strip_suffix('\n')
+                .map_or(&*text, |text| text.strip_suffix('\r').unwrap_or(text));
             if !self.wanted.is_match(text) {
                 continue;
             }
@@ -180,7 +191,8 @@ mod tests {
         }
         let other = Arguments { files: Some("*.md".to_owned()), ..arguments("high", "outputs") };
         assert_eq!(search(&workspace, &other, FILES).unwrap(), "[no line matches high]");
-        let why = |path: &str| search(&workspace, &arguments("high", path), FILES).unwrap_err().text;
+        let why =
+            |path: &str| search(&workspace, &arguments("high", path), FILES).unwrap_err().text;
         assert_eq!(why("outputs/a.bin"), "outputs/a.bin is not a text");
         assert_eq!(why("outputs/b.txt"), "outputs/b.txt does not exist");
     }
@@ -193,7 +205,10 @@ mod tests {
             workspace.write(path, b"low\n").unwrap();
         }
         let found = search(&workspace, &arguments("high", "outputs"), 2).unwrap();
-        assert!(found.starts_with("[no line matches high]\n[not all was looked at, only the first 2"), "{found}");
+        assert!(
+            found.starts_with("[no line matches high]\n[not all was looked at, only the first 2"),
+            "{found}"
+        );
     }
 
     #[test]
@@ -221,6 +236,9 @@ mod tests {
         let found = search(&workspace, &arguments("high", "outputs"), FILES).unwrap();
         let (first, second) = found.split_once('\n').unwrap();
         assert_eq!(first, "outputs/lines:2: higher");
-        assert!(second.starts_with("[not all was looked at: line 1 of outputs/lines is longer than"), "{second}");
+        assert!(
+            second.starts_with("[not all was looked at: line 1 of outputs/lines is longer than"),
+            "{second}"
+        );
     }
 }

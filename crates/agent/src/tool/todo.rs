@@ -1,4 +1,5 @@
-//! `todo_write` and `todo_read`: what is to be done, as the state of the session. At most one thing is in progress.
+//! `todo_write` and `todo_read`: what is to be done, as the state of the session. At most one thing
+//! is in progress.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,15 +24,15 @@ pub(super) struct TodoWrite;
 /// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// All todos, in their order: this list replaces the one there was. At most one may be in progress.
+    /// All todos, in their order: this list replaces the one there was. At most one may be in
+    /// progress.
     todos: Vec<Todo>,
 }
 
 impl Tool for TodoWrite {
     type Arguments = Arguments;
     const NAME: &'static str = "todo_write";
-    const ABOUT: &'static str =
-        "Write down what is to be done and how far it is. Use it for work of several steps, and keep it up to date.";
+    const ABOUT: &'static str = "Write down what is to be done and how far it is. Use it for work of several steps, and keep it up to date.";
     const CAPABILITY: Capability = Capability::Write;
 
     /// The list is shown by itself.

@@ -1,6 +1,7 @@
-//! The tools there are, in an order that never changes. A tool is *discovered* (somebody offers it), *enabled* (the user's config lets
-//! it be used) and *visible* (the model was told of it when the session began). What is enabled later, or mentioned by the user,
-//! is reached through `call_tool`, so that the list stays as it was sent first and the provider's cache holds.
+//! The tools there are, in an order that never changes. A tool is *discovered* (somebody offers
+//! it), *enabled* (the user's config lets it be used) and *visible* (the model was told of it when
+//! the session began). What is enabled later, or mentioned by the user, is reached through
+//! `call_tool`, so that the list stays as it was sent first and the provider's cache holds.
 
 use std::sync::Arc;
 
@@ -93,17 +94,25 @@ impl Toolbox {
             Arc::new(HandOff),
             Arc::new(CallTool),
         ];
-        let entry = |tool: Arc<dyn Callable>| Entry { enabled: tool.enabled_by_default(), tool, brief: false };
+        let entry = |tool: Arc<dyn Callable>| Entry {
+            enabled: tool.enabled_by_default(),
+            tool,
+            brief: false,
+        };
         Self { tools: tools.into_iter().map(entry).collect() }
     }
 
-    /// Adds a tool behind the others. One whose name is taken is not added: consent to one must not hold for another.
+    /// Adds a tool behind the others. One whose name is taken is not added: consent to one must not
+    /// hold for another.
     ///
     /// # Errors
     /// When its name is taken.
     pub fn add(&mut self, tool: Arc<dyn Callable>) -> Result<(), AgentError> {
         if self.find(tool.name()).is_some() {
-            return Err(AgentError::Setting(format!("two tools are called {:?}; the second is left out", tool.name())));
+            return Err(AgentError::Setting(format!(
+                "two tools are called {:?}; the second is left out",
+                tool.name()
+            )));
         }
         self.tools.push(Entry { enabled: tool.enabled_by_default(), tool, brief: false });
         Ok(())
@@ -114,7 +123,9 @@ impl Toolbox {
     /// # Errors
     /// When no tool is called so.
     pub fn switch(&mut self, pattern: &str, enabled: bool) -> Result<(), AgentError> {
-        let glob = Glob::new(pattern).map_err(|error| AgentError::Setting(error.to_string()))?.compile_matcher();
+        let glob = Glob::new(pattern)
+            .map_err(|error| AgentError::Setting(error.to_string()))?
+            .compile_matcher();
         let mut any = false;
         for entry in self.tools.iter_mut().filter(|entry| glob.is_match(entry.tool.name())) {
             entry.enabled = enabled;
@@ -124,10 +135,14 @@ impl Toolbox {
             return Ok(());
         }
         let names: Vec<&str> = self.tools.iter().map(|entry| entry.tool.name()).collect();
-        Err(AgentError::Setting(format!("no tool is called {pattern:?}; there are {}", names.join(", "))))
+        Err(AgentError::Setting(format!(
+            "no tool is called {pattern:?}; there are {}",
+            names.join(", ")
+        )))
     }
 
-    /// Lets only these be used, of those that may be used anyway: a role can do with less, and not have more.
+    /// Lets only these be used, of those that may be used anyway: a role can do with less, and not
+    /// have more.
     ///
     /// # Errors
     /// When no tool is called so.
@@ -164,7 +179,8 @@ impl Toolbox {
         enabled || local.allowed_tools.iter().any(|allowed| allowed == name)
     }
 
-    /// Every tool with how near it is to the model of a session, which was told of the `visible` ones.
+    /// Every tool with how near it is to the model of a session, which was told of the `visible`
+    /// ones.
     #[must_use]
     pub fn tiers(&self, local: &Local, visible: &[wire::Tool]) -> Tiers<'_> {
         let told = |name: &str| visible.iter().any(|tool| tool.name == name);
@@ -179,10 +195,15 @@ impl Toolbox {
     /// What a new session tells its model.
     #[must_use]
     pub fn definitions(&self) -> Vec<wire::Tool> {
-        self.tools.iter().filter(|entry| entry.enabled && !entry.brief).map(|entry| definition(&*entry.tool)).collect()
+        self.tools
+            .iter()
+            .filter(|entry| entry.enabled && !entry.brief)
+            .map(|entry| definition(&*entry.tool))
+            .collect()
     }
 
-    /// Tells the model of so many tools in full, of the others by name: those that are named first, then in their order.
+    /// Tells the model of so many tools in full, of the others by name: those that are named first,
+    /// then in their order.
     pub fn tell_in_full(&mut self, always: &[String], most: usize) {
         let mut left = most.saturating_sub(always.len());
         for entry in &mut self.tools {
@@ -198,13 +219,21 @@ impl Toolbox {
     #[must_use]
     pub fn brief(&self) -> Vec<String> {
         let told = self.tools.iter().filter(|entry| entry.enabled && entry.brief);
-        told.map(|entry| format!("{}: {} Arguments: {}", entry.tool.name(), entry.tool.about(), entry.tool.schema()))
-            .collect()
+        told.map(|entry| {
+            format!(
+                "{}: {} Arguments: {}",
+                entry.tool.name(),
+                entry.tool.about(),
+                entry.tool.schema()
+            )
+        })
+        .collect()
     }
 }
 
-/// The name that is probably meant: the one with the fewest other letters, however they are written and whatever stands before
-/// it, as in `functions.list_files`. One that is other by more than a third is not meant.
+/// The name that is probably meant: the one with the fewest other letters, however they are written
+/// and whatever stands before it, as in `functions.list_files`. One that is other by more than a
+/// third is not meant.
 fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let name = name.to_lowercase();
     let bare = name.rsplit(['.', ':', '/']).next().unwrap_or(&name);
@@ -212,7 +241,8 @@ fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
         let known = known.to_lowercase();
         strsim::levenshtein(&known, &name).min(strsim::levenshtein(&known, bare))
     };
-    let (least, known) = names.iter().map(|&known| (distance(known), known)).min_by_key(|(least, _)| *least)?;
+    let (least, known) =
+        names.iter().map(|&known| (distance(known), known)).min_by_key(|(least, _)| *least)?;
     (least * 3 <= known.chars().count()).then_some(known)
 }
 
@@ -228,9 +258,14 @@ mod tests {
     #[test]
     fn a_tool_is_named_that_is_nearly_called_so() {
         let names = ["read_file", "list_files", "files__read_file", "now"];
-        for name in
-            ["List_Files", "functions.list_files", "functions::List_Files", "listfiles", "list-file", "a/list_files"]
-        {
+        for name in [
+            "List_Files",
+            "functions.list_files",
+            "functions::List_Files",
+            "listfiles",
+            "list-file",
+            "a/list_files",
+        ] {
             assert_eq!(nearest(name, &names), Some("list_files"), "{name}");
         }
         assert_eq!(nearest("Files__Read_File", &names), Some("files__read_file"));

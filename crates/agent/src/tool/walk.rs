@@ -53,14 +53,18 @@ impl Missed {
         let limit = self.limit.map(|limit| {
             format!("[not all was looked at, only the first {limit} files; name a folder further down as path]")
         });
-        let unread = (self.unread > 0)
-            .then(|| format!("[not all was looked at; files or folders that could not be read: {}]", self.unread));
+        let unread = (self.unread > 0).then(|| {
+            format!(
+                "[not all was looked at; files or folders that could not be read: {}]",
+                self.unread
+            )
+        });
         [more, limit, unread].into_iter().flatten().collect()
     }
 }
 
-/// Visits the files below a path, by name, until `visit` says that it has enough; `most` files at most. Says what it did not
-/// look at.
+/// Visits the files below a path, by name, until `visit` says that it has enough; `most` files at
+/// most. Says what it did not look at.
 pub(super) fn walk(
     workspace: &Workspace,
     path: &str,
@@ -72,7 +76,8 @@ pub(super) fn walk(
         ErrorKind::NotADirectory => Failure::new(format!("{path} is not a folder")),
         _ => workspace.explain(path, error).into(),
     })?;
-    let base: PathBuf = Path::new(path).components().filter(|part| *part != Component::CurDir).collect();
+    let base: PathBuf =
+        Path::new(path).components().filter(|part| *part != Component::CurDir).collect();
     let mut walk = Walk { base: &base, most, left: most, missed: Missed::default(), visit };
     walk.below(&dir, Path::new(""));
     Ok(walk.missed)
@@ -139,7 +144,8 @@ impl<V: FnMut(&Visited<'_>) -> bool> Walk<'_, V> {
         goes_on
     }
 
-    /// Goes on behind what cannot be read, and counts it; what was removed meanwhile is not there to be read.
+    /// Goes on behind what cannot be read, and counts it; what was removed meanwhile is not there
+    /// to be read.
     fn pass(&mut self, error: &std::io::Error) -> bool {
         self.missed.unread += usize::from(error.kind() != ErrorKind::NotFound);
         true

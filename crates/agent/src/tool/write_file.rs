@@ -23,8 +23,7 @@ pub(super) struct Arguments {
 impl Tool for WriteFile {
     type Arguments = Arguments;
     const NAME: &'static str = "write_file";
-    const ABOUT: &'static str =
-        "Write a file whole. Results for the user belong into outputs/. To change a part of a file use edit_file.";
+    const ABOUT: &'static str = "Write a file whole. Results for the user belong into outputs/. To change a part of a file use edit_file.";
     const CAPABILITY: Capability = Capability::Write;
 
     fn subject(arguments: &Value) -> Subject {
@@ -40,7 +39,11 @@ impl Tool for WriteFile {
             .on_files(move |workspace| {
                 let is_new = workspace.write(&arguments.path, arguments.content.as_bytes())?;
                 let what = if is_new { "made" } else { "replaced" };
-                Ok(Output::text(format!("{what} {} ({} bytes)", arguments.path, arguments.content.len())))
+                Ok(Output::text(format!(
+                    "{what} {} ({} bytes)",
+                    arguments.path,
+                    arguments.content.len()
+                )))
             })
             .await
     }

@@ -1,9 +1,14 @@
-//! Attempts to get out of the workspace with the tools of a turn. The sandbox crate has those with paths, links and commands.
-//! Each trial looks afterwards at what lies outside, and does beside each attempt something that must go well, so that none
-//! passes because nothing works.
+//! Attempts to get out of the workspace with the tools of a turn. The sandbox crate has those with
+//! paths, links and commands. Each trial looks afterwards at what lies outside, and does beside
+//! each attempt something that must go well, so that none passes because nothing works.
 //!
 //! The test program is its own launcher.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails loudly"
+)]
 
 /// Trials that are called as their functions are.
 macro_rules! trials {
@@ -12,8 +17,8 @@ macro_rules! trials {
     };
 }
 
-#[path = "../place/mod.rs"]
-mod place;
+#[path = "../test_bed/mod.rs"]
+mod test_bed;
 mod tools;
 #[allow(dead_code, reason = "it is shared with the trials of the sandbox, which use more of it")]
 #[path = "../../../sandbox/tests/escape/yard.rs"]
@@ -34,7 +39,8 @@ fn main() -> ExitCode {
     let mut trials = tools::trials();
     match support() {
         Support::Full => trials.extend(tools::confined_trials()),
-        // Whoever runs the tests on a kernel without Landlock says so; nobody else misses half of them unawares.
+        // Whoever runs the tests on a kernel without Landlock says so; nobody else misses half of
+        // them unawares.
         Support::None(why) => {
             let known = std::env::var_os("WATERLINE_NO_LANDLOCK").is_some();
             let how = "set WATERLINE_NO_LANDLOCK=1 if this kernel is meant to have none";

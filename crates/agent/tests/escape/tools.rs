@@ -1,4 +1,5 @@
-//! The file tools, as a model calls them in a turn: what they say, and what is sent to the model afterwards.
+//! The file tools, as a model calls them in a turn: what they say, and what is sent to the model
+//! afterwards.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use waterline_agent::{AgentConfig, Ending, UserInput, skill};
 use waterline_sandbox::Shell;
 use waterline_sandbox::small_file::Folder;
 
-use crate::place::{Line, Place, model, says};
+use crate::test_bed::{Line, TestBed, model, says};
 use crate::yard::{SECRET, Yard, pipe};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -33,9 +34,9 @@ pub(crate) fn confined_trials() -> Vec<Trial> {
 }
 
 /// A place whose workspace has a note of its own, and links that lead out.
-fn prepared(yard: &Yard) -> Place {
-    let place = Place::new();
-    let workspace = place.workspace();
+fn prepared(yard: &Yard) -> TestBed {
+    let bed = TestBed::new();
+    let workspace = bed.workspace();
     std::fs::create_dir_all(workspace.join("uploads")).unwrap();
     std::fs::write(workspace.join("note.txt"), "inside\n").unwrap();
     std::fs::write(workspace.join("uploads/up.txt"), "uploaded\n").unwrap();
@@ -47,24 +48,27 @@ fn prepared(yard: &Yard) -> Place {
 
 /// Has a model call tools, and gives what came of each call.
 pub(crate) fn results(
-    place: &Place,
+    bed: &TestBed,
     change: impl FnOnce(&mut AgentConfig),
     calls: Vec<(&'static str, Value)>,
 ) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let received = runtime.block_on(async {
         let server = model(vec![Line::Calls(calls), says("done")]);
-        let mut equipment = place.equipment(&server);
-        equipment.approval.mode = Mode::None;
-        change(&mut equipment);
-        let outcome = place.open(equipment).await.turn(UserInput::new("try it")).await.unwrap();
+        let mut config = bed.config(&server);
+        config.approval.mode = Mode::None;
+        change(&mut config);
+        let outcome = bed.open(config).await.turn(UserInput::new("try it")).await.unwrap();
         assert_eq!(outcome.ending, Ending::Done);
         server.received()
     });
     runtime.shutdown_background();
     assert_eq!(received.len(), 2, "the calls, and the answer to their results");
-    assert!(!received.iter().any(|request| request.body.contains(SECRET)), "what is outside was sent");
-    let story = place.story("s");
+    assert!(
+        !received.iter().any(|request| request.body.contains(SECRET)),
+        "what is outside was sent"
+    );
+    let story = bed.story("s");
     story.iter().filter_map(|line| line.strip_prefix("tool: ")).map(str::to_owned).collect()
 }
 
@@ -81,7 +85,14 @@ fn same(_: &mut AgentConfig) {}
 fn read_file_reads_nothing_outside(yard: &Yard) {
     let read = |path: &str| ("read_file", json!({"path": path}));
     let secret = yard.secret();
-    let paths = [&*secret, "../../outside/secret.txt", "link.txt", "link.png", "folder/secret.txt", "note.txt"];
+    let paths = [
+        &*secret,
+        "../../outside/secret.txt",
+        "link.txt",
+        "link.png",
+        "folder/secret.txt",
+        "note.txt",
+    ];
     let results = results(&prepared(yard), same, paths.map(read).into());
     only_the_last_says(&results, "inside\n");
 }
@@ -89,27 +100,39 @@ fn read_file_reads_nothing_outside(yard: &Yard) {
 fn write_file_writes_nothing_outside(yard: &Yard) {
     let write = |path: &str| ("write_file", json!({"path": path, "content": "mine"}));
     let secret = yard.secret();
-    let paths = [&*secret, "uploads/../../../new.txt", "link.txt", "folder/new.txt", "workspace.json", "outputs/a.txt"];
-    let place = prepared(yard);
-    let results = results(&place, same, paths.map(write).into());
+    let paths = [
+        &*secret,
+        "uploads/../../../new.txt",
+        "link.txt",
+        "folder/new.txt",
+        "workspace.json",
+        "outputs/a.txt",
+    ];
+    let bed = prepared(yard);
+    let results = results(&bed, same, paths.map(write).into());
     only_the_last_says(&results, "made outputs/a.txt (4 bytes)");
-    assert!(!place.folder.path().join("new.txt").exists());
+    assert!(!bed.folder.path().join("new.txt").exists());
 }
 
 fn edit_file_changes_nothing_through_a_link(yard: &Yard) {
-    let place = prepared(yard);
-    let edit = |path: &str, old: &str| ("edit_file", json!({"path": path, "old": old, "new": "changed"}));
+    let bed = prepared(yard);
+    let edit =
+        |path: &str, old: &str| ("edit_file", json!({"path": path, "old": old, "new": "changed"}));
     let calls = vec![
         edit(&yard.secret(), "vault"),
         edit("link.txt", "vault"),
         edit("folder/deep/hidden.txt", "vault"),
         edit("note.txt", "inside"),
     ];
-    only_the_last_says(&results(&place, same, calls), "edited note.txt at line 1");
-    // A hard link is a file of the workspace; what is written is one of its own. Some systems let nobody make one.
-    let place = prepared(yard);
-    if std::fs::hard_link(yard.outside("secret.txt"), place.workspace().join("hard.txt")).is_ok() {
-        only_the_last_says(&results(&place, same, vec![edit("hard.txt", "vault")]), "edited hard.txt at line 1");
+    only_the_last_says(&results(&bed, same, calls), "edited note.txt at line 1");
+    // A hard link is a file of the workspace; what is written is one of its own. Some systems let
+    // nobody make one.
+    let bed = prepared(yard);
+    if std::fs::hard_link(yard.outside("secret.txt"), bed.workspace().join("hard.txt")).is_ok() {
+        only_the_last_says(
+            &results(&bed, same, vec![edit("hard.txt", "vault")]),
+            "edited hard.txt at line 1",
+        );
     }
 }
 
@@ -119,24 +142,38 @@ fn list_files_names_nothing_outside(yard: &Yard) {
     let paths = ["folder", "folder/deep", "..", "/", &*outside, "uploads"];
     only_the_last_says(&results(&prepared(yard), same, paths.map(list).into()), "up.txt (9 bytes)");
     let whole = results(&prepared(yard), same, vec![list("")]);
-    assert!(whole[0].contains("folder (link)") && whole[0].contains("note.txt (7 bytes)"), "{whole:?}");
+    assert!(
+        whole[0].contains("folder (link)") && whole[0].contains("note.txt (7 bytes)"),
+        "{whole:?}"
+    );
     assert!(!whole[0].contains("hidden") && !whole[0].contains("keys"), "{whole:?}");
 }
 
 fn find_files_finds_nothing_outside(yard: &Yard) {
-    let find = |path: &str, pattern: &str| ("find_files", json!({"path": path, "pattern": pattern}));
-    let calls = vec![find("folder", "**"), find("..", "**"), find("/etc", "*"), find("", "**/*.txt")];
+    let find =
+        |path: &str, pattern: &str| ("find_files", json!({"path": path, "pattern": pattern}));
+    let calls =
+        vec![find("folder", "**"), find("..", "**"), find("/etc", "*"), find("", "**/*.txt")];
     only_the_last_says(&results(&prepared(yard), same, calls), "note.txt\nuploads/up.txt");
     let climbing = results(&prepared(yard), same, vec![find("", "folder/**"), find("", "../**")]);
-    assert!(climbing.iter().all(|result| result.starts_with("[no file looks like")), "{climbing:?}");
+    assert!(
+        climbing.iter().all(|result| result.starts_with("[no file looks like")),
+        "{climbing:?}"
+    );
 }
 
 fn search_files_shows_nothing_outside(yard: &Yard) {
-    let search = |path: &str, pattern: &str| ("search_files", json!({"path": path, "pattern": pattern}));
-    let place = prepared(yard);
-    pipe(&place.workspace().join("pipe"));
-    let calls = vec![search("folder", "vault"), search("..", "vault"), search("/etc", "root"), search("", "inside")];
-    let said = results(&place, same, calls);
+    let search =
+        |path: &str, pattern: &str| ("search_files", json!({"path": path, "pattern": pattern}));
+    let bed = prepared(yard);
+    pipe(&bed.workspace().join("pipe"));
+    let calls = vec![
+        search("folder", "vault"),
+        search("..", "vault"),
+        search("/etc", "root"),
+        search("", "inside"),
+    ];
+    let said = results(&bed, same, calls);
     only_the_last_says(&said, "note.txt:1: inside");
     assert!(said[0].starts_with("failed: folder is outside the directories"), "{said:?}");
     let everywhere = results(&prepared(yard), same, vec![search("", "vault")]);
@@ -146,7 +183,7 @@ fn search_files_shows_nothing_outside(yard: &Yard) {
 fn a_folder_granted_to_read_is_only_read(yard: &Yard) {
     let path = yard.granted("g.txt").display().to_string();
     let new = yard.granted("new.txt").display().to_string();
-    let grant = |equipment: &mut AgentConfig| equipment.grants = vec![yard.grant("granted", ":ro")];
+    let grant = |config: &mut AgentConfig| config.grants = vec![yard.grant("granted", ":ro")];
     let calls = vec![
         ("write_file", json!({"path": path, "content": "mine"})),
         ("write_file", json!({"path": new, "content": "mine"})),
@@ -162,11 +199,13 @@ fn a_skill_is_not_unpacked_through_a_link(yard: &Yard) {
     std::fs::create_dir_all(yard.spare("skills/tide")).unwrap();
     let words = "---\nname: tide\ndescription: tides\n---\nlook at the moon\n";
     std::fs::write(yard.spare("skills/tide/SKILL.md"), words).unwrap();
-    let equip = |equipment: &mut AgentConfig| equipment.skills = skill::find(&[Folder::own(yard.spare("skills"))]).0;
+    let equip = |config: &mut AgentConfig| {
+        config.skills = skill::find(&[Folder::own(yard.spare("skills"))]).0
+    };
     let call = || vec![("read_file", json!({"path": "skills/tide/SKILL.md"}))];
-    let place = prepared(yard);
-    symlink(yard.outside(""), place.workspace().join("skills")).unwrap();
-    results(&place, equip, call());
+    let bed = prepared(yard);
+    symlink(yard.outside(""), bed.workspace().join("skills")).unwrap();
+    results(&bed, equip, call());
     yard.check();
     only_the_last_says(&results(&prepared(yard), equip, call()), words);
 }
@@ -180,20 +219,20 @@ fn the_tool_confines_what_the_model_asks_for(yard: &Yard) {
         bash(&format!("echo mine > '{granted}new.txt'")),
         bash(&format!("cat '{granted}g.txt'; echo made > outputs/a.txt; cat outputs/a.txt")),
     ];
-    let place = Place::new();
+    let bed = TestBed::new();
     let said = results(
-        &place,
-        |equipment| {
+        &bed,
+        |config| {
             let mut shell = Shell::new();
             shell.environment = vec![
                 ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
                 ("OUT".to_owned(), yard.outside("").display().to_string()),
             ];
-            equipment.toolbox = Toolbox::new(Arc::new(shell));
-            equipment.grants = vec![yard.grant("granted", ":ro")];
+            config.toolbox = Toolbox::new(Arc::new(shell));
+            config.grants = vec![yard.grant("granted", ":ro")];
         },
         calls,
     );
     only_the_last_says(&said, "granted\nmade");
-    assert!(!place.folder.path().join("new.txt").exists() && !yard.granted("new.txt").exists());
+    assert!(!bed.folder.path().join("new.txt").exists() && !yard.granted("new.txt").exists());
 }

@@ -1,7 +1,8 @@
-//! How full the context is, in a few words: what it holds of what it may, what the cache served, what it cost so far.
+//! How full the context is, in a few words: what it holds of what it may, what the cache served,
+//! what it cost so far.
 
 use waterline_log::Usage;
-use waterline_session::{Level, Live};
+use waterline_session::{Level, LiveSession};
 
 use crate::lang::say;
 
@@ -14,7 +15,7 @@ pub(super) struct Gauge {
 }
 
 /// The gauge.
-pub(super) fn of(live: &Live, calls: &[Usage]) -> Gauge {
+pub(super) fn of(live: &LiveSession, calls: &[Usage]) -> Gauge {
     let (used, high) = (live.context_tokens(), live.high_mark());
     let mut parts = vec![fill(used, high, live.window())];
     parts.extend(cached(calls));
@@ -31,7 +32,8 @@ fn fill(used: usize, high: usize, window: usize) -> String {
 
 /// The share of all prompt tokens that the cache served.
 fn cached(calls: &[Usage]) -> Option<String> {
-    let prompt: u64 = calls.iter().map(|call| call.input + call.cache_read + call.cache_write).sum();
+    let prompt: u64 =
+        calls.iter().map(|call| call.input + call.cache_read + call.cache_write).sum();
     let cached: u64 = calls.iter().map(|call| call.cache_read).sum();
     let share = (cached * 100).checked_div(prompt)?;
     Some(say(format!("cache {share}%"), format!("缓存 {share}%")))
@@ -71,7 +73,8 @@ mod tests {
 
     #[test]
     fn tokens_are_shown_short() {
-        let shown: Vec<String> = [0, 999, 1_250, 87_100, 1_048_576].into_iter().map(short).collect();
+        let shown: Vec<String> =
+            [0, 999, 1_250, 87_100, 1_048_576].into_iter().map(short).collect();
         assert_eq!(shown, ["0", "999", "1.2k", "87k", "1.0m"]);
     }
 

@@ -74,7 +74,12 @@ pub struct Chat {
 
 impl Chat {
     /// Begins a conversation, in a session or in a new one.
-    pub async fn begin(log: Log, overrides: Overrides, config: Config, opening: Opening) -> Result<Self> {
+    pub async fn begin(
+        log: Log,
+        overrides: Overrides,
+        config: Config,
+        opening: Opening,
+    ) -> Result<Self> {
         let screen = Arc::new(Screen::new());
         let first_model = overrides.model.clone();
         let (assembly, notices) = Assembly::new(config, overrides).await?;
@@ -88,10 +93,16 @@ impl Chat {
         let reader = log.clone();
         let sessions = Box::new(move || words::sessions(&reader));
         let input = Input::new(history.as_deref(), Arc::clone(&known), sessions);
-        let relay =
-            HandoffRunner::open(log.clone(), &prepared.session.id, prepared.config().clone(), screen.clone()).await?;
+        let relay = HandoffRunner::open(
+            log.clone(),
+            &prepared.session.id,
+            prepared.config().clone(),
+            screen.clone(),
+        )
+        .await?;
         let (is_log_named, gauge) = (opening.is_log_named, Gauge::default());
-        let mut chat = Self { relay, log, is_log_named, assembly, screen, input, known, gauge, first_model };
+        let mut chat =
+            Self { relay, log, is_log_named, assembly, screen, input, known, gauge, first_model };
         chat.refresh().await?;
         Ok(chat)
     }
@@ -137,21 +148,25 @@ impl Chat {
                         return Ok(());
                     }
                 }
-                Line::Cancel { was_empty: true } if before.is_some_and(|before| before.elapsed() < TWICE) => {
+                Line::Cancel { was_empty: true }
+                    if before.is_some_and(|before| before.elapsed() < TWICE) =>
+                {
                     return Ok(());
                 }
                 Line::Cancel { .. } => {
                     cancelled = Some(Instant::now());
-                    self.screen
-                        .note(say("Ctrl-C once more, Ctrl-D or /quit ends", "再按一次 Ctrl-C、Ctrl-D 或 /quit 退出"));
+                    self.screen.note(say(
+                        "Ctrl-C once more, Ctrl-D or /quit ends",
+                        "再按一次 Ctrl-C、Ctrl-D 或 /quit 退出",
+                    ));
                 }
                 Line::End => return Ok(()),
             }
         }
     }
 
-    /// Carries out what was typed during a turn, and during the turns that come of that. Whoever stops one wants none of the
-    /// others.
+    /// Carries out what was typed during a turn, and during the turns that come of that. Whoever
+    /// stops one wants none of the others.
     fn catch_up(&mut self, runtime: &Runtime) -> After {
         let mut waiting = VecDeque::from(self.screen.left_over());
         while let Some(text) = waiting.pop_front() {
@@ -165,11 +180,12 @@ impl Chat {
         After::Next
     }
 
-    /// Another window, or a command, may have gone on with the session: what is done next is done on top of that.
+    /// Another window, or a command, may have gone on with the session: what is done next is done
+    /// on top of that.
     fn take_up(&mut self, runtime: &Runtime) {
         let live = self.relay.agent.live_mut();
         let taken = runtime.block_on(async {
-            live.settle().await?;
+            live.resync().await?;
             live.catch_up().await
         });
         match taken {
@@ -229,7 +245,7 @@ impl Chat {
         self.input.go_on_with(&begun);
         let stopped = outcome.is_none();
         let failed = self.tell_end(runtime, outcome);
-        if let Err(error) = runtime.block_on(self.relay.agent.live_mut().settle()) {
+        if let Err(error) = runtime.block_on(self.relay.agent.live_mut().resync()) {
             self.screen.complain(&error.to_string());
         }
         if failed && self.relay.agent.is_open().is_ok_and(|is_open| is_open) {
@@ -239,7 +255,11 @@ impl Chat {
     }
 
     /// Says how a turn ended; none where somebody stopped it. Gives whether it failed.
-    fn tell_end(&mut self, runtime: &Runtime, outcome: Option<Result<Outcome, AgentError>>) -> bool {
+    fn tell_end(
+        &mut self,
+        runtime: &Runtime,
+        outcome: Option<Result<Outcome, AgentError>>,
+    ) -> bool {
         match outcome {
             Some(Ok(outcome)) => {
                 if let Some(text) = ending::words(&outcome, &self.session().id) {
@@ -254,10 +274,15 @@ impl Chat {
                 return true;
             }
             None => {
-                // What was typed meanwhile was meant for the turn that is stopped: words go back to the prompt, commands are left.
-                let words = self.screen.left_over().into_iter().filter(|text| !text.starts_with('/'));
+                // What was typed meanwhile was meant for the turn that is stopped: words go back to
+                // the prompt, commands are left.
+                let words =
+                    self.screen.left_over().into_iter().filter(|text| !text.starts_with('/'));
                 self.input.go_on_with(&words.collect::<Vec<_>>().join("\n"));
-                self.screen.note(say("stopped; what was said and done is kept", "已停止；已说的和已做的都保留"));
+                self.screen.note(say(
+                    "stopped; what was said and done is kept",
+                    "已停止；已说的和已做的都保留",
+                ));
                 if let Err(error) = runtime.block_on(self.relay.agent.stop()) {
                     self.screen.complain(&error.to_string());
                 }
@@ -278,12 +303,14 @@ impl Chat {
         Ok(())
     }
 
-    /// Creates a session, or forks one, and opens it. A new session takes over the policy of this one.
+    /// Creates a session, or forks one, and opens it. A new session takes over the policy of this
+    /// one.
     pub(crate) async fn open_new(&mut self, start: Start) -> Result<Session> {
         let mut config = self.assembly.agent_config()?;
         config.policies.config = self.session().policy.clone().or(config.policies.config);
-        config.setup.model = self.relay.agent.live().model().clone();
-        let builder = AgentBuilder::new(self.log.clone(), config).role(self.assembly.overrides.role.clone());
+        config.session.model = self.relay.agent.live().model().clone();
+        let builder =
+            AgentBuilder::new(self.log.clone(), config).role(self.assembly.overrides.role.clone());
         let session = builder.start(start).prepare().await?.session;
         self.open(&session.id).await?;
         Ok(session)
@@ -325,8 +352,13 @@ impl Chat {
         self.gauge = gauge::of(self.relay.agent.live(), &usage);
         let config = self.relay.agent.config();
         let tiers = self.relay.agent.tiers()?;
-        let tools = tiers.iter().map(|(tool, _)| (tool.name().to_owned(), tool.about().chars().take(60).collect()));
-        let skills = config.skills.iter().map(|skill| (skill.id.clone(), skill.description.chars().take(60).collect()));
+        let tools = tiers
+            .iter()
+            .map(|(tool, _)| (tool.name().to_owned(), tool.about().chars().take(60).collect()));
+        let skills = config
+            .skills
+            .iter()
+            .map(|skill| (skill.id.clone(), skill.description.chars().take(60).collect()));
         let roles = config.roles.iter().map(|role| (role.name.clone(), role.about.clone()));
         let names = tools.chain(skills).chain(roles).collect();
         let known = Known { commands: commands::list(), names, arguments: words::arguments(self) };
@@ -352,13 +384,14 @@ async fn listen(screen: &Arc<Screen>, is_terminal: bool) {
     }
     let cancel = Arc::new(Notify::new());
     let (screen, cancelled) = (Arc::clone(screen), Arc::clone(&cancel));
-    let _keyboard = Keyboard::listen(screen.has_footer(), screen.line_typed(), move |typed| match typed {
-        Typed::Begun(_) => screen.typing(),
-        Typed::Line(line) if line == "/cancel" => cancelled.notify_one(),
-        Typed::Line(line) => hear_line(&screen, &line),
-        // Nobody answers any more, and the turn goes on.
-        Typed::End => screen.hang_up(),
-    });
+    let _keyboard =
+        Keyboard::listen(screen.has_footer(), screen.line_typed(), move |typed| match typed {
+            Typed::Begun(_) => screen.typing(),
+            Typed::Line(line) if line == "/cancel" => cancelled.notify_one(),
+            Typed::Line(line) => hear_line(&screen, &line),
+            // Nobody answers any more, and the turn goes on.
+            Typed::End => screen.hang_up(),
+        });
     cancel.notified().await;
 }
 

@@ -13,7 +13,8 @@ const SESSIONS: usize = 20;
 
 /// What may stand behind the words of commands, as far as that is known without work.
 pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
-    let mut skills: Vec<String> = chat.relay.agent.config().skills.iter().map(|skill| skill.id.clone()).collect();
+    let mut skills: Vec<String> =
+        chat.relay.agent.config().skills.iter().map(|skill| skill.id.clone()).collect();
     skills.push("off".to_owned());
     let all = [
         ("help", commands::list().into_iter().map(|(name, _)| name).collect::<Vec<_>>()),
@@ -37,7 +38,8 @@ fn owned(words: &[&str]) -> Vec<String> {
 fn settings(policy: &Policy) -> Vec<String> {
     let table = policy.text().parse::<toml::Table>().unwrap_or_default();
     let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
-    let keys = sections.flat_map(|(section, keys)| keys.keys().map(move |key| format!("{section}.{key}")));
+    let keys =
+        sections.flat_map(|(section, keys)| keys.keys().map(move |key| format!("{section}.{key}")));
     let seeds = SEEDS.iter().map(|seed| seed.variable.to_lowercase());
     owned(&commands::OWN).into_iter().chain(seeds).chain(keys).collect()
 }
@@ -45,7 +47,11 @@ fn settings(policy: &Policy) -> Vec<String> {
 /// The models that somebody named: in the config, when the program began, or since.
 fn models(chat: &Chat) -> Vec<String> {
     let config = &chat.assembly.config.settings;
-    let named = [config.model.as_ref(), chat.first_model.model.as_ref(), Some(&chat.relay.agent.live().model().name)];
+    let named = [
+        config.model.as_ref(),
+        chat.first_model.model.as_ref(),
+        Some(&chat.relay.agent.live().model().name),
+    ];
     let others = config.fallback.iter().flatten().chain(config.models.keys());
     let mut all: Vec<String> = named.into_iter().flatten().chain(others).cloned().collect();
     all.sort();

@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::begin::{self, Flags};
 use crate::chat::{Chat, Opening};
+use crate::open_session::{self, Flags};
 use crate::trust;
 
 /// Talk with the agent in the terminal
 ///
-/// Needs nothing set up: without a model it is answered by a built-in one that only quotes. /help lists the commands, Tab completes
-/// them, @names and #files, Ctrl-C stops a turn, Ctrl-D ends.
+/// Needs nothing set up: without a model it is answered by a built-in one that only quotes. /help
+/// lists the commands, Tab completes them, @names and #files, Ctrl-C stops a turn, Ctrl-D ends.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The session to continue; one that does not exist is created (default: a new one)
@@ -31,12 +31,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (config, overrides) = (arguments.flags.config()?, arguments.flags.overrides());
     trust::check(&config, arguments.flags.trusts_project(), true)?;
     let log = arguments.flags.database.open()?;
-    let start = begin::start(arguments.session.as_ref(), arguments.resume.as_ref());
+    let start = open_session::start(arguments.session.as_ref(), arguments.resume.as_ref());
     // A session that must exist and does not is reported before servers are started.
     start.find(&log)?;
-    let opening =
-        Opening { start, system: arguments.system.clone(), is_log_named: arguments.flags.database.is_named() };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let opening = Opening {
+        start,
+        system: arguments.system.clone(),
+        is_log_named: arguments.flags.database.is_named(),
+    };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
     let mut chat = runtime.block_on(Chat::begin(log, overrides, config, opening))?;
     chat.talk(&runtime, arguments.resume.is_some())?;

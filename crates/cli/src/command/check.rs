@@ -15,9 +15,11 @@ use crate::show::plain;
 /// Exit status: 0 all valid, 1 something is not, 2 the input is no conversation.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for standard input
+    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for
+    /// standard input
     file: String,
-    /// The wire whose rules apply: openai-chat, openai-responses, anthropic, gemini (default: the one it is written in)
+    /// The wire whose rules apply: openai-chat, openai-responses, anthropic, gemini (default: the
+    /// one it is written in)
     #[arg(long, value_parser = wire::named)]
     wire: Option<Wire>,
     /// One JSON object a conversation

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use waterline_config::origin::{BUILT_IN, Value};
 use waterline_config::{Config, ModelOverrides, Models, PROVIDER_KEYS, files};
-use waterline_session::Candidate;
+use waterline_session::ModelTarget;
 
 use crate::db;
 use crate::environment::environment;
@@ -24,7 +24,8 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Every value that holds, and where it comes from: built in or found < user's file < project's file < .env < environment
+    /// Every value that holds, and where it comes from: built in or found < user's file < project's
+    /// file < .env < environment
     Show {
         /// One JSON object a value
         #[arg(long)]
@@ -50,7 +51,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 fn show(json: bool) -> Result<()> {
-    // A file that cannot be used is said first: its values would not hold. So is what of it does not hold.
+    // A file that cannot be used is said first: its values would not hold. So is what of it does
+    // not hold.
     let config = Config::load(Arc::clone(environment()))?;
     for told in &config.notices {
         anstream::eprintln!("waterline: {}", lines(&notice(told)));
@@ -104,17 +106,29 @@ fn unset(config: &Config) -> Result<Vec<Value>> {
 fn model(config: &Config) -> Result<Vec<Value>> {
     let (settings, variable) = (&config.settings, |name: &str| config.environment.variable(name));
     let overrides = ModelOverrides::default().or_variables(&config.environment);
-    let has_name = overrides.model.is_some() || variable("WATERLINE_MODEL").is_some() || settings.model.is_some();
+    let has_name = overrides.model.is_some()
+        || variable("WATERLINE_MODEL").is_some()
+        || settings.model.is_some();
     if !has_name && overrides.base_url.is_none() && settings.is_untrusted {
         // Nobody has agreed yet to ask the server that a folder names.
-        return Ok(vec![Value::new("model", "none", "its server is asked when somebody agrees to that")]);
+        return Ok(vec![Value::new(
+            "model",
+            "none",
+            "its server is asked when somebody agrees to that",
+        )]);
     }
     let models = Models { config };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let candidate = match runtime.block_on(models.primary(&overrides)) {
         Ok(candidate) => candidate,
         // The reason may hold an address with a secret in it.
-        Err(_) => return Ok(vec![Value::new("model", "none", "it cannot be had: `waterline doctor` says why")]),
+        Err(_) => {
+            return Ok(vec![Value::new(
+                "model",
+                "none",
+                "it cannot be had: `waterline doctor` says why",
+            )]);
+        }
     };
     let has_address = overrides.base_url.is_some() || settings.base_url.is_some();
     let key = PROVIDER_KEYS.iter().find(|name| variable(name).is_some()).filter(|_| !has_address);
@@ -127,15 +141,16 @@ fn model(config: &Config) -> Result<Vec<Value>> {
 }
 
 /// Tokens that a prompt may take.
-fn window(config: &Config, candidate: &Candidate) -> Value {
+fn window(config: &Config, candidate: &ModelTarget) -> Value {
     let (name, known) = (&candidate.name, waterline::Models::builtin().find(&candidate.name));
     let tokens = candidate.window.unwrap_or_else(|| candidate.about.input_window());
-    let origin = match (config.settings.models.get(name).and_then(|own| own.window), candidate.window) {
-        (Some(_), _) => format!("models.{name}.window"),
-        (None, Some(_)) => found("the server"),
-        (None, None) if known.is_some() => format!("{BUILT_IN}, for {name}"),
-        (None, None) => format!("{BUILT_IN}, for models that are not known"),
-    };
+    let origin =
+        match (config.settings.models.get(name).and_then(|own| own.window), candidate.window) {
+            (Some(_), _) => format!("models.{name}.window"),
+            (None, Some(_)) => found("the server"),
+            (None, None) if known.is_some() => format!("{BUILT_IN}, for {name}"),
+            (None, None) => format!("{BUILT_IN}, for models that are not known"),
+        };
     Value::new("window", tokens.to_string(), origin)
 }
 

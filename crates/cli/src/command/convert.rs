@@ -46,7 +46,8 @@ impl Tally {
         self.conversations += 1;
         self.messages += transcript.entries.len();
         self.calls += transcript.messages().map(|message| message.calls().count()).sum::<usize>();
-        self.results += transcript.messages().map(|message| message.results().count()).sum::<usize>();
+        self.results +=
+            transcript.messages().map(|message| message.results().count()).sum::<usize>();
     }
 }
 

@@ -9,14 +9,15 @@ use anyhow::Result;
 use waterline::message::Message;
 use waterline_agent::{OFFLINE, mcp, skill};
 use waterline_config::{
-    Assembly, Config, KEY_VARIABLES, ModelOverrides, Models, Overrides, roles, servers, skill_directories, workspaces,
+    Assembly, Config, KEY_VARIABLES, ModelOverrides, Models, Overrides, roles, servers,
+    skill_directories, workspaces,
 };
 use waterline_log::Session;
 use waterline_provider::Request;
 use waterline_provider::local;
 use waterline_provider::wire::{self, Options};
 use waterline_sandbox::{Support, support};
-use waterline_session::Candidate;
+use waterline_session::ModelTarget;
 
 use crate::arguments::ModelArguments;
 use crate::db::Database;
@@ -77,7 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let config = match Config::load(Arc::clone(environment())) {
         Ok(config) => {
             lang::choose(None, config.settings.lang);
-            report.tell(say("config", "配置"), Finding::Good(say("can be read", "可以读取").to_owned()))?;
+            report.tell(
+                say("config", "配置"),
+                Finding::Good(say("can be read", "可以读取").to_owned()),
+            )?;
             config
         }
         Err(error) => {
@@ -86,7 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     machine(arguments, &config, &mut report)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(reachable(arguments, &config, &mut report))?;
     own(&mut report)?;
     Ok(if report.bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -107,9 +112,15 @@ fn machine<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report
 }
 
 /// Models and servers, and an agent that is made with them.
-async fn reachable<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report<W>) -> Result<()> {
+async fn reachable<W: Write>(
+    arguments: &Arguments,
+    config: &Config,
+    report: &mut Report<W>,
+) -> Result<()> {
     let found = match local::find(&local::USUAL).await {
-        Some(found) => Finding::Good(format!("{} at {}, window {}", found.model, found.base, found.window)),
+        Some(found) => {
+            Finding::Good(format!("{} at {}, window {}", found.model, found.base, found.window))
+        }
         None => Finding::Odd(say("none at the usual ports", "常用端口上没有").to_owned()),
     };
     report.tell(say("local server", "本机服务"), found)?;
@@ -152,8 +163,12 @@ async fn answering(overrides: &ModelOverrides, config: &Config, ask_it: bool) ->
 fn not_asked(addresses: &[&str]) -> String {
     let shown = trust::listed(addresses);
     say(
-        format!("not asked: nobody agreed to {shown} of waterline.toml; `waterline chat` in this folder asks you"),
-        format!("未询问：尚未有人同意 waterline.toml 中的 {shown}；在此目录运行 `waterline chat` 可确认"),
+        format!(
+            "not asked: nobody agreed to {shown} of waterline.toml; `waterline chat` in this folder asks you"
+        ),
+        format!(
+            "未询问：尚未有人同意 waterline.toml 中的 {shown}；在此目录运行 `waterline chat` 可确认"
+        ),
     )
 }
 
@@ -189,14 +204,19 @@ async fn made(config: &Config) -> Finding {
 /// What the user made.
 fn own<W: Write>(report: &mut Report<W>) -> Result<()> {
     let (skills, notices) = skill::find(&skill_directories(environment()));
-    let finding =
-        if notices.is_empty() { Finding::Good(skills.len().to_string()) } else { Finding::Bad(notices.join("; ")) };
+    let finding = if notices.is_empty() {
+        Finding::Good(skills.len().to_string())
+    } else {
+        Finding::Bad(notices.join("; "))
+    };
     report.tell(say("skills", "技能"), finding)?;
     let finding = match roles(environment()) {
         Ok((_, notices)) if !notices.is_empty() => {
             Finding::Bad(notices.iter().map(notice).collect::<Vec<_>>().join("; "))
         }
-        Ok((roles, _)) => Finding::Good(roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", ")),
+        Ok((roles, _)) => Finding::Good(
+            roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", "),
+        ),
         Err(error) => Finding::Bad(with_hint(&error.into())),
     };
     report.tell(say("roles", "角色"), finding)
@@ -225,7 +245,7 @@ fn confinement(config: &Config) -> Finding {
 }
 
 /// Whether a model answers.
-async fn ask(model: &Candidate) -> Finding {
+async fn ask(model: &ModelTarget) -> Finding {
     if model.name == OFFLINE {
         return Finding::Good(format!("{}: built in", model.name));
     }
@@ -234,12 +254,16 @@ async fn ask(model: &Candidate) -> Finding {
     let options = Options { max_tokens: Some(50), ..Options::default() };
     let messages = [&question];
     let request = Request::new(&model.name, &messages, &context).options(&options);
-    match tokio::time::timeout(PATIENCE, waterline_provider::ask(&*model.model, request, |_| ())).await {
+    match tokio::time::timeout(PATIENCE, waterline_provider::ask(&*model.model, request, |_| ()))
+        .await
+    {
         Ok(Ok(answer)) => {
             let text: String = answer.messages.iter().map(Message::text).collect();
             Finding::Good(format!("{} answers: {}", model.name, text.trim()))
         }
         Ok(Err(error)) => Finding::Bad(format!("{}: {error}", model.name)),
-        Err(_) => Finding::Bad(format!("{} said nothing within {} s", model.name, PATIENCE.as_secs())),
+        Err(_) => {
+            Finding::Bad(format!("{} said nothing within {} s", model.name, PATIENCE.as_secs()))
+        }
     }
 }

@@ -18,7 +18,8 @@ pub struct Arguments {
 /// Writes the pages of `program`.
 pub fn run(arguments: &Arguments, program: clap::Command) -> Result<ExitCode> {
     if let Some(directory) = &arguments.directory {
-        let written = std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(program, directory));
+        let written = std::fs::create_dir_all(directory)
+            .and_then(|()| clap_mangen::generate_to(program, directory));
         written.with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
         return Ok(ExitCode::SUCCESS);
     }

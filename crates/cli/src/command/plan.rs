@@ -21,8 +21,8 @@ use crate::show::{self, Report};
 /// Show what would be sent for a conversation's next call, and why
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for standard input; with --db,
-    /// the id of a stored session
+    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for
+    /// standard input; with --db, the id of a stored session
     file: String,
     #[command(flatten)]
     database: Stored,
@@ -35,10 +35,12 @@ pub struct Arguments {
     /// The model that is called (default: the one the file names)
     #[arg(long)]
     model: Option<String>,
-    /// Tokens the context may take: 8000, 8k, 1m (default: the model's window less what its answer needs)
+    /// Tokens the context may take: 8000, 8k, 1m (default: the model's window less what its answer
+    /// needs)
     #[arg(long, value_parser = settings::size, value_name = "N")]
     window: Option<usize>,
-    /// The wire of the file: openai-chat, openai-responses, anthropic, gemini (default: told from its content)
+    /// The wire of the file: openai-chat, openai-responses, anthropic, gemini (default: told from
+    /// its content)
     #[arg(long, value_name = "WIRE", value_parser = wire::named)]
     from: Option<Wire>,
     /// The wire to write (default: that of the file)
@@ -94,27 +96,38 @@ fn report(
     let messages = std::mem::take(&mut conversation.messages);
     let end = arguments.at.map_or(messages.len(), |at| at.saturating_add(conversation.outside));
     let budget = budget(arguments, &model, &conversation);
-    warnings.extend(conversation.warnings.iter().filter(|warning| warning.at.is_none_or(|at| at < end)).cloned());
+    warnings.extend(
+        conversation
+            .warnings
+            .iter()
+            .filter(|warning| warning.at.is_none_or(|at| at < end))
+            .cloned(),
+    );
 
     let history = History::of(model.counter(), messages.into_iter().take(end));
     let mut generation = Generation::new();
     let planned = plan(&PlanInput::new(&history, &generation, policy, budget, &model));
-    warnings.extend(history.warnings().iter().chain(&history.loose_ends()).chain(&planned.warnings).cloned());
+    warnings.extend(
+        history.warnings().iter().chain(&history.loose_ends()).chain(&planned.warnings).cloned(),
+    );
     let (action, tokens) = (planned.action.clone(), planned.tokens);
     generation.freeze(&history, planned);
     let context: Vec<&Message> = generation.context(&history).collect();
     let wire = arguments.to.unwrap_or(conversation.wire);
     let rendered = wire::render(wire, &context);
 
-    // Checked once more as the provider will read it. What it finds is a bug of ours: said, not hidden.
+    // Checked once more as the provider will read it. What it finds is a bug of ours: said, not
+    // hidden.
     if rendered.messages.is_empty() {
-        warnings
-            .push(Warning::new(Oddity::EmptyMessage, format!("nothing can be sent to {wire}: there is no message")));
+        warnings.push(Warning::new(
+            Oddity::EmptyMessage,
+            format!("nothing can be sent to {wire}: there is no message"),
+        ));
     } else {
         let found = wire::check(wire, &rendered.texts());
-        warnings.extend(
-            found.iter().map(|v| Warning::new(Oddity::Internal, format!("the context breaks a rule of {wire}: {v}"))),
-        );
+        warnings.extend(found.iter().map(|v| {
+            Warning::new(Oddity::Internal, format!("the context breaks a rule of {wire}: {v}"))
+        }));
     }
     show(&Report {
         id: conversation.id.clone().unwrap_or_else(|| at.to_string()),

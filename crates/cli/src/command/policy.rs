@@ -79,7 +79,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn keys(out: &mut impl Write, section: &str, about: &str, keys: &[Key]) -> Result<()> {
     writeln!(out, "[{section}]  {about}")?;
     for key in keys {
-        writeln!(out, "  {:<22} {} ({})", format!("{section}.{}", key.name), key.about, key.allowed)?;
+        writeln!(
+            out,
+            "  {:<22} {} ({})",
+            format!("{section}.{}", key.name),
+            key.about,
+            key.allowed
+        )?;
     }
     Ok(())
 }

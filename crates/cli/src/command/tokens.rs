@@ -16,15 +16,16 @@ use crate::show::{number, plain};
 /// Count the tokens of a conversation
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for standard input; with --db,
-    /// the id of a stored session
+    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for
+    /// standard input; with --db, the id of a stored session
     file: String,
     #[command(flatten)]
     database: Stored,
     /// Count as this model does (default: the one the file names)
     #[arg(long)]
     model: Option<String>,
-    /// Count in this way instead: o200k, cl100k, estimate, chars/4, agentgraph, init-execute, cow, agent-service, beamai
+    /// Count in this way instead: o200k, cl100k, estimate, chars/4, agentgraph, init-execute, cow,
+    /// agent-service, beamai
     #[arg(long, value_name = "METHOD")]
     with: Option<Method>,
     /// The wire of the file (default: told from its content)

@@ -1,4 +1,5 @@
-//! `waterline plan --json`: one object a conversation. The shape is documented in docs/plan-json.md and stable.
+//! `waterline plan --json`: one object a conversation. The shape is documented in docs/plan-json.md
+//! and stable.
 
 use std::io::Write;
 
@@ -12,7 +13,12 @@ use super::Report;
 pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     let Report { rendered, tokens, .. } = report;
     write!(out, "{{\"id\":{},\"wire\":{}", json!(report.id), json!(report.wire.name()))?;
-    write!(out, ",\"policy\":{},\"model\":{}", json!(report.policy.name), json!(report.model_name))?;
+    write!(
+        out,
+        ",\"policy\":{},\"model\":{}",
+        json!(report.policy.name),
+        json!(report.model_name)
+    )?;
     let reason = match report.action {
         Action::Fold { reason, .. } => json!(reason),
         Action::Extend => Value::Null,
@@ -27,13 +33,21 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         let comma = if at > 0 { "," } else { "" };
         write!(out, "{comma}{}", one_line(message.as_str()))?;
     }
-    let slots: Vec<Slot> = report.slots.iter().map(|slot| counted_as_listed(slot, report.outside)).collect();
+    let slots: Vec<Slot> =
+        report.slots.iter().map(|slot| counted_as_listed(slot, report.outside)).collect();
     let warnings: Vec<String> = report.warnings.iter().map(|warning| report.say(warning)).collect();
-    writeln!(out, "],\"tokens\":{},\"slots\":{},\"warnings\":{}}}", json!(tokens), json!(slots), json!(warnings))?;
+    writeln!(
+        out,
+        "],\"tokens\":{},\"slots\":{},\"warnings\":{}}}",
+        json!(tokens),
+        json!(slots),
+        json!(warnings)
+    )?;
     Ok(())
 }
 
-/// A slot with its sources counted as the file counts them: messages outside the list have no index.
+/// A slot with its sources counted as the file counts them: messages outside the list have no
+/// index.
 fn counted_as_listed(slot: &Slot, outside: usize) -> Slot {
     let sources = slot.sources.iter().filter_map(|source| source.checked_sub(outside)).collect();
     let mut numbered = slot.clone();

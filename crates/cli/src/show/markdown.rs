@@ -12,7 +12,9 @@ use crate::lang::say;
 
 /// The words of a document in Chinese.
 const CHINESE: Words =
-    Words { user: "用户", assistant: "助手", image: "图片", more_lines: ("… 另有 ", " 行") };
+    Words {
+        user: "用户", assistant: "助手", image: "图片", more_lines: ("… 另有 ", " 行")
+    };
 
 /// Writes a session; returns how many messages it has.
 pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64> {

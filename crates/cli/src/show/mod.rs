@@ -1,9 +1,9 @@
 //! How things are shown: for programs as JSON, for people as tables.
 
-mod gist;
 mod json;
 mod markdown;
 mod notice;
+mod one_line;
 pub mod replay;
 mod report;
 pub mod rows;
@@ -12,10 +12,10 @@ mod text;
 mod turn;
 mod why;
 
-pub use gist::gist;
 pub use json::json;
 pub use markdown::markdown;
 pub use notice::{kept, notice};
+pub use one_line::one_line;
 pub use report::Report;
 pub use table::{line, table};
 pub use text::{bar, cut, pad, room, size, width, wrap};
@@ -54,7 +54,11 @@ pub fn count_of(n: u64, what: &str) -> String {
 /// A share in percent, with the digits that tell good from better.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if (99.0..100.0).contains(&percent) { format!("{percent:.2}%") } else { format!("{percent:.1}%") }
+    if (99.0..100.0).contains(&percent) {
+        format!("{percent:.2}%")
+    } else {
+        format!("{percent:.1}%")
+    }
 }
 
 /// What comes from a file must not steer the terminal.
@@ -73,7 +77,8 @@ pub fn lines(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The same for what somebody is asked to agree to: nothing of it may stay unseen, also not what joins letters in an ordinary text.
+/// The same for what somebody is asked to agree to: nothing of it may stay unseen, also not what
+/// joins letters in an ordinary text.
 pub fn unhidden(text: &str) -> String {
     let shown = |c: char| if waterline_agent::approval::is_hidden(c) { '\u{FFFD}' } else { c };
     lines(&text.chars().map(shown).collect::<String>())
@@ -91,7 +96,14 @@ mod tests {
     #[test]
     fn nothing_is_hidden_in_what_somebody_agrees_to() {
         let asked = "rm\u{200b} a\u{61c}\u{2060}\u{feff}\u{e0041}\n\tb\u{202e}";
-        assert_eq!(super::unhidden(asked), "rm\u{fffd} a\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n\tb\u{fffd}");
-        assert_eq!(super::lines("क्\u{200d}ष\u{61c}"), "क्\u{200d}ष\u{fffd}", "an answer may join its letters");
+        assert_eq!(
+            super::unhidden(asked),
+            "rm\u{fffd} a\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n\tb\u{fffd}"
+        );
+        assert_eq!(
+            super::lines("क्\u{200d}ष\u{61c}"),
+            "क्\u{200d}ष\u{fffd}",
+            "an answer may join its letters"
+        );
     }
 }

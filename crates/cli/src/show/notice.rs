@@ -24,7 +24,9 @@ pub fn notice(notice: &Notice) -> String {
         Notice::UnusedVariable { variable, preset, policy } => {
             format!("{variable} 属于策略 {preset}；在 {policy} 下无效")
         }
-        Notice::Fallback { model, why } => format!("配置中的后备模型 {model:?} 不可用，已略过：{why}"),
+        Notice::Fallback { model, why } => {
+            format!("配置中的后备模型 {model:?} 不可用，已略过：{why}")
+        }
         Notice::Unconfined(why) => format!("此处内核无法隔离命令（{why}）；每条命令执行前都会询问"),
         other => other.to_string(),
     };
@@ -39,11 +41,16 @@ pub fn kept(kept: &Kept) -> String {
             "--system 只用于新会话；此会话保留原有的提示",
         )
         .to_owned(),
-        Kept::Role { own, asked } => {
-            say(kept.to_string(), format!("此会话仍为角色 {own}，保留原有的提示；{asked} 需要新会话"))
+        Kept::Role { own, asked } => say(
+            kept.to_string(),
+            format!("此会话仍为角色 {own}，保留原有的提示；{asked} 需要新会话"),
+        ),
+        Kept::PromptInRole(role) => {
+            say(kept.to_string(), format!("此会话此后为角色 {role}；保留原有的提示"))
         }
-        Kept::PromptInRole(role) => say(kept.to_string(), format!("此会话此后为角色 {role}；保留原有的提示")),
-        Kept::Model { before, now } => say(kept.to_string(), format!("此会话之前使用 {before}；此后使用 {now}")),
+        Kept::Model { before, now } => {
+            say(kept.to_string(), format!("此会话之前使用 {before}；此后使用 {now}"))
+        }
         other => other.to_string(),
     }
 }

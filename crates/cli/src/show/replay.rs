@@ -5,10 +5,10 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use serde_json::{Value, json};
+use waterline_replay::counters::Counters;
 use waterline_replay::lost::Lost;
 use waterline_replay::report::{Report, Row};
 use waterline_replay::run::Outcome;
-use waterline_replay::tally::Tally;
 
 use super::{number, percent, plain};
 
@@ -63,7 +63,10 @@ const HEAD: Style = Style::new().dimmed();
 pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
     let totals: Vec<Row<'_>> = report.totals().collect();
     let Some(first) = totals.first().map(|row| row.tally) else { return Ok(()) };
-    let counted = report.counted.as_ref().map_or_else(|| "as each model does".to_owned(), |name| format!("by {name}"));
+    let counted = report
+        .counted
+        .as_ref()
+        .map_or_else(|| "as each model does".to_owned(), |name| format!("by {name}"));
     let plural = if first.conversations == 1 { "" } else { "s" };
     writeln!(
         out,
@@ -72,7 +75,12 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
         number(first.contexts),
         plain(&report.prices.name),
     )?;
-    writeln!(out, "{} tool calls needed {} values that had been seen", number(first.calls), number(first.values))?;
+    writeln!(
+        out,
+        "{} tool calls needed {} values that had been seen",
+        number(first.calls),
+        number(first.values)
+    )?;
     for &window in &report.windows {
         let rows: Vec<&Row<'_>> = totals.iter().filter(|row| row.window == window).collect();
         window_table(out, window, &rows)?;
@@ -88,14 +96,22 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
 /// A column: its heading, how a cell is written, and what is best in it.
 struct Column {
     head: &'static str,
-    cell: fn(&Tally) -> String,
+    cell: fn(&Counters) -> String,
     /// The larger, the better; none where nothing is best.
-    rank: Option<fn(&Tally) -> f64>,
+    rank: Option<fn(&Counters) -> f64>,
 }
 
 const COLUMNS: [Column; 10] = [
-    Column { head: "retained", cell: |tally| of(tally.values, tally.retained()), rank: Some(Tally::retained) },
-    Column { head: "intact", cell: |tally| of(tally.calls, tally.calls_intact()), rank: Some(Tally::calls_intact) },
+    Column {
+        head: "retained",
+        cell: |tally| of(tally.values, tally.retained()),
+        rank: Some(Counters::retained),
+    },
+    Column {
+        head: "intact",
+        cell: |tally| of(tally.calls, tally.calls_intact()),
+        rank: Some(Counters::calls_intact),
+    },
     Column { head: "tokens", cell: |tally| number(whole(tally.tokens_mean())), rank: None },
     Column { head: "most", cell: |tally| number(tally.tokens_max), rank: None },
     Column { head: "verbatim", cell: |tally| percent(tally.verbatim_share()), rank: None },
@@ -105,7 +121,11 @@ const COLUMNS: [Column; 10] = [
         cell: |tally| percent(tally.bill.cached_share()),
         rank: Some(|tally| tally.bill.cached_share()),
     },
-    Column { head: "cost", cell: |tally| format!("{:.2}", tally.cost()), rank: Some(|tally| -tally.cost()) },
+    Column {
+        head: "cost",
+        cell: |tally| format!("{:.2}", tally.cost()),
+        rank: Some(|tally| -tally.cost()),
+    },
     Column { head: "invalid", cell: |tally| number(tally.invalid), rank: None },
     Column { head: "too large", cell: |tally| number(tally.over), rank: None },
 ];
@@ -137,8 +157,14 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
         write!(out, "{:<names$}", plain(row.policy))?;
         for column in &columns {
             // Marked in words too: a pipe has no colours.
-            let (style, mark) = if is_best(column, row, rows) { (BEST, "*") } else { (Style::new(), " ") };
-            write!(out, " {style}{:>width$}{mark}{style:#}", (column.cell)(&row.tally), width = width(column))?;
+            let (style, mark) =
+                if is_best(column, row, rows) { (BEST, "*") } else { (Style::new(), " ") };
+            write!(
+                out,
+                " {style}{:>width$}{mark}{style:#}",
+                (column.cell)(&row.tally),
+                width = width(column)
+            )?;
         }
         writeln!(out)?;
     }
@@ -158,7 +184,11 @@ fn short(window: usize) -> String {
     if window.is_multiple_of(1_000) { format!("{}K", window / 1_000) } else { number(window) }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of token counts")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a mean of token counts"
+)]
 fn whole(mean: f64) -> usize {
     mean.round() as usize
 }
@@ -167,7 +197,11 @@ fn whole(mean: f64) -> usize {
 pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
     let Some(session) = &report.longest else { return Ok(()) };
     let several = report.conversations() > 1;
-    let which = if several { "the session with the most calls (another one: --session ID)" } else { "the session" };
+    let which = if several {
+        "the session with the most calls (another one: --session ID)"
+    } else {
+        "the session"
+    };
     writeln!(out, "\nforgotten in {}, {which}", plain(&session.id))?;
     for outcome in &session.outcomes {
         let tally = &outcome.tally;

@@ -121,7 +121,8 @@ pub fn rows(text: &Text, limit: usize) -> Vec<Row> {
         line.append(std::mem::take(&mut prefix));
     }
     let hang = Some(Row::of(&text.hang)).filter(fits).unwrap_or_default();
-    let rooms = [limit.saturating_sub(prefix.width()).max(1), limit.saturating_sub(hang.width()).max(1)];
+    let rooms =
+        [limit.saturating_sub(prefix.width()).max(1), limit.saturating_sub(hang.width()).max(1)];
     let lengths = match text.at {
         Break::Words => between_words(&line, rooms),
         Break::Anywhere => anywhere(&line, rooms),
@@ -194,20 +195,34 @@ mod tests {
     use super::*;
 
     fn wrapped(text: &str, hang: &str, limit: usize, at: Break) -> Vec<String> {
-        let text = Text { prefix: Vec::new(), hang: vec![Span::plain(hang)], spans: vec![Span::plain(text)], at };
+        let text = Text {
+            prefix: Vec::new(),
+            hang: vec![Span::plain(hang)],
+            spans: vec![Span::plain(text)],
+            at,
+        };
         rows(&text, limit).iter().map(|row| row.text(false)).collect()
     }
 
     #[test]
     fn rows_end_between_words() {
         let text = "the tide is high at noon and low at six";
-        assert_eq!(wrapped(text, "", 14, Break::Words), ["the tide is", "high at noon", "and low at six"]);
-        assert_eq!(wrapped(text, "  ", 14, Break::Words), ["the tide is", "  high at noon", "  and low at", "  six"]);
+        assert_eq!(
+            wrapped(text, "", 14, Break::Words),
+            ["the tide is", "high at noon", "and low at six"]
+        );
+        assert_eq!(
+            wrapped(text, "  ", 14, Break::Words),
+            ["the tide is", "  high at noon", "  and low at", "  six"]
+        );
     }
 
     #[test]
     fn a_word_longer_than_a_row_is_cut() {
-        assert_eq!(wrapped("see 0123456789abcdef ok", "", 10, Break::Words), ["see", "0123456789", "abcdef ok"]);
+        assert_eq!(
+            wrapped("see 0123456789abcdef ok", "", 10, Break::Words),
+            ["see", "0123456789", "abcdef ok"]
+        );
     }
 
     #[test]

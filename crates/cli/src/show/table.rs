@@ -25,7 +25,8 @@ struct Row {
 }
 
 impl Row {
-    /// Whether a slot was treated as the row's last one was: in the same turn, or for the same reason.
+    /// Whether a slot was treated as the row's last one was: in the same turn, or for the same
+    /// reason.
     fn joins(&self, slot: &Slot, turn: usize) -> bool {
         let same_turn = self.turn == turn && slot.reason.is_empty();
         let same_reason = !slot.treatment.is_sent() && self.text == slot.reason;
@@ -41,7 +42,11 @@ pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()
     let ranges: Vec<String> = rows.iter().map(|row| ranges(&row.sources, report.outside)).collect();
     let wide = ranges.iter().map(|text| text.width()).max().unwrap_or(0).max("messages".len());
     let room = columns().saturating_sub(wide + 10 + 9 + BAR + 6);
-    writeln!(out, "{DIM}{:<wide$}  {:<9} {:>8}  {:<BAR$}  what and why{DIM:#}", "messages", "treatment", "tokens", "")?;
+    writeln!(
+        out,
+        "{DIM}{:<wide$}  {:<9} {:>8}  {:<BAR$}  what and why{DIM:#}",
+        "messages", "treatment", "tokens", ""
+    )?;
     for (row, range) in rows.iter().zip(&ranges) {
         let style = colour(row.treatment);
         let tokens = if row.tokens == 0 { String::new() } else { number(row.tokens) };
@@ -97,7 +102,8 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         report.policy.name
     )?;
     let gauge = bar(tokens.after, tokens.window.max(tokens.after));
-    let (before, after, window) = (number(tokens.before), number(tokens.after), number(tokens.window));
+    let (before, after, window) =
+        (number(tokens.before), number(tokens.after), number(tokens.window));
     writeln!(
         out,
         "{BOLD}{before} → {after} tokens{BOLD:#}  {gauge} {}% of {window}  {DIM}high {} · low {}{DIM:#}",
@@ -109,7 +115,9 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         Action::Extend if tokens.after > tokens.window => {
             writeln!(out, "nothing can be folded, and it does not fit\n")?
         }
-        Action::Extend if report.rendered.messages.is_empty() => writeln!(out, "there is nothing to send\n")?,
+        Action::Extend if report.rendered.messages.is_empty() => {
+            writeln!(out, "there is nothing to send\n")?
+        }
         Action::Extend => writeln!(out, "everything fits: nothing was folded\n")?,
         Action::Fold { reason, .. } => writeln!(out, "folded, because {reason}\n")?,
     }
@@ -133,7 +141,11 @@ fn rows(report: &Report<'_>) -> Vec<Row> {
                 sources: slot.sources.clone(),
                 treatment: slot.treatment,
                 tokens: slot.tokens,
-                text: if slot.reason.is_empty() { opening(slot, report) } else { slot.reason.clone() },
+                text: if slot.reason.is_empty() {
+                    opening(slot, report)
+                } else {
+                    slot.reason.clone()
+                },
                 turn,
             }),
         }
@@ -148,22 +160,29 @@ fn turn(slot: &Slot, report: &Report<'_>) -> usize {
 
 /// The first words of a slot.
 fn opening(slot: &Slot, report: &Report<'_>) -> String {
-    let Some(message) = slot.sources.first().and_then(|&source| report.history.message(source)) else {
+    let Some(message) = slot.sources.first().and_then(|&source| report.history.message(source))
+    else {
         return String::new();
     };
-    let atom =
-        slot.sources.first().and_then(|&source| report.history.atom_of(source)).and_then(|at| report.history.atom(at));
+    let atom = slot
+        .sources
+        .first()
+        .and_then(|&source| report.history.atom_of(source))
+        .and_then(|at| report.history.atom(at));
     let calls = message.calls().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", ");
     match atom.map(|atom| atom.kind) {
         Some(AtomKind::System) => "system prompt".to_owned(),
         Some(AtomKind::Exchange) if !message.has_text() => format!("assistant calls {calls}"),
-        _ => format!("{}: {}", message.role.name(), waterline::truncate::line(&message.text(), 100)),
+        _ => {
+            format!("{}: {}", message.role.name(), waterline::truncate::line(&message.text(), 100))
+        }
     }
 }
 
 /// `0, 4–17, 20`, as the file counts its messages.
 fn ranges(sources: &[usize], outside: usize) -> String {
-    let mut sorted: Vec<usize> = sources.iter().filter_map(|&source| source.checked_sub(outside)).collect();
+    let mut sorted: Vec<usize> =
+        sources.iter().filter_map(|&source| source.checked_sub(outside)).collect();
     sorted.sort_unstable();
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for source in sorted {
@@ -209,7 +228,8 @@ fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         writeln!(out, "\n{BOLD}{} {word}{BOLD:#}", report.warnings.len())?;
     }
     for kind in kinds {
-        let same: Vec<_> = report.warnings.iter().filter(|warning| warning.oddity == kind).collect();
+        let same: Vec<_> =
+            report.warnings.iter().filter(|warning| warning.oddity == kind).collect();
         for warning in same.iter().take(SHOWN) {
             writeln!(out, "  {}", plain(&report.say(warning)))?;
         }

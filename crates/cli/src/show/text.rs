@@ -15,7 +15,8 @@ const READABLE: RangeInclusive<usize> = 60..=160;
 
 /// The columns and rows of the terminal, where there is one and it says.
 pub fn size() -> Option<(usize, usize)> {
-    terminal_size::terminal_size().map(|(width, height)| (usize::from(width.0), usize::from(height.0)))
+    terminal_size::terminal_size()
+        .map(|(width, height)| (usize::from(width.0), usize::from(height.0)))
 }
 
 /// The columns of the terminal, within what can be read.
@@ -57,13 +58,18 @@ pub fn cut(text: &str, columns: usize) -> String {
     shown + "…"
 }
 
-/// A text wrapped into lines of so many columns; line breaks and other blanks in it count as one space.
+/// A text wrapped into lines of so many columns; line breaks and other blanks in it count as one
+/// space.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    rows::wrap(vec![Span::plain(words.join(" "))], columns).iter().map(|row| row.text(false)).collect()
+    rows::wrap(vec![Span::plain(words.join(" "))], columns)
+        .iter()
+        .map(|row| row.text(false))
+        .collect()
 }
 
-/// A bar of so many columns, as full as a part is of the whole, to the eighth of a column. What is not nothing is seen.
+/// A bar of so many columns, as full as a part is of the whole, to the eighth of a column. What is
+/// not nothing is seen.
 pub fn bar(part: usize, whole: usize, columns: usize) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let eighths = (part * columns * 8).checked_div(whole).unwrap_or(0).min(columns * 8);

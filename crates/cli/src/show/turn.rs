@@ -13,13 +13,16 @@ pub fn odd(outcome: &Outcome, session: &str) -> Option<String> {
         Ending::Halted(why) => Some(say(format!("stopped: {why}"), format!("已停止：{why}"))),
         Ending::Waiting(Waiting::Question(question)) => {
             let asked = &question.question;
-            let en = format!("it asks: {asked}\nanswer with: waterline run --session {session} \"…\"");
-            let zh = format!("它问：{asked}\n请用以下命令回答：waterline run --session {session} \"…\"");
+            let en =
+                format!("it asks: {asked}\nanswer with: waterline run --session {session} \"…\"");
+            let zh =
+                format!("它问：{asked}\n请用以下命令回答：waterline run --session {session} \"…\"");
             Some(say(en, zh))
         }
-        Ending::Waiting(Waiting::Approval(request)) => {
-            Some(format!("{} {} waits for somebody to agree to it", request.tool, request.arguments))
-        }
+        Ending::Waiting(Waiting::Approval(request)) => Some(format!(
+            "{} {} waits for somebody to agree to it",
+            request.tool, request.arguments
+        )),
         Ending::Done if outcome.text.trim().is_empty() => {
             Some(say("the answer was empty".to_owned(), "回答为空".to_owned()))
         }
@@ -37,7 +40,11 @@ pub fn call_note(event: &CallEvent) -> Option<String> {
     match event {
         CallEvent::Delta(_) | CallEvent::Raw(_) => None,
         CallEvent::Again { why, wait } => {
-            let after = if wait.is_zero() { String::new() } else { format!(" in {:.0} s", wait.as_secs_f64()) };
+            let after = if wait.is_zero() {
+                String::new()
+            } else {
+                format!(" in {:.0} s", wait.as_secs_f64())
+            };
             Some(format!("trying again{after}: {why}"))
         }
         CallEvent::Model(name) => Some(format!("asking {name} instead")),

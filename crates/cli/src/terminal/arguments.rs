@@ -12,8 +12,14 @@ use crate::show::{count, cut, plain, unhidden, width};
 /// What stands between a call and what came of it.
 const ARROW: &str = " → ";
 
-/// What came of a call, as the user reads it, and whether it failed. `todos` is the number of todos if the call wrote them.
-pub fn outcome(capability: Capability, todos: Option<usize>, text: &str, failed: bool) -> (String, bool) {
+/// What came of a call, as the user reads it, and whether it failed. `todos` is the number of todos
+/// if the call wrote them.
+pub fn outcome(
+    capability: Capability,
+    todos: Option<usize>,
+    text: &str,
+    failed: bool,
+) -> (String, bool) {
     let told = match (capability, todos) {
         _ if failed => None,
         (_, Some(todos)) => Some((say(count(todos, "todo"), format!("{todos} 项待办")), false)),
@@ -32,8 +38,8 @@ fn result(text: &str) -> Option<(String, bool)> {
     Some((said.join("\n"), failed))
 }
 
-/// A call and the beginning of what came of it, in so many columns. The result has half of the room if it needs it, however
-/// long the arguments are.
+/// A call and the beginning of what came of it, in so many columns. The result has half of the room
+/// if it needs it, however long the arguments are.
 pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String {
     let result = plain(result);
     let name = if arguments.is_empty() { plain(name) } else { format!("{} ", plain(name)) };
@@ -43,8 +49,8 @@ pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String 
     cut(&format!("{name}{called}{ARROW}{came}"), columns)
 }
 
-/// The whole call, for a user who approves it or looks at it, with codes for styles; of a file's content at most `most` lines. `tool`
-/// may have the context of a sub-agent before it.
+/// The whole call, for a user who approves it or looks at it, with codes for styles; of a file's
+/// content at most `most` lines. `tool` may have the context of a sub-agent before it.
 pub fn whole(tool: &str, arguments: &str, subject: &Subject, most: usize) -> String {
     let read = serde_json::from_str::<Value>(arguments).ok();
     let fields = read.as_ref().and_then(Value::as_object).cloned();
@@ -54,9 +60,15 @@ pub fn whole(tool: &str, arguments: &str, subject: &Subject, most: usize) -> Str
     })
 }
 
-/// The calls that read more easily otherwise than as JSON. What is indented is the model's, so that nothing in it passes for a word
-/// of the program. Arguments that are not shown so are shown as JSON.
-fn told(tool: &str, mut fields: Map<String, Value>, subject: &Subject, most: usize) -> Option<String> {
+/// The calls that read more easily otherwise than as JSON. What is indented is the model's, so that
+/// nothing in it passes for a word of the program. Arguments that are not shown so are shown as
+/// JSON.
+fn told(
+    tool: &str,
+    mut fields: Map<String, Value>,
+    subject: &Subject,
+    most: usize,
+) -> Option<String> {
     let mut head = tool.to_owned();
     let shown: Vec<&str> = match subject {
         Subject::Command(command) => vec![command],
@@ -86,10 +98,13 @@ fn told(tool: &str, mut fields: Map<String, Value>, subject: &Subject, most: usi
 
 /// The first lines of a text, each behind a line break.
 fn rows(text: &str, most: usize) -> String {
-    let shown: String = text.lines().take(most).map(|line| row_of_file(line, Style::new())).collect();
+    let shown: String =
+        text.lines().take(most).map(|line| row_of_file(line, Style::new())).collect();
     match text.lines().count().saturating_sub(most) {
         0 => shown,
-        more => shown + &dim(&say(format!("\n  … {more} more lines"), format!("\n  … 还有 {more} 行"))),
+        more => {
+            shown + &dim(&say(format!("\n  … {more} more lines"), format!("\n  … 还有 {more} 行")))
+        }
     }
 }
 
@@ -119,7 +134,10 @@ mod tests {
     fn a_result_keeps_its_share_of_the_row() {
         assert_eq!(row("read", "a.txt", "4.2 m", 40), "read a.txt → 4.2 m");
         assert_eq!(row("list_files", "", "outputs/", 40), "list_files → outputs/");
-        assert_eq!(row("run", &"x".repeat(50), "4.2 m", 30), format!("run {}… → 4.2 m", "x".repeat(17)));
+        assert_eq!(
+            row("run", &"x".repeat(50), "4.2 m", 30),
+            format!("run {}… → 4.2 m", "x".repeat(17))
+        );
         assert_eq!(row("run", &"x".repeat(50), &"y".repeat(50), 27), "run xxxxxxxxx… → yyyyyyyyy…");
         assert!(width(&row("a_very_long_name", "b", "c", 8)) <= 8);
     }
@@ -128,9 +146,15 @@ mod tests {
     fn lists_and_sub_agents_are_told_in_words() {
         let told = |capability, todos, text: &str, failed| outcome(capability, todos, text, failed);
         assert_eq!(told(Capability::Write, Some(2), "[>] a\n[ ] b (high)", false).0, "2 todos");
-        assert_eq!(told(Capability::Write, None, "a todo says nothing", true).0, "a todo says nothing");
+        assert_eq!(
+            told(Capability::Write, None, "a todo says nothing", true).0,
+            "a todo says nothing"
+        );
         let json = |value: Value| told(Capability::Delegate, None, &value.to_string(), false);
-        assert_eq!(json(serde_json::json!({"ok": true, "result": "4.2 m\nhigh"})), ("4.2 m\nhigh".to_owned(), false));
+        assert_eq!(
+            json(serde_json::json!({"ok": true, "result": "4.2 m\nhigh"})),
+            ("4.2 m\nhigh".to_owned(), false)
+        );
         assert_eq!(
             json(serde_json::json!({"ok": false, "error": "no loops left"})),
             ("no loops left".to_owned(), true)
@@ -144,7 +168,10 @@ mod tests {
         let call = serde_json::json!({"command": "cd a &&\n\trm -r b\u{1b}[2J", "timeout": 9});
         let expected = "run_bash_command {\"timeout\":9}\n  cd a &&\n      rm -r b\u{fffd}[2J";
         assert_eq!(shown("run_bash_command", &call, 20), expected);
-        assert!(shown("a: run_bash_command", &call, 20).starts_with("a: run_bash_command {\"timeout\":9}\n  cd a"));
+        assert!(
+            shown("a: run_bash_command", &call, 20)
+                .starts_with("a: run_bash_command {\"timeout\":9}\n  cd a")
+        );
     }
 
     #[test]
@@ -153,15 +180,27 @@ mod tests {
         assert_eq!(shown("write_file", &call, 2), "write_file a.txt\n  1\n  2\n  … 2 more lines");
         assert_eq!(shown("write_file", &call, usize::MAX), "write_file a.txt\n  1\n  2\n  3\n  4");
         let call = serde_json::json!({"path": "a.txt", "old": "low", "new": "high\ntide"});
-        assert_eq!(shown("edit_file", &call, 20), "edit_file a.txt (+2 -1)\n  - low\n  + high\n  + tide");
+        assert_eq!(
+            shown("edit_file", &call, 20),
+            "edit_file a.txt (+2 -1)\n  - low\n  + high\n  + tide"
+        );
         let coloured = coloured("edit_file", &call.to_string(), 20);
-        assert!(coloured.contains("\u{1b}[31m- low\u{1b}[0m") && coloured.contains("\u{1b}[32m+ tide"), "{coloured:?}");
+        assert!(
+            coloured.contains("\u{1b}[31m- low\u{1b}[0m") && coloured.contains("\u{1b}[32m+ tide"),
+            "{coloured:?}"
+        );
     }
 
     #[test]
     fn anything_else_is_shown_as_json() {
-        assert_eq!(shown("now", &serde_json::json!({"zone": "UTC"}), 20), "now {\n  \"zone\": \"UTC\"\n}");
-        assert_eq!(shown("write_file", &serde_json::json!({"path": 3}), 20), "write_file {\n  \"path\": 3\n}");
+        assert_eq!(
+            shown("now", &serde_json::json!({"zone": "UTC"}), 20),
+            "now {\n  \"zone\": \"UTC\"\n}"
+        );
+        assert_eq!(
+            shown("write_file", &serde_json::json!({"path": 3}), 20),
+            "write_file {\n  \"path\": 3\n}"
+        );
         assert_eq!(coloured("now", "no json\u{7}", 20), "now no json\u{fffd}");
     }
 }

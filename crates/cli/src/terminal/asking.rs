@@ -1,4 +1,5 @@
-//! What a person is asked in the middle of a turn, in words, and what their answer means: the same in a chat and in `run`.
+//! What a person is asked in the middle of a turn, in words, and what their answer means: the same
+//! in a chat and in `run`.
 
 use waterline_agent::tool::Subject;
 use waterline_agent::{ApprovalReply, ApprovalRequest, Question};
@@ -10,8 +11,8 @@ use crate::show::{lines, unhidden};
 /// How many lines of a file are shown before somebody agrees to them.
 const CONTENT_LINES: usize = 20;
 
-/// A request in words, with codes for styles: the whole of it, and its last line, which is asked once more where nothing is
-/// answered.
+/// A request in words, with codes for styles: the whole of it, and its last line, which is asked
+/// once more where nothing is answered.
 pub fn request(request: &ApprovalRequest) -> (String, String) {
     let always = match (request.may_always, &request.info.subject) {
         (false, _) => "",
@@ -71,19 +72,26 @@ mod tests {
             info: Box::default(),
         };
         let (whole, asked) = request(&critical);
-        assert!(whole.starts_with("subagent-1a2b3c4d: run_bash_command") && whole.ends_with(&asked), "{whole}");
+        assert!(
+            whole.starts_with("subagent-1a2b3c4d: run_bash_command") && whole.ends_with(&asked),
+            "{whole}"
+        );
         assert!(!asked.contains("[a]"), "{asked}");
         let (_, asked) = request(&ApprovalRequest { may_always: true, ..critical });
         assert!(asked.contains("[a]"), "{asked}");
         assert_eq!(word(" ".to_owned()), None);
         assert_eq!(word("A".to_owned()), Some(ApprovalReply::AllowAlways));
-        assert_eq!(word("too early".to_owned()), Some(ApprovalReply::Deny(Some("too early".to_owned()))));
+        assert_eq!(
+            word("too early".to_owned()),
+            Some(ApprovalReply::Deny(Some("too early".to_owned())))
+        );
     }
 
     #[test]
     fn a_number_means_a_choice() {
         let choices = vec!["north".to_owned(), "south".to_owned()];
-        let asked = Question { call_id: "c".to_owned(), question: "Which harbour?".to_owned(), choices };
+        let asked =
+            Question { call_id: "c".to_owned(), question: "Which harbour?".to_owned(), choices };
         assert!(question(&asked).contains("\n  2. south"));
         let said = |line: &str| answer(&asked, line.to_owned());
         assert_eq!(said("2").as_deref(), Some("south"));

@@ -1,4 +1,5 @@
-//! The calls that the screen knows: what each is called with, as long as it is open, and the last ones with their numbers.
+//! The calls that the screen knows: what each is called with, as long as it is open, and the last
+//! ones with their numbers.
 
 use std::collections::VecDeque;
 
@@ -25,7 +26,8 @@ pub struct Calls {
     gone: usize,
 }
 
-/// A call without a result. One that is refused, or not run for another reason, is known only from what the model wrote.
+/// A call without a result. One that is refused, or not run for another reason, is known only from
+/// what the model wrote.
 #[derive(Debug)]
 struct Open {
     /// The context of the sub-agent that wants it; none for the agent itself.
@@ -51,7 +53,8 @@ impl Calls {
 
     /// More of its arguments came.
     pub fn grows(&mut self, who: Option<&str>, at: usize, json: &str) {
-        let written = self.open.iter_mut().rev().find(|open| open.is_of(who) && open.at == Some(at));
+        let written =
+            self.open.iter_mut().rev().find(|open| open.is_of(who) && open.at == Some(at));
         if let Some(open) = written {
             open.arguments.push_str(json);
         }
@@ -114,11 +117,14 @@ impl Calls {
         self.open.len() - 1
     }
 
-    /// Where a call is: by its id, else the first of its tool that was written and of which nothing was heard since.
+    /// Where a call is: by its id, else the first of its tool that was written and of which nothing
+    /// was heard since.
     fn find(&self, who: Option<&str>, id: &str, name: &str) -> Option<usize> {
         let own = |open: &Open| open.is_of(who);
         let same = self.open.iter().position(|open| own(open) && open.id == id && !id.is_empty());
-        same.or_else(|| self.open.iter().position(|open| own(open) && open.at.is_some() && open.name == name))
+        same.or_else(|| {
+            self.open.iter().position(|open| own(open) && open.at.is_some() && open.name == name)
+        })
     }
 }
 
@@ -135,7 +141,11 @@ mod tests {
         calls.grows(None, 1, "{\"b\":2}");
         calls.grows(None, 0, "1}");
         calls.known(None, "x", "read", "{\"a\":1}");
-        assert_eq!(calls.end(None, "y", "read"), "{\"b\":2}", "of the second nothing else was heard");
+        assert_eq!(
+            calls.end(None, "y", "read"),
+            "{\"b\":2}",
+            "of the second nothing else was heard"
+        );
         assert_eq!(calls.end(None, "x", "read"), "{\"a\":1}");
         assert_eq!(calls.end(None, "x", "read"), "");
     }
@@ -152,7 +162,11 @@ mod tests {
 
     #[test]
     fn the_last_calls_keep_their_numbers() {
-        let call = |at: usize| Folded { name: at.to_string(), arguments: String::new(), text: String::new() };
+        let call = |at: usize| Folded {
+            name: at.to_string(),
+            arguments: String::new(),
+            text: String::new(),
+        };
         let name = |calls: &Calls, number| calls.get(number).map(|call| call.name.clone());
         let mut calls = Calls::default();
         for at in 1..=KEPT + 5 {

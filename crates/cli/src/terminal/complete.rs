@@ -17,7 +17,8 @@ const LOAD: &str = "load";
 /// How the mention of a file begins that stands between quotes.
 const QUOTED: &str = "#\"";
 
-/// How long sessions that were looked up are taken for all there are: as long as somebody writes one.
+/// How long sessions that were looked up are taken for all there are: as long as somebody writes
+/// one.
 const FRESH: Duration = Duration::from_secs(5);
 
 /// What is known at the moment.
@@ -31,7 +32,8 @@ pub struct Known {
     pub arguments: Vec<(String, Vec<String>)>,
 }
 
-/// Looks up sessions, each with what it is about. Too much work to be done before anybody wants one.
+/// Looks up sessions, each with what it is about. Too much work to be done before anybody wants
+/// one.
 pub type Look = Box<dyn Fn() -> Vec<(String, String)> + Send>;
 
 /// Completes lines.
@@ -50,7 +52,8 @@ impl Completer for Complete {
     fn complete(&mut self, line: &str, position: usize) -> CompletionResult {
         let typed = line.get(..position).unwrap_or(line);
         let blank = typed.char_indices().rev().find(|(_, c)| c.is_whitespace());
-        let start = open_quote(typed).unwrap_or_else(|| blank.map_or(0, |(at, c)| at + c.len_utf8()));
+        let start =
+            open_quote(typed).unwrap_or_else(|| blank.map_or(0, |(at, c)| at + c.len_utf8()));
         let (before, word) = typed.split_at_checked(start).unwrap_or((typed, ""));
         let span = Span::new(start, position);
         let known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -63,7 +66,10 @@ impl Completer for Complete {
         };
         let named = |list: &[(String, String)], mark: &str, begun: &str| -> Vec<Suggestion> {
             let fits = list.iter().filter(|(name, _)| name.starts_with(begun));
-            fits.map(|(name, about)| offer(plain(&format!("{mark}{name}")), Some(plain(about)), false)).collect()
+            fits.map(|(name, about)| {
+                offer(plain(&format!("{mark}{name}")), Some(plain(about)), false)
+            })
+            .collect()
         };
         let found: Vec<Suggestion> = match word.chars().next() {
             Some('/') if start == 0 => named(&known.commands, "/", word.trim_start_matches('/')),
@@ -71,14 +77,21 @@ impl Completer for Complete {
             Some('#') => {
                 let paths = files(word.trim_start_matches('#').trim_start_matches('"'));
                 // A name that would steer the terminal, or that ends at its quote, is not offered.
-                let paths = paths.into_iter().filter(|path| plain(path) == *path && !path.contains('"'));
+                let paths =
+                    paths.into_iter().filter(|path| plain(path) == *path && !path.contains('"'));
                 let is_quoted = word.starts_with(QUOTED);
-                paths.map(|path| offer(mention_of(&path, is_quoted), None, path.ends_with('/'))).collect()
+                paths
+                    .map(|path| offer(mention_of(&path, is_quoted), None, path.ends_with('/')))
+                    .collect()
             }
             _ => match command(before).as_deref() {
                 Some(LOAD) => named(self.sessions.seen(), "", word),
                 Some(command) => {
-                    let taken = known.arguments.iter().filter(|(of, _)| of == command).flat_map(|(_, words)| words);
+                    let taken = known
+                        .arguments
+                        .iter()
+                        .filter(|(of, _)| of == command)
+                        .flat_map(|(_, words)| words);
                     let fits = taken.filter(|taken| taken.starts_with(word));
                     fits.map(|taken| offer(plain(taken), None, false)).collect()
                 }
@@ -89,15 +102,16 @@ impl Completer for Complete {
     }
 }
 
-/// Where the mention of a file begins whose quotes are still open, because its name may hold blanks.
+/// Where the mention of a file begins whose quotes are still open, because its name may hold
+/// blanks.
 fn open_quote(typed: &str) -> Option<usize> {
     let (before, begun) = typed.rsplit_once(QUOTED)?;
     let begins = before.is_empty() || before.ends_with(char::is_whitespace);
     (begins && !begun.contains('"')).then_some(before.len())
 }
 
-/// A file as it is mentioned: between quotes where its name would not be read to its end without. Those of a folder stay open,
-/// because something may follow.
+/// A file as it is mentioned: between quotes where its name would not be read to its end without.
+/// Those of a folder stay open, because something may follow.
 fn mention_of(path: &str, is_quoted: bool) -> String {
     let bare = format!("#{path}");
     if !is_quoted && mention::files(&bare) == [path] {
@@ -130,7 +144,8 @@ impl Sessions {
 
 /// The files and folders whose path begins so.
 fn files(begun: &str) -> Vec<String> {
-    let (folder, name) = begun.rsplit_once('/').map_or(("", begun), |(folder, name)| (folder, name));
+    let (folder, name) =
+        begun.rsplit_once('/').map_or(("", begun), |(folder, name)| (folder, name));
     let at = if begun.starts_with('/') && folder.is_empty() {
         "/"
     } else if folder.is_empty() {
@@ -165,15 +180,21 @@ mod tests {
     /// What is offered for a line, and what stands there if it is taken.
     fn offered(complete: &mut Complete, line: &str) -> Vec<String> {
         let result = complete.complete(line, line.len());
-        let taken = |offer: &Suggestion| line.get(..offer.span.start).unwrap_or_default().to_owned() + &offer.value;
+        let taken = |offer: &Suggestion| {
+            line.get(..offer.span.start).unwrap_or_default().to_owned() + &offer.value
+        };
         result.suggestions().iter().map(taken).collect()
     }
 
     #[test]
     fn commands_and_what_they_take_are_completed() {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let words =
+            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let known = Known {
-            commands: vec![("config".to_owned(), "settings".to_owned()), ("context".to_owned(), String::new())],
+            commands: vec![
+                ("config".to_owned(), "settings".to_owned()),
+                ("context".to_owned(), String::new()),
+            ],
             names: vec![("read_file".to_owned(), String::new())],
             arguments: vec![
                 ("context".to_owned(), words(&["clear", "why", "pin", "undo"])),
@@ -181,7 +202,9 @@ mod tests {
             ],
         };
         let mut complete = Complete::new(Arc::new(Mutex::new(known)), Box::new(none));
-        let mut check = |line: &str, expected: &[&str]| assert_eq!(offered(&mut complete, line), expected, "{line}");
+        let mut check = |line: &str, expected: &[&str]| {
+            assert_eq!(offered(&mut complete, line), expected, "{line}")
+        };
         check("/con", &["/config", "/context"]);
         check("/context ", &["/context clear", "/context why", "/context pin", "/context undo"]);
         check("/context p", &["/context pin"]);
@@ -203,9 +226,13 @@ mod tests {
         std::fs::create_dir(place.path().join("the mill")).unwrap();
         let at = place.path().to_str().unwrap();
         let mut complete = Complete::new(Arc::default(), Box::new(none));
-        let mut check =
-            |line: String, expected: &[String]| assert_eq!(offered(&mut complete, &line), expected, "{line}");
-        check(format!("see #{at}/low"), &[format!("see #\"{at}/low tide.md\""), format!("see #{at}/lowest.md")]);
+        let mut check = |line: String, expected: &[String]| {
+            assert_eq!(offered(&mut complete, &line), expected, "{line}")
+        };
+        check(
+            format!("see #{at}/low"),
+            &[format!("see #\"{at}/low tide.md\""), format!("see #{at}/lowest.md")],
+        );
         check(format!("see #\"{at}/low ti"), &[format!("see #\"{at}/low tide.md\"")]);
         check(format!("#{at}/the"), &[format!("#\"{at}/the mill/")]);
         check(format!("#\"{at}/low tide.md\" and"), &[]);
@@ -217,7 +244,10 @@ mod tests {
         let count = Arc::clone(&looked);
         let look = move || {
             count.fetch_add(1, Ordering::Relaxed);
-            vec![("41c8ba524abf".to_owned(), "the tide".to_owned()), ("mill".to_owned(), String::new())]
+            vec![
+                ("41c8ba524abf".to_owned(), "the tide".to_owned()),
+                ("mill".to_owned(), String::new()),
+            ]
         };
         let mut complete = Complete::new(Arc::default(), Box::new(look));
         assert!(offered(&mut complete, "/loa").is_empty());

@@ -35,7 +35,9 @@ impl Diff {
             if at > 0 {
                 diff.rows += &dim("\n  ⋯");
             }
-            for change in group.iter().flat_map(|op: &DiffOp| op.iter_changes(&old_lines, &new_lines)) {
+            for change in
+                group.iter().flat_map(|op: &DiffOp| op.iter_changes(&old_lines, &new_lines))
+            {
                 diff.add(change.tag(), change.value());
             }
         }
@@ -72,7 +74,8 @@ fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// A line of a file behind a line break, set in from the left so that it does not pass for a word of the program.
+/// A line of a file behind a line break, set in from the left so that it does not pass for a word
+/// of the program.
 pub fn row(line: &str, style: Style) -> String {
     let shown = plain(&unhidden(&line.trim_end_matches('\n').replace('\t', "    ")));
     format!("\n  {style}{shown}{style:#}")
@@ -88,7 +91,10 @@ mod tests {
 
     #[test]
     fn only_what_changes_is_marked() {
-        assert_eq!(shown("a\nlow\nb\n", "a\nhigh\ntide\nb\n"), "\n    a\n  - low\n  + high\n  + tide\n    b");
+        assert_eq!(
+            shown("a\nlow\nb\n", "a\nhigh\ntide\nb\n"),
+            "\n    a\n  - low\n  + high\n  + tide\n    b"
+        );
         let diff = Diff::new("a\nlow\nb\n", "a\nhigh\ntide\nb\n");
         assert_eq!([diff.added, diff.removed], [2, 1]);
     }
@@ -97,7 +103,10 @@ mod tests {
     fn what_is_far_from_a_change_is_left_out() {
         let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let new = "1\n2\n3\nvier\n5\n6\n7\n8\n9\nten\n";
-        assert_eq!(shown(old, new), "\n    2\n    3\n  - 4\n  + vier\n    5\n    6\n  ⋯\n    8\n    9\n  + ten");
+        assert_eq!(
+            shown(old, new),
+            "\n    2\n    3\n  - 4\n  + vier\n    5\n    6\n  ⋯\n    8\n    9\n  + ten"
+        );
     }
 
     #[test]
@@ -113,7 +122,8 @@ mod tests {
 
     #[test]
     fn texts_without_anything_in_common_are_compared_in_time() {
-        let text = |from: usize| (from..from + 50_000).map(|n| format!("{n}\n")).collect::<String>();
+        let text =
+            |from: usize| (from..from + 50_000).map(|n| format!("{n}\n")).collect::<String>();
         assert_eq!(Diff::new(&text(0), &text(100_000)).added, 50_000);
     }
 }

@@ -1,7 +1,11 @@
-//! One line editor for both places where a line is written: the bindings and the buffer of reedline. At the prompt reedline
-//! reads the keys itself; while the agent works, `typing` does, and this file applies them.
+//! One line editor for both places where a line is written: the bindings and the buffer of
+//! reedline. At the prompt reedline reads the keys itself; while the agent works, `typing` does,
+//! and this file applies them.
 
-use reedline::{EditCommand, KeyCode, KeyModifiers, Keybindings, Reedline, ReedlineEvent, default_emacs_keybindings};
+use reedline::{
+    EditCommand, KeyCode, KeyModifiers, Keybindings, Reedline, ReedlineEvent,
+    default_emacs_keybindings,
+};
 
 /// The name of the menu with completions.
 pub(super) const MENU: &str = "completions";
@@ -9,10 +13,17 @@ pub(super) const MENU: &str = "completions";
 /// What each key does.
 pub(super) fn bindings() -> Keybindings {
     let mut keys = default_emacs_keybindings();
-    let complete = ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext]);
+    let complete = ReedlineEvent::UntilFound(vec![
+        ReedlineEvent::Menu(MENU.to_owned()),
+        ReedlineEvent::MenuNext,
+    ]);
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
-    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, ReedlineEvent::Edit(vec![EditCommand::InsertNewline]));
+    keys.add_binding(
+        KeyModifiers::ALT,
+        KeyCode::Enter,
+        ReedlineEvent::Edit(vec![EditCommand::InsertNewline]),
+    );
     let unfold = ReedlineEvent::ExecuteHostCommand("/unfold".to_owned());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('o'), unfold);
     keys
@@ -52,7 +63,13 @@ pub(super) struct LineEditor {
 
 impl Default for LineEditor {
     fn default() -> Self {
-        Self { buffer: Reedline::create(), bindings: bindings(), history: Vec::new(), back: 0, begun: String::new() }
+        Self {
+            buffer: Reedline::create(),
+            bindings: bindings(),
+            history: Vec::new(),
+            back: 0,
+            begun: String::new(),
+        }
     }
 }
 
@@ -72,7 +89,9 @@ impl LineEditor {
     /// Presses a key. Gives the line when it is ended.
     pub(super) fn press(&mut self, modifiers: KeyModifiers, key: KeyCode) -> Option<String> {
         let event = self.bindings.find_binding(modifiers, key).or(match key {
-            KeyCode::Char(c) if modifiers.is_empty() => Some(ReedlineEvent::Edit(vec![EditCommand::InsertChar(c)])),
+            KeyCode::Char(c) if modifiers.is_empty() => {
+                Some(ReedlineEvent::Edit(vec![EditCommand::InsertChar(c)]))
+            }
             _ => None,
         })?;
         if is_enter(&event) {
@@ -108,7 +127,8 @@ impl LineEditor {
         line
     }
 
-    /// Does what a key is bound to. Says whether it means anything here: there is no menu and no search.
+    /// Does what a key is bound to. Says whether it means anything here: there is no menu and no
+    /// search.
     fn apply(&mut self, event: ReedlineEvent) -> bool {
         let draft = self.draft();
         let (before, behind) = draft.parts();
@@ -117,7 +137,9 @@ impl LineEditor {
                 self.buffer.run_edit_commands(&commands);
                 return true;
             }
-            ReedlineEvent::UntilFound(events) => return events.into_iter().any(|event| self.apply(event)),
+            ReedlineEvent::UntilFound(events) => {
+                return events.into_iter().any(|event| self.apply(event));
+            }
             ReedlineEvent::Multiple(events) => {
                 let mut applied = false;
                 for event in events {
@@ -126,9 +148,15 @@ impl LineEditor {
                 return applied;
             }
             ReedlineEvent::Up if before.contains('\n') => EditCommand::MoveLineUp { select: false },
-            ReedlineEvent::Down if behind.contains('\n') => EditCommand::MoveLineDown { select: false },
-            ReedlineEvent::Up | ReedlineEvent::PreviousHistory => return self.recall(self.back + 1),
-            ReedlineEvent::Down | ReedlineEvent::NextHistory => return self.recall(self.back.saturating_sub(1)),
+            ReedlineEvent::Down if behind.contains('\n') => {
+                EditCommand::MoveLineDown { select: false }
+            }
+            ReedlineEvent::Up | ReedlineEvent::PreviousHistory => {
+                return self.recall(self.back + 1);
+            }
+            ReedlineEvent::Down | ReedlineEvent::NextHistory => {
+                return self.recall(self.back.saturating_sub(1));
+            }
             ReedlineEvent::Left => EditCommand::MoveLeft { select: false },
             ReedlineEvent::Right => EditCommand::MoveRight { select: false },
             _ => return false,

@@ -1,5 +1,6 @@
-//! What stands below everything else while the agent works: what it does, what waits to be said to it, what it asks, what is
-//! being typed. Each is one row, and all of them leave the row of the cursor on the screen: it must be gone back to.
+//! What stands below everything else while the agent works: what it does, what waits to be said to
+//! it, what it asks, what is being typed. Each is one row, and all of them leave the row of the
+//! cursor on the screen: it must be gone back to.
 
 use std::time::{Duration, Instant};
 
@@ -30,14 +31,24 @@ pub struct Working {
 impl Working {
     fn line(&self, columns: usize) -> String {
         let gone = self.since.elapsed();
-        let frame = FRAMES.iter().cycle().nth(usize::try_from(gone.as_millis() / FRAME.as_millis()).unwrap_or(0) % 10);
+        let frame = FRAMES
+            .iter()
+            .cycle()
+            .nth(usize::try_from(gone.as_millis() / FRAME.as_millis()).unwrap_or(0) % 10);
         let time = match self.left {
-            Some(left) => say(format!("in {}", span(left.as_secs() + 1)), format!("{}后", span(left.as_secs() + 1))),
+            Some(left) => say(
+                format!("in {}", span(left.as_secs() + 1)),
+                format!("{}后", span(left.as_secs() + 1)),
+            ),
             None => span(gone.as_secs()),
         };
         let room = columns.saturating_sub(width(&time) + 5);
         // In a narrow window it is more important what is done than since when.
-        let (room, time) = if room < NARROWEST { (columns.saturating_sub(4), String::new()) } else { (room, time) };
+        let (room, time) = if room < NARROWEST {
+            (columns.saturating_sub(4), String::new())
+        } else {
+            (room, time)
+        };
         format!("{} {} {DIM}{time}{DIM:#}", frame.unwrap_or(&""), cut(&self.about, room))
     }
 }
@@ -70,17 +81,22 @@ impl Footer<'_> {
             room -= usize::from(line.is_some());
             line
         };
-        let typed = take(self.typed.map(|typed| format!("» {}", draft(typed, columns.saturating_sub(5)))));
-        let asked =
-            |text: &str| format!("{YELLOW}? {}{YELLOW:#}", cut(&text.replace('\n', " "), columns.saturating_sub(3)));
+        let typed =
+            take(self.typed.map(|typed| format!("» {}", draft(typed, columns.saturating_sub(5)))));
+        let asked = |text: &str| {
+            format!(
+                "{YELLOW}? {}{YELLOW:#}",
+                cut(&text.replace('\n', " "), columns.saturating_sub(3))
+            )
+        };
         let asked = take(self.asked.map(asked));
         let working = take(self.working.map(|working| working.line(columns)));
         let waiting = waiting(&self.waiting, room, columns);
         working.into_iter().chain(waiting).chain(asked).chain(typed).collect()
     }
 
-    /// What draws it below a cursor that stands in `column`, and brings the cursor back there; nothing if there is nothing to
-    /// show.
+    /// What draws it below a cursor that stands in `column`, and brings the cursor back there;
+    /// nothing if there is nothing to show.
     pub fn draw(self, column: usize, size: Size) -> String {
         let lines = self.lines(size);
         if lines.is_empty() {
@@ -99,9 +115,12 @@ impl Footer<'_> {
     }
 }
 
-/// What waits to be heard, in at most so many rows: the first lines, and how many there are beside them.
+/// What waits to be heard, in at most so many rows: the first lines, and how many there are beside
+/// them.
 fn waiting(said: &[&str], room: usize, columns: usize) -> Vec<String> {
-    let line = |text: &str| format!("{DIM}↳ {}{DIM:#}", cut(&text.replace('\n', " "), columns.saturating_sub(3)));
+    let line = |text: &str| {
+        format!("{DIM}↳ {}{DIM:#}", cut(&text.replace('\n', " "), columns.saturating_sub(3)))
+    };
     if said.len() <= room.min(WAITING) {
         return said.iter().map(|text| line(text)).collect();
     }
@@ -112,7 +131,8 @@ fn waiting(said: &[&str], room: usize, columns: usize) -> Vec<String> {
     said.iter().take(shown).map(|text| line(text)).chain(more).collect()
 }
 
-/// What is typed, on one row: as much before the cursor as fits, and what room is left for what stands behind it.
+/// What is typed, on one row: as much before the cursor as fits, and what room is left for what
+/// stands behind it.
 fn draft(draft: &Draft, columns: usize) -> String {
     let (before, behind) = draft.parts();
     let shown = end(before, columns);
@@ -123,10 +143,9 @@ fn draft(draft: &Draft, columns: usize) -> String {
 /// The end of a text, on one row.
 fn end(text: &str, columns: usize) -> String {
     let text = text.replace('\n', "⏎");
-    let from =
-        text.char_indices().rev().map(|(at, _)| at).take_while(|at| {
-            text.get(*at..).is_some_and(|rest| unicode_width::UnicodeWidthStr::width(rest) <= columns)
-        });
+    let from = text.char_indices().rev().map(|(at, _)| at).take_while(|at| {
+        text.get(*at..).is_some_and(|rest| unicode_width::UnicodeWidthStr::width(rest) <= columns)
+    });
     let from = from.last().unwrap_or(text.len());
     cut(text.get(from..).unwrap_or_default(), columns + 1)
 }
@@ -156,7 +175,10 @@ mod tests {
     #[test]
     fn it_stands_below_and_leaves_the_cursor_where_it_was() {
         assert_eq!(screen("an answ", Some("no"), &[]), ("an answ\n» no▏".to_owned(), (0, 7)));
-        assert_eq!(screen("a\nb\n", Some("no"), &["in UTC"]), ("a\nb\n↳ in UTC\n» no▏".to_owned(), (2, 0)));
+        assert_eq!(
+            screen("a\nb\n", Some("no"), &["in UTC"]),
+            ("a\nb\n↳ in UTC\n» no▏".to_owned(), (2, 0))
+        );
         assert_eq!(
             screen("1\n2\n3\n4\n5\n6", Some("no"), &[]),
             ("2\n3\n4\n5\n6\n» no▏".to_owned(), (4, 1)),
@@ -174,7 +196,10 @@ mod tests {
     fn the_cursor_stands_where_it_was_moved_to() {
         let moved = |text: &str, cursor| Draft { text: text.to_owned(), cursor };
         assert_eq!(drawn(6, "", footer(Some(&moved("in UTC", 2)), &[])).0, "» in▏ UTC");
-        assert_eq!(drawn(6, "", footer(Some(&moved("0123456789abcdefghij", 3)), &[])).0, "» 012▏3456789abcd…");
+        assert_eq!(
+            drawn(6, "", footer(Some(&moved("0123456789abcdefghij", 3)), &[])).0,
+            "» 012▏3456789abcd…"
+        );
     }
 
     #[test]
@@ -203,13 +228,21 @@ mod tests {
             drawn(3, "an answ", footer(Some(&Draft::new("x")), &lines)),
             ("an answ\n↳ … 5 more\n» x▏".to_owned(), (0, 7))
         );
-        assert_eq!(drawn(2, "an answ", footer(Some(&Draft::new("x")), &lines)), ("an answ\n» x▏".to_owned(), (0, 7)));
-        assert_eq!(drawn(1, "an answ", footer(Some(&Draft::new("x")), &lines)), ("an answ".to_owned(), (0, 7)));
-        let working = || Working { about: "thinking".to_owned(), since: Instant::now(), left: None };
+        assert_eq!(
+            drawn(2, "an answ", footer(Some(&Draft::new("x")), &lines)),
+            ("an answ\n» x▏".to_owned(), (0, 7))
+        );
+        assert_eq!(
+            drawn(1, "an answ", footer(Some(&Draft::new("x")), &lines)),
+            ("an answ".to_owned(), (0, 7))
+        );
+        let working =
+            || Working { about: "thinking".to_owned(), since: Instant::now(), left: None };
         let busy = Footer { working: Some(working()), ..footer(None, &[]) };
         assert!(drawn(2, "a", busy).0.ends_with(" thinking 0 s"));
         let yes = Draft::new("y");
-        let asked = Footer { working: Some(working()), asked: Some("rm?"), ..footer(Some(&yes), &[]) };
+        let asked =
+            Footer { working: Some(working()), asked: Some("rm?"), ..footer(Some(&yes), &[]) };
         assert_eq!(drawn(3, "a", asked).0, "a\n? rm?\n» y▏");
     }
 

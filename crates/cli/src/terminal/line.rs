@@ -1,4 +1,5 @@
-//! The line that a person writes: edited, completed and remembered on a terminal, read as it comes without one.
+//! The line that a person writes: edited, completed and remembered on a terminal, read as it comes
+//! without one.
 
 use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
@@ -8,9 +9,9 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use reedline::{
-    Color, EditCommand, FileBackedHistory, Highlighter, Prompt, PromptEditMode, PromptHistorySearch,
-    PromptHistorySearchStatus, Reedline, ReedlineMenu, SearchDirection, SearchQuery, Signal, SimpleMatchHighlighter,
-    StyledText, ValidationResult, Validator,
+    Color, EditCommand, FileBackedHistory, Highlighter, Prompt, PromptEditMode,
+    PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineMenu, SearchDirection,
+    SearchQuery, Signal, SimpleMatchHighlighter, StyledText, ValidationResult, Validator,
 };
 use waterline_session::Level;
 
@@ -55,13 +56,15 @@ pub struct Editor {
 }
 
 impl Input {
-    /// The terminal, if both ends are one. `sessions` are looked up when somebody wants to go over to one.
+    /// The terminal, if both ends are one. `sessions` are looked up when somebody wants to go over
+    /// to one.
     pub fn new(history: Option<&Path>, known: Arc<Mutex<Known>>, sessions: Look) -> Self {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             return Self::Plain;
         }
         let is_empty = Arc::new(AtomicBool::new(true));
-        let unstyled = Unstyled { plain: SimpleMatchHighlighter::default(), is_empty: Arc::clone(&is_empty) };
+        let unstyled =
+            Unstyled { plain: SimpleMatchHighlighter::default(), is_empty: Arc::clone(&is_empty) };
         let mut reedline = Reedline::create()
             .with_edit_mode(Box::new(reedline::Emacs::new(bindings())))
             .with_completer(Box::new(Complete::new(known, sessions)))
@@ -72,7 +75,9 @@ impl Input {
             .with_partial_completions(true)
             .use_bracketed_paste(true);
         let history = history.filter(|path| make_private(path).is_ok());
-        if let Some(history) = history.and_then(|path| FileBackedHistory::with_file(HISTORY, path.to_owned()).ok()) {
+        if let Some(history) =
+            history.and_then(|path| FileBackedHistory::with_file(HISTORY, path.to_owned()).ok())
+        {
             reedline = reedline.with_history(Box::new(history));
         }
         Self::Terminal(Box::new(Editor { reedline, is_empty }))
@@ -84,8 +89,10 @@ impl Input {
             Self::Terminal(editor) => editor.read(&Gauge { text: gauge, level }),
             Self::Plain => {
                 let mut text = String::new();
-                let read =
-                    std::io::stdin().lock().read_line(&mut text).context("a line of standard input is no text")?;
+                let read = std::io::stdin()
+                    .lock()
+                    .read_line(&mut text)
+                    .context("a line of standard input is no text")?;
                 Ok(if read == 0 { Line::End } else { Line::Text(text.trim_end().to_owned()) })
             }
         }
@@ -119,7 +126,8 @@ impl Editor {
     fn read(&mut self, prompt: &Gauge<'_>) -> Result<Line> {
         Ok(match self.reedline.read_line(prompt)? {
             Signal::Success(text) => {
-                // What was written is remembered also where the program is killed. That it cannot be is no reason to stop.
+                // What was written is remembered also where the program is killed. That it cannot
+                // be is no reason to stop.
                 drop(self.reedline.sync_history());
                 Line::Text(text.replace("\\\n", "\n"))
             }
@@ -132,8 +140,8 @@ impl Editor {
         })
     }
 
-    /// Moves the cursor to a free line: a key that is a command leaves it within the line that is being written, which comes
-    /// again with the next prompt.
+    /// Moves the cursor to a free line: a key that is a command leaves it within the line that is
+    /// being written, which comes again with the next prompt.
     fn step_below(&self) {
         let rows = self.reedline.current_buffer_contents().matches('\n').count() + 1;
         print(&format!("\x1b[J{}", "\n".repeat(rows)));
@@ -158,8 +166,8 @@ impl Validator for Continued {
     }
 }
 
-/// Leaves the line in the colour of the terminal, and notes whether anything stands on it: Ctrl-C has thrown it away before
-/// anybody can look.
+/// Leaves the line in the colour of the terminal, and notes whether anything stands on it: Ctrl-C
+/// has thrown it away before anybody can look.
 struct Unstyled {
     plain: SimpleMatchHighlighter,
     is_empty: Arc<AtomicBool>,
@@ -217,7 +225,8 @@ impl Prompt for Gauge<'_> {
     }
 
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
-        let failing = if matches!(search.status, PromptHistorySearchStatus::Failing) { "?" } else { "" };
+        let failing =
+            if matches!(search.status, PromptHistorySearchStatus::Failing) { "?" } else { "" };
         Cow::Owned(format!("({}{failing}) ", search.term))
     }
 }

@@ -1,8 +1,12 @@
 //! What is offered to complete a word. Where nothing fits, nothing is shown.
 
-use reedline::{ColumnarMenu, Completer, Editor, Menu, MenuBuilder, MenuEvent, MenuSettings, Painter, Suggestion};
+use reedline::{
+    ColumnarMenu, Completer, Editor, Menu, MenuBuilder, MenuEvent, MenuSettings, Painter,
+    Suggestion,
+};
 
-/// The menu of what fits. It is the columnar one, which says that it found no records; this one closes instead.
+/// The menu of what fits. It is the columnar one, which says that it found no records; this one
+/// closes instead.
 pub(super) struct Offers(ColumnarMenu);
 
 impl Offers {
@@ -60,7 +64,12 @@ impl Menu for Offers {
         self.0.reset_position();
     }
 
-    fn update_working_details(&mut self, editor: &mut Editor, completer: &mut dyn Completer, painter: &Painter) {
+    fn update_working_details(
+        &mut self,
+        editor: &mut Editor,
+        completer: &mut dyn Completer,
+        painter: &Painter,
+    ) {
         self.0.update_working_details(editor, completer, painter);
     }
 

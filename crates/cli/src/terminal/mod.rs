@@ -1,18 +1,18 @@
 //! A terminal with somebody before it.
 
+mod activity;
 mod arguments;
 pub mod asking;
 mod calls;
 mod complete;
 mod diff;
-mod doing;
 mod editing;
 mod footer;
+mod front_end;
 mod keyboard;
 mod line;
 mod markdown;
 mod menu;
-mod person;
 mod queue;
 mod screen;
 mod typing;

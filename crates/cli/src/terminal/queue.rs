@@ -1,4 +1,5 @@
-//! What was typed while the agent works, in its order: words that the turn may still hear, and commands for behind it.
+//! What was typed while the agent works, in its order: words that the turn may still hear, and
+//! commands for behind it.
 
 use std::collections::VecDeque;
 
@@ -31,13 +32,15 @@ impl Queue {
         words.into_iter().map(|waits| waits.text).collect()
     }
 
-    /// Takes everything, as it is to be carried out. Words that nothing stands between are one message: they were said about
-    /// one turn, and a turn for each would answer the first without the others.
+    /// Takes everything, as it is to be carried out. Words that nothing stands between are one
+    /// message: they were said about one turn, and a turn for each would answer the first without
+    /// the others.
     pub fn rest(&mut self) -> Vec<String> {
         let mut rest: Vec<String> = Vec::new();
         let mut joins = false;
         for Waits { text, is_command } in self.0.drain(..) {
-            // What only looks like a command stays by itself: it would take others along when it is refused.
+            // What only looks like a command stays by itself: it would take others along when it is
+            // refused.
             let is_plain = !is_command && !text.starts_with('/');
             match rest.last_mut().filter(|_| joins && is_plain) {
                 Some(last) => {
@@ -74,7 +77,8 @@ mod tests {
 
     #[test]
     fn words_become_one_message_and_commands_keep_their_place() {
-        let mut queue = queue(&["in UTC", "and short", "! /status", "thanks", "! /undo", "! /todos"]);
+        let mut queue =
+            queue(&["in UTC", "and short", "! /status", "thanks", "! /undo", "! /todos"]);
         assert_eq!(queue.rest(), ["in UTC\nand short", "/status", "thanks", "/undo", "/todos"]);
         assert!(queue.texts().is_empty());
     }

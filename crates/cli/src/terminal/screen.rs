@@ -1,5 +1,5 @@
-//! What is on the screen: lines that stay, an answer that is being written, and below them a footer while the agent works.
-//! Without a terminal the same words, plain.
+//! What is on the screen: lines that stay, an answer that is being written, and below them a footer
+//! while the agent works. Without a terminal the same words, plain.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +9,8 @@ use anstyle::{AnsiColor, Style};
 use tokio::sync::oneshot;
 use waterline_agent::ApprovalReply;
 
+use super::activity::Activities;
 use super::calls::{Calls, Folded};
-use super::doing::Doings;
 use super::editing::Draft;
 use super::footer::Footer;
 use super::markdown::{Markdown, Size, wrapped};
@@ -47,7 +47,7 @@ pub(super) struct Inner {
     markdown: Option<Markdown>,
     /// Words of the answer stand on the line.
     open_line: bool,
-    pub(super) doings: Doings,
+    pub(super) doings: Activities,
     footed: bool,
     /// What is being typed.
     typed: Draft,
@@ -67,7 +67,8 @@ pub(super) struct Inner {
 pub(super) struct OpenQuestion {
     /// Who waits for the answer; closed when nobody does any more.
     pub(super) answer: oneshot::Sender<String>,
-    /// What it is about, on one row: what is printed meanwhile may have pushed the question itself away.
+    /// What it is about, on one row: what is printed meanwhile may have pushed the question itself
+    /// away.
     pub(super) about: String,
     /// Nothing is no answer to it.
     pub(super) insists: bool,
@@ -102,7 +103,11 @@ impl Screen {
 
     /// Words of the program, as wide as the screen.
     fn told(&self, text: &str, style: Style) -> String {
-        if self.moves { wrapped(text, style, size()) } else { format!("{style}{}{style:#}", lines(text)) }
+        if self.moves {
+            wrapped(text, style, size())
+        } else {
+            format!("{style}{}{style:#}", lines(text))
+        }
     }
 
     /// A line that may hold codes of ours.
@@ -145,7 +150,8 @@ impl Screen {
         self.typing.lock().unwrap_or_else(PoisonError::into_inner).remember(lines);
     }
 
-    /// A question comes up: what was begun before is set aside, and what was begun for the question before it is gone.
+    /// A question comes up: what was begun before is set aside, and what was begun for the question
+    /// before it is gone.
     pub(super) fn make_way(&self, inner: &mut Inner) {
         let begun = self.swap_line(String::new());
         if inner.asked.is_none() {
@@ -183,7 +189,8 @@ impl Screen {
         }
     }
 
-    /// A line that was typed while the agent works: an answer where somebody waits for one, else something to steer it with.
+    /// A line that was typed while the agent works: an answer where somebody waits for one, else
+    /// something to steer it with.
     pub fn typed(&self, line: &str) {
         let mut inner = self.lock();
         inner.typed = Draft::default();
@@ -203,7 +210,10 @@ impl Screen {
             // The model would not know what a bare "y" is about.
             Some(_) if ApprovalReply::read(line).is_some() => {
                 self.take_up(&mut inner);
-                self.line(&mut inner, &dim(say("too late: it was answered as no", "太迟了：已按拒绝处理")));
+                self.line(
+                    &mut inner,
+                    &dim(say("too late: it was answered as no", "太迟了：已按拒绝处理")),
+                );
             }
             _ => {
                 if !line.is_empty() {
@@ -228,7 +238,8 @@ impl Screen {
         inner.typed = Draft::default();
         inner.queue.command(line);
         if inner.question().is_some() {
-            let (en, zh) = (format!("{line} waits until the turn ends"), format!("{line} 将在本轮结束后执行"));
+            let (en, zh) =
+                (format!("{line} waits until the turn ends"), format!("{line} 将在本轮结束后执行"));
             self.line(&mut inner, &dim(&say(en, zh)));
         }
         self.put(&mut inner, "");
@@ -290,14 +301,19 @@ impl Screen {
     /// A line that stays.
     pub(super) fn line(&self, inner: &mut Inner, text: &str) {
         self.quiet(inner);
-        let text = if self.coloured { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() };
+        let text = if self.coloured {
+            text.to_owned()
+        } else {
+            anstream::adapter::strip_str(text).to_string()
+        };
         self.put(inner, &format!("{text}\n"));
     }
 
     /// Makes the cursor stand on a free line.
     pub(super) fn quiet(&self, inner: &mut Inner) {
         inner.doings.table(false);
-        let rest = inner.markdown.take().map(|mut markdown| markdown.resize(size()) + &markdown.finish());
+        let rest =
+            inner.markdown.take().map(|mut markdown| markdown.resize(size()) + &markdown.finish());
         let mut rest = rest.unwrap_or_default();
         if std::mem::take(&mut inner.open_line) && !self.moves {
             rest.push('\n');
@@ -363,7 +379,8 @@ pub(super) fn wants_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// The size of the screen; where the cursor moves, one that says nothing is taken for the smallest usual one.
+/// The size of the screen; where the cursor moves, one that says nothing is taken for the smallest
+/// usual one.
 fn size() -> Size {
     let (columns, rows) = show::size().unwrap_or((80, 24));
     Size { columns, rows }

@@ -1,5 +1,6 @@
-//! From the bytes of a keyboard to lines, while the agent works. Keys are told apart here and not by crossterm, whose reader
-//! cannot be stopped when the turn ends and waits for the rest of half a key; what a key does is decided by `editing`.
+//! From the bytes of a keyboard to lines, while the agent works. Keys are told apart here and not
+//! by crossterm, whose reader cannot be stopped when the turn ends and waits for the rest of half a
+//! key; what a key does is decided by `editing`.
 
 use std::time::{Duration, Instant};
 
@@ -48,10 +49,13 @@ impl Typing {
     /// What more bytes come to.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Typed> {
         let before = self.last.replace(Instant::now());
-        if matches!(self.code, Code::Escape) && before.is_some_and(|before| before.elapsed() > ESCAPE) {
+        if matches!(self.code, Code::Escape)
+            && before.is_some_and(|before| before.elapsed() > ESCAPE)
+        {
             self.code = Code::None;
         }
-        let mut typed: Vec<Typed> = bytes.iter().filter_map(|byte| self.byte(*byte)).map(Typed::Line).collect();
+        let mut typed: Vec<Typed> =
+            bytes.iter().filter_map(|byte| self.byte(*byte)).map(Typed::Line).collect();
         typed.push(Typed::Begun(self.draft()));
         typed
     }
@@ -170,8 +174,10 @@ fn special(code: &[u8]) -> Option<(KeyModifiers, KeyCode)> {
         _ => return None,
     };
     let bits = modifiers.parse::<u8>().ok()?.checked_sub(1)?;
-    let modifier_bits = [(1, KeyModifiers::SHIFT), (2, KeyModifiers::ALT), (4, KeyModifiers::CONTROL)];
-    let held = modifier_bits.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, modifier)| modifier);
+    let modifier_bits =
+        [(1, KeyModifiers::SHIFT), (2, KeyModifiers::ALT), (4, KeyModifiers::CONTROL)];
+    let held =
+        modifier_bits.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, modifier)| modifier);
     Some((held.collect(), key))
 }
 
@@ -201,7 +207,11 @@ mod tests {
     fn what_is_typed_can_be_taken_back() {
         assert_eq!(typed("nö\x7f\x7fyes"), [begun("yes")]);
         assert_eq!(typed("one two \x17x"), [begun("one x")]);
-        assert_eq!(typed("潮\u{3000}水\x17"), [begun("潮\u{3000}")], "a blank may be more than one byte");
+        assert_eq!(
+            typed("潮\u{3000}水\x17"),
+            [begun("潮\u{3000}")],
+            "a blank may be more than one byte"
+        );
         assert_eq!(typed("one\u{a0}two\x17"), [begun("one\u{a0}")]);
         assert_eq!(typed("one\x15two"), [begun("two")]);
     }

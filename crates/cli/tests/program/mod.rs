@@ -14,7 +14,11 @@ pub struct Ended {
 
 /// The session that comes with the repository.
 pub fn example() -> String {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/long-session.jsonl").to_str().unwrap().to_owned()
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples/long-session.jsonl")
+        .to_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// The program, without what the environment of the one who tests may set.
@@ -28,5 +32,9 @@ pub fn waterline() -> Command {
 pub fn run(arguments: &[&str], input: &str) -> Ended {
     let output = waterline().args(arguments).write_stdin(input).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ended { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    Ended {
+        code: output.status.code().unwrap(),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
 }

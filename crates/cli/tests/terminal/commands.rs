@@ -7,7 +7,8 @@ use crate::pty::Terminal;
 use crate::world::World;
 
 fn talked() -> (World, Terminal) {
-    let world = World::new(vec![says("the tide is 4.2 m"), says("the wind is west"), says("noted")]);
+    let world =
+        World::new(vec![says("the tide is 4.2 m"), says("the wind is west"), says("noted")]);
     let mut terminal = Terminal::start(&world, &["--session", "first"]);
     terminal.play(
         "> how high is the tide?
@@ -66,7 +67,11 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
          < /context [summary | why N | pin N | clear | undo]
          > /quit",
     );
-    assert!(!terminal.screen().contains("rules broken"), "what went well is not told:\n{}", terminal.screen());
+    assert!(
+        !terminal.screen().contains("rules broken"),
+        "what went well is not told:\n{}",
+        terminal.screen()
+    );
     assert!(terminal.ends());
 }
 
@@ -111,7 +116,8 @@ fn a_fold_is_shown_asked_about_made_and_taken_back() {
     assert!(terminal.ends());
 }
 
-/// What the model will read in the place of what is folded is shown before it is folded, and afterwards.
+/// What the model will read in the place of what is folded is shown before it is folded, and
+/// afterwards.
 #[test]
 fn what_stands_for_folded_messages_is_shown_before_and_after() {
     let long = "tide ".repeat(200);
@@ -261,15 +267,25 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
     assert!(!terminal.screen().contains("nowhere/.tmp"), "{}", terminal.screen());
     assert!(terminal.ends());
     let kept = std::fs::read_to_string(world.path("kept.md")).unwrap();
-    assert!(kept.starts_with("# how high is the tide?\n") && !kept.contains("Your workspace"), "{kept}");
-    assert!(kept.contains("## User\n\nhow high is the tide?\n\n## Assistant\n\nthe tide is 4.2 m\n"), "{kept}");
+    assert!(
+        kept.starts_with("# how high is the tide?\n") && !kept.contains("Your workspace"),
+        "{kept}"
+    );
+    assert!(
+        kept.contains("## User\n\nhow high is the tide?\n\n## Assistant\n\nthe tide is 4.2 m\n"),
+        "{kept}"
+    );
 }
 
 /// What sub-agents take is part of what the session takes.
 #[test]
 fn what_sub_agents_took_is_told_with_the_rest() {
     let task = json!({"task": "count the boats"});
-    let world = World::new(vec![calls("call_subagent", task), says("seven"), says("there are seven boats")]);
+    let world = World::new(vec![
+        calls("call_subagent", task),
+        says("seven"),
+        says("there are seven boats"),
+    ]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> how many boats?
@@ -282,7 +298,8 @@ fn what_sub_agents_took_is_told_with_the_rest() {
     assert!(terminal.ends());
 }
 
-/// What a name or a file in a line changes is told; a skill that is only mentioned is not in use from then on.
+/// What a name or a file in a line changes is told; a skill that is only mentioned is not in use
+/// from then on.
 #[test]
 fn what_is_mentioned_is_told() {
     let world = World::new(vec![says("one"), says("two"), says("three")]);
@@ -356,7 +373,12 @@ fn tools_todos_skills_and_the_rest() {
          < there is no such call
          > /exit",
     );
-    assert!(world.last_request().iter().any(|message| message.contains("read skills/knots/SKILL.md and follow it")));
+    assert!(
+        world
+            .last_request()
+            .iter()
+            .any(|message| message.contains("read skills/knots/SKILL.md and follow it"))
+    );
     assert!(terminal.ends());
 }
 
@@ -393,8 +415,10 @@ fn a_command_that_is_misspelt_or_misused_is_explained() {
 fn the_memory_is_shown_and_searched() {
     let world = World::new(Vec::new());
     world.write(".config/waterline/config.toml", "memory = \"~/notes\"\n");
-    world
-        .write("notes/2026-11-15.md", "# Daily Memory: 2026-11-15\n\n## Session Notes (09:05)\n\nthe user likes tea\n");
+    world.write(
+        "notes/2026-11-15.md",
+        "# Daily Memory: 2026-11-15\n\n## Session Notes (09:05)\n\nthe user likes tea\n",
+    );
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> /memory
@@ -413,7 +437,8 @@ fn the_memory_is_shown_and_searched() {
 #[test]
 fn s0_73_s0_74_c0_7_the_window_of_messages_is_near_full_and_over() {
     let world = World::new(Vec::new());
-    let mut terminal = Terminal::start(&world, &["--policy", "window", "--set", "window.messages=10"]);
+    let mut terminal =
+        Terminal::start(&world, &["--policy", "window", "--set", "window.messages=10"]);
     terminal.play(
         "> one
          < done

@@ -42,15 +42,27 @@ fn a_conversation_with_a_tool_and_an_answer_in_markdown() {
          < made outputs/tide.txt (6 bytes)
          > /quit",
     );
-    assert!(terminal.screen().contains("%"), "the gauge tells what the cache served:\n{}", terminal.screen());
+    assert!(
+        terminal.screen().contains("%"),
+        "the gauge tells what the cache served:\n{}",
+        terminal.screen()
+    );
     assert!(!terminal.screen().contains("**"), "{}", terminal.screen());
     assert!(terminal.ends());
 }
 
 #[test]
 fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
-    let world =
-        World::new(vec![risky(), says("one"), risky(), says("two"), risky(), says("three"), risky(), says("four")]);
+    let world = World::new(vec![
+        risky(),
+        says("one"),
+        risky(),
+        says("two"),
+        risky(),
+        says("three"),
+        risky(),
+        says("four"),
+    ]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> first
@@ -78,7 +90,8 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
 /// What somebody began before they could see a question is no answer to it, and is not lost.
 #[test]
 fn what_was_begun_before_a_question_is_no_word_on_it() {
-    let wait = calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"}));
+    let wait =
+        calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"}));
     let world = World::new(vec![wait, risky(), says("not removed")]);
     let mut terminal = Terminal::start(&world, &["--session", "s"]);
     terminal.play("> tidy up");
@@ -97,7 +110,8 @@ fn what_was_begun_before_a_question_is_no_word_on_it() {
 
 #[test]
 fn a_question_is_answered_by_its_number() {
-    let ask = calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]}));
+    let ask =
+        calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]}));
     let world = World::new(vec![ask, says("South it is.")]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
@@ -156,7 +170,10 @@ fn ctrl_c_forgets_what_was_typed_meanwhile() {
         Line::Hangs,
         says("here I am"),
     ]);
-    world.write(".waterline/skills/knots/SKILL.md", "---\nname: knots\ndescription: to tie them\n---\nover, under\n");
+    world.write(
+        ".waterline/skills/knots/SKILL.md",
+        "---\nname: knots\ndescription: to tie them\n---\nover, under\n",
+    );
     let mut terminal = Terminal::start(&world, &["--session", "s"]);
     terminal.play("> begin");
     terminal.sees("run_bash_command while");
@@ -202,8 +219,10 @@ fn leaving_says_how_to_come_back() {
 
 #[test]
 fn ctrl_o_shows_the_last_call_below_the_line_that_is_being_written() {
-    let world =
-        World::new(vec![calls("write_file", json!({"path": "tide.txt", "content": "4.2 m\n"})), says("written")]);
+    let world = World::new(vec![
+        calls("write_file", json!({"path": "tide.txt", "content": "4.2 m\n"})),
+        says("written"),
+    ]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> write it down
@@ -301,7 +320,8 @@ fn commands_names_and_files_are_completed_and_lines_go_on() {
     terminal.sees("noted");
     let last = world.last_request();
     assert!(
-        last.last().unwrap().contains("look at #notes.md") && last.last().unwrap().contains("\\nand answer"),
+        last.last().unwrap().contains("look at #notes.md")
+            && last.last().unwrap().contains("\\nand answer"),
         "{last:?}"
     );
     assert!(last.last().unwrap().contains("[File: uploads/notes.md]\\ntide"), "{last:?}");
@@ -333,5 +353,9 @@ fn control_characters_of_an_answer_are_shown_and_not_obeyed() {
         "> hello there
          < after",
     );
-    assert!(terminal.screen().contains("hello there") && terminal.screen().contains("before"), "{}", terminal.screen());
+    assert!(
+        terminal.screen().contains("hello there") && terminal.screen().contains("before"),
+        "{}",
+        terminal.screen()
+    );
 }

@@ -1,4 +1,5 @@
-//! A terminal that the program runs in: what is typed goes in, and what a person would see is read off its screen.
+//! A terminal that the program runs in: what is typed goes in, and what a person would see is read
+//! off its screen.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -35,7 +36,11 @@ impl Terminal {
         program.args(world.arguments(command));
         program.args(more);
         let child = pair.slave.spawn_command(program).unwrap();
-        let screen = vt100::Parser::new(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap(), 1_000);
+        let screen = vt100::Parser::new(
+            NonZeroU16::new(rows).unwrap(),
+            NonZeroU16::new(columns).unwrap(),
+            1_000,
+        );
         let screen = Arc::new(Mutex::new(screen));
         let (seen, mut reader) = (Arc::clone(&screen), pair.master.try_clone_reader().unwrap());
         let keys = pair.master.take_writer().unwrap();
@@ -69,7 +74,10 @@ impl Terminal {
 
     /// Waits until a text is on the screen.
     pub fn sees(&self, text: &str) {
-        until_or(|| format!("{text:?} on the screen:\n{}", self.screen()), || self.screen().contains(text));
+        until_or(
+            || format!("{text:?} on the screen:\n{}", self.screen()),
+            || self.screen().contains(text),
+        );
     }
 
     /// Waits until a new prompt waits for a line.
@@ -85,8 +93,8 @@ impl Terminal {
         self.prompts = count(&self.screen());
     }
 
-    /// Plays a transcript: `> ` lines are typed at a new prompt, `! ` lines at once, `< ` lines must be seen
-    /// behind the line typed last.
+    /// Plays a transcript: `> ` lines are typed at a new prompt, `! ` lines at once, `< ` lines
+    /// must be seen behind the line typed last.
     pub fn play(&mut self, transcript: &str) {
         let mut from = 0;
         for line in transcript.trim().lines().map(str::trim_start) {

@@ -46,7 +46,8 @@ fn an_address_of_the_folder_is_agreed_to_once() {
     assert!(!another.ends());
 }
 
-/// A model may write a question into its answer, so that somebody types a yes before there is anything to agree to.
+/// A model may write a question into its answer, so that somebody types a yes before there is
+/// anything to agree to.
 #[test]
 fn what_was_typed_before_a_call_is_asked_about_is_no_word_on_it() {
     let world = World::new(vec![
@@ -69,7 +70,8 @@ fn what_was_typed_before_a_call_is_asked_about_is_no_word_on_it() {
 
 #[test]
 fn a_question_of_run_is_answered_by_its_number() {
-    let ask = calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]}));
+    let ask =
+        calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]}));
     let world = World::new(vec![ask, says("South it is.")]);
     let mut terminal = Terminal::of(&world, "run", &["plan it"]);
     terminal.sees("2. south");
@@ -86,7 +88,8 @@ fn an_answer_in_a_form_does_not_steer_the_terminal() {
     let world = World::new(vec![says("{\"tide\": \"before\u{9b}2Jafter\"}")]);
     world.write("schema.json", r#"{"type": "object", "required": ["tide"]}"#);
     let terminal = Terminal::of(&world, "run", &["--schema", "schema.json", "how high?"]);
-    // What stands for the code is not shown by this terminal; the code itself would have taken "before" away.
+    // What stands for the code is not shown by this terminal; the code itself would have taken
+    // "before" away.
     terminal.sees("before2Jafter");
     assert!(terminal.ends());
 }

@@ -21,7 +21,11 @@ pub struct World {
 
 impl World {
     pub fn new(lines: Vec<Line>) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
         let server = runtime.block_on(script::model(lines)).unwrap();
         Self { server, _runtime: runtime, home: tempfile::tempdir().unwrap() }
     }
@@ -45,8 +49,12 @@ impl World {
     /// The environment of the program.
     pub fn variables(&self) -> Vec<(String, String)> {
         let home = self.home.path().display().to_string();
-        let set =
-            [("HOME", home.as_str()), ("PATH", "/usr/bin:/bin"), ("TERM", "xterm-256color"), ("LANG", "en_US.UTF-8")];
+        let set = [
+            ("HOME", home.as_str()),
+            ("PATH", "/usr/bin:/bin"),
+            ("TERM", "xterm-256color"),
+            ("LANG", "en_US.UTF-8"),
+        ];
         set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
@@ -83,7 +91,8 @@ impl World {
 
     /// The messages of the last request, each as JSON text.
     pub fn last_request(&self) -> Vec<String> {
-        let body: serde_json::Value = serde_json::from_str(&self.server.received().pop().unwrap().body).unwrap();
+        let body: serde_json::Value =
+            serde_json::from_str(&self.server.received().pop().unwrap().body).unwrap();
         body["messages"].as_array().unwrap().iter().map(ToString::to_string).collect()
     }
 }

@@ -67,8 +67,8 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// The model: a name to be looked up in the catalogue, or a description. A name that the catalogue does not have gets
-    /// careful estimates and a warning.
+    /// The model: a name to be looked up in the catalogue, or a description. A name that the
+    /// catalogue does not have gets careful estimates and a warning.
     #[must_use]
     pub fn model(mut self, model: impl Into<Choice<Arc<Model>>>) -> Self {
         self.model = Some(model.into());
@@ -89,14 +89,16 @@ impl ContextBuilder {
         self
     }
 
-    /// The tokens that a prompt may take. By default the model's window less what is kept for the answer.
+    /// The tokens that a prompt may take. By default the model's window less what is kept for the
+    /// answer.
     #[must_use]
     pub const fn window(mut self, tokens: usize) -> Self {
         self.window = Some(tokens);
         self
     }
 
-    /// The tokens of the model's window that are kept for the answer. It has no effect where [`Self::window`] is set.
+    /// The tokens of the model's window that are kept for the answer. It has no effect where
+    /// [`Self::window`] is set.
     #[must_use]
     pub const fn output(mut self, tokens: usize) -> Self {
         self.output = Some(tokens);

@@ -1,11 +1,11 @@
-//! The working state of a fold: one item an atom, which stages keep, reduce or drop. The draft itself refuses
-//! what would break an invariant, so that no stage can.
+//! The working state of a fold: one item an atom, which stages keep, reduce or drop. The draft
+//! itself refuses what would break an invariant, so that no stage can.
 
-mod room;
+mod marks;
 mod slot;
 mod stage;
 
-pub use room::{Budget, Room};
+pub use marks::{Budget, Marks};
 pub use slot::{Slot, Treatment, Truncation};
 pub use stage::{Arrival, Stage};
 
@@ -47,7 +47,7 @@ pub struct Draft<'a> {
     /// The whole conversation.
     pub history: &'a History,
     /// The budget.
-    pub room: Room,
+    pub room: Marks,
     /// What is known of the model.
     pub model: &'a Model,
     warnings: Vec<Warning>,
@@ -69,7 +69,7 @@ pub struct Draft<'a> {
 #[derive(Debug)]
 pub(crate) struct Start<'a> {
     pub(crate) history: &'a History,
-    pub(crate) room: Room,
+    pub(crate) room: Marks,
     pub(crate) model: &'a Model,
     pub(crate) stages: &'a [Arc<dyn Stage>],
     pub(crate) weights: &'a Weights,
@@ -87,7 +87,8 @@ impl Item {
     pub fn new(history: &History, atom: usize) -> Self {
         let known = history.atom(atom);
         let sendable = known.is_some_and(Atom::is_sendable);
-        // What is sent for several messages may differ from what came: answers are made, words moved, thoughts left out.
+        // What is sent for several messages may differ from what came: answers are made, words
+        // moved, thoughts left out.
         let is_plain = known.is_some_and(|atom| atom.open.is_empty() && atom.messages.len() == 1);
         let tokens = || match known {
             Some(atom_known) if is_plain => atom_known.tokens,
@@ -123,7 +124,8 @@ impl Item {
         self.reason = reason.into();
     }
 
-    /// Sends something shorter instead. Refused when it is not shorter, so that no reducer grows a message.
+    /// Sends something shorter instead. Refused when it is not shorter, so that no reducer grows a
+    /// message.
     pub fn replace(
         &mut self,
         history: &History,
@@ -160,8 +162,10 @@ impl<'a> Draft<'a> {
     /// A draft in which everything is kept.
     #[must_use]
     pub(crate) fn new(start: Start<'a>) -> Self {
-        let Start { history, room, model, stages, weights, tools, before, had_summary, hidden } = start;
-        let items: Vec<Item> = (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
+        let Start { history, room, model, stages, weights, tools, before, had_summary, hidden } =
+            start;
+        let items: Vec<Item> =
+            (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
         let total = tools + items.iter().map(|item| item.tokens).sum::<usize>();
         let warnings = Vec::new();
         Self {
@@ -213,7 +217,8 @@ impl<'a> Draft<'a> {
     /// Whether an atom is still sent and part of the conversation (no system message).
     #[must_use]
     pub fn is_kept(&self, at: usize) -> bool {
-        self.item(at).is_some_and(|item| item.treatment.is_sent()) && self.kind(at) != AtomKind::System
+        self.item(at).is_some_and(|item| item.treatment.is_sent())
+            && self.kind(at) != AtomKind::System
     }
 
     /// The kept atoms of the conversation, newest first.
@@ -235,7 +240,8 @@ impl<'a> Draft<'a> {
         self.history.turns().last().copied().unwrap_or(0)
     }
 
-    /// Whether an atom must stay whatever a policy says: the newest user message and the newest step.
+    /// Whether an atom must stay whatever a policy says: the newest user message and the newest
+    /// step.
     #[must_use]
     pub fn is_protected(&self, at: usize) -> bool {
         let said = [self.history.latest_user(), self.history.latest_words()];
@@ -249,13 +255,16 @@ impl<'a> Draft<'a> {
 
     /// Applies what the stages do to an atom before it is first sent.
     pub fn arrive(&mut self, at: usize) {
-        let Some(item) = self.items.get_mut(at).filter(|item| !item.arrived && item.treatment.is_sent()) else {
+        let Some(item) =
+            self.items.get_mut(at).filter(|item| !item.arrived && item.treatment.is_sent())
+        else {
             return;
         };
         item.arrived = true;
         let before = item.tokens;
         // A fold decides itself what to recall, when it knows what it drops.
-        let arrival = Arrival { history: self.history, room: &self.room, model: self.model, hidden: &[] };
+        let arrival =
+            Arrival { history: self.history, room: &self.room, model: self.model, hidden: &[] };
         for stage in self.stages {
             stage.arrive(item, &arrival);
         }
@@ -267,13 +276,16 @@ impl<'a> Draft<'a> {
         if !self.is_kept(at) || self.is_protected(at) {
             return false;
         }
-        let Some(item) = self.items.get_mut(at).filter(|item| !item.pinned && !item.held) else { return false };
+        let Some(item) = self.items.get_mut(at).filter(|item| !item.pinned && !item.held) else {
+            return false;
+        };
         self.total -= item.tokens;
         item.omit(reason);
         true
     }
 
-    /// Drops a system message from the middle. One at the very end stays: it is what the model is to act on.
+    /// Drops a system message from the middle. One at the very end stays: it is what the model is
+    /// to act on.
     pub fn drop_system(&mut self, at: usize, reason: impl Into<String>) {
         let last = self.newest().is_none_or(|newest| at > newest);
         if last || at < self.history.lead() || self.kind(at) != AtomKind::System {
@@ -286,12 +298,20 @@ impl<'a> Draft<'a> {
     }
 
     /// Sends something shorter for an atom.
-    pub fn replace(&mut self, at: usize, treatment: Treatment, views: Vec<View>, reason: impl Into<String>) -> bool {
+    pub fn replace(
+        &mut self,
+        at: usize,
+        treatment: Treatment,
+        views: Vec<View>,
+        reason: impl Into<String>,
+    ) -> bool {
         let history = self.history;
         if at < history.lead() {
             return false;
         }
-        let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) else { return false };
+        let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) else {
+            return false;
+        };
         let before = item.tokens;
         if !item.replace(history, treatment, views, reason) {
             return false;
@@ -312,7 +332,9 @@ impl<'a> Draft<'a> {
 
     /// Marks a dropped atom as quoted elsewhere.
     pub fn recall(&mut self, at: usize, reason: impl Into<String>) {
-        if let Some(item) = self.items.get_mut(at).filter(|item| item.treatment == Treatment::Omitted) {
+        if let Some(item) =
+            self.items.get_mut(at).filter(|item| item.treatment == Treatment::Omitted)
+        {
             item.treatment = Treatment::Recalled;
             item.reason = reason.into();
         }
@@ -331,7 +353,9 @@ impl<'a> Draft<'a> {
             return;
         }
         let bare = views.into_iter().filter_map(|view| match view.message(self.history) {
-            Some(message) if thought::is_bound(message) => thought::without(message).map(View::made),
+            Some(message) if thought::is_bound(message) => {
+                thought::without(message).map(View::made)
+            }
             _ => Some(view),
         });
         let bare: Vec<View> = bare.collect();
@@ -345,7 +369,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Changes an item in a way that may make it longer, and keeps the books.
-    pub fn change<T>(&mut self, at: usize, change: impl FnOnce(&mut Item, &History) -> T) -> Option<T> {
+    pub fn change<T>(
+        &mut self,
+        at: usize,
+        change: impl FnOnce(&mut Item, &History) -> T,
+    ) -> Option<T> {
         let item = self.items.get_mut(at)?;
         let before = item.tokens;
         let result = change(item, self.history);
@@ -359,7 +387,9 @@ impl<'a> Draft<'a> {
         let views = self.views(at);
         let sizes: Vec<usize> = views.iter().map(|view| view.tokens(history)).collect();
         let level = level(&sizes, target);
-        self.reduce(at, Treatment::Trimmed, reason, |message| reduce::clip(message, history.counter(), level))
+        self.reduce(at, Treatment::Trimmed, reason, |message| {
+            reduce::clip(message, history.counter(), level)
+        })
     }
 
     /// Lets go of what was held.

@@ -66,7 +66,11 @@ pub struct Slot {
     /// Why, for a person.
     pub reason: String,
     /// What is sent for it, in order. As JSON only what was truncated in it is written.
-    #[serde(rename = "truncated", serialize_with = "write_truncations", skip_serializing_if = "is_whole")]
+    #[serde(
+        rename = "truncated",
+        serialize_with = "write_truncations",
+        skip_serializing_if = "is_whole"
+    )]
     pub views: Vec<View>,
     /// The values that its ledger lists, likeliest first; only a summary has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -110,12 +114,20 @@ fn is_whole(views: &[View]) -> bool {
     truncations(views).next().is_none()
 }
 
-fn write_truncations<S: serde::Serializer>(views: &[View], serializer: S) -> Result<S::Ok, S::Error> {
+fn write_truncations<S: serde::Serializer>(
+    views: &[View],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(truncations(views))
 }
 
 fn truncations_of(view: usize, part: usize, sent: &Part) -> Vec<Truncation<'_>> {
-    let own = sent.truncated.as_deref().map(|truncated| Truncation { view, part, inner: None, truncated });
+    let own = sent.truncated.as_deref().map(|truncated| Truncation {
+        view,
+        part,
+        inner: None,
+        truncated,
+    });
     let inner = match &sent.body {
         Body::Result(result) => result.parts.as_slice(),
         _ => &[],

@@ -1,8 +1,9 @@
-//! What a stage is: it reads atoms and proposes what becomes of them. The stages themselves are one layer up.
+//! What a stage is: it reads atoms and proposes what becomes of them. The stages themselves are one
+//! layer up.
 
 use std::fmt::Debug;
 
-use super::{Draft, Item, Room};
+use super::{Draft, Item, Marks};
 use crate::history::History;
 use crate::model::Model;
 use crate::setting::FoldRule;
@@ -14,7 +15,7 @@ pub struct Arrival<'a> {
     /// The whole conversation.
     pub history: &'a History,
     /// The budget.
-    pub room: &'a Room,
+    pub room: &'a Marks,
     /// What is known of the model.
     pub model: &'a Model,
     /// Atoms that the context no longer shows.
@@ -29,12 +30,14 @@ pub trait Stage: Debug + Send + Sync {
     /// Takes part in a fold.
     fn fold(&self, _draft: &mut Draft<'_>) {}
 
-    /// Brings a draft into the window when all other stages are done; says whether it is made for that.
+    /// Brings a draft into the window when all other stages are done; says whether it is made for
+    /// that.
     fn rescue(&self, _draft: &mut Draft<'_>) -> bool {
         false
     }
 
-    /// Cuts texts and turns as hard as the first rungs of the ladder do, needed or not; says whether it is made for that.
+    /// Cuts texts and turns as hard as the first rungs of the ladder do, needed or not; says
+    /// whether it is made for that.
     fn trim(&self, _draft: &mut Draft<'_>) -> bool {
         false
     }

@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use rustc_hash::FxBuildHasher;
 
 use super::atom::{Atom, AtomKind, OpenCall};
-use super::{Entry, History, tidy};
+use super::{Entry, History, normalize};
 use crate::ledger::Extract;
 use crate::message::{Body, Form, Message, Role, ToolResult};
 use crate::warning::{Oddity, Warning};
@@ -16,7 +16,8 @@ fn is_reminder(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>")
 }
 
-/// A message with what can be found in it before its place in a history is known: many can be prepared side by side.
+/// A message with what can be found in it before its place in a history is known: many can be
+/// prepared side by side.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     message: Message,
@@ -42,14 +43,20 @@ impl History {
         self.place(message, None, Some(tokens))
     }
 
-    /// Appends a message that was prepared elsewhere, with its tokens if this history's counter counted them before.
+    /// Appends a message that was prepared elsewhere, with its tokens if this history's counter
+    /// counted them before.
     pub fn append_prepared(&mut self, prepared: Prepared, tokens: Option<usize>) -> usize {
         self.place(prepared.message, Some(prepared.values), tokens)
     }
 
-    fn place(&mut self, message: Message, values: Option<Extract>, counted: Option<usize>) -> usize {
+    fn place(
+        &mut self,
+        message: Message,
+        values: Option<Extract>,
+        counted: Option<usize>,
+    ) -> usize {
         let index = self.len();
-        let mut view = match tidy::tidy(index, &message, &mut self.warnings) {
+        let mut view = match normalize::normalize(index, &message, &mut self.warnings) {
             Some(repaired) => Cow::Owned(repaired),
             None => Cow::Borrowed(&message),
         };
@@ -105,7 +112,11 @@ impl History {
         if self.lead == self.atoms.len() && self.is_whole() {
             self.lead += 1;
         } else {
-            self.warn(index, Oddity::MidSystem, "a system message in the middle of the conversation");
+            self.warn(
+                index,
+                Oddity::MidSystem,
+                "a system message in the middle of the conversation",
+            );
         }
         self.open_atom(AtomKind::System, index)
     }
@@ -132,12 +143,17 @@ impl History {
         atom
     }
 
-    /// Thinking belongs to what follows it, and calls made in one breath belong together, also where a wire
-    /// writes each as an item of its own.
+    /// Thinking belongs to what follows it, and calls made in one breath belong together, also
+    /// where a wire writes each as an item of its own.
     fn join_assistant(&mut self, index: usize, kind: AtomKind) -> Option<usize> {
         let last = self.atoms.len().checked_sub(1)?;
-        let thinks_last =
-            self.atoms.last()?.messages.last().and_then(|&m| self.message(m)).is_some_and(Message::only_thinks);
+        let thinks_last = self
+            .atoms
+            .last()?
+            .messages
+            .last()
+            .and_then(|&m| self.message(m))
+            .is_some_and(Message::only_thinks);
         let atom = self.atoms.last_mut()?;
         let open = match atom.kind {
             AtomKind::Thought => true,
@@ -175,7 +191,11 @@ impl History {
             }
             let early = self.links.wait(&given, atom);
             if early.is_some() {
-                self.warn(index, Oddity::EarlyResult, format!("the result of {name} stands before the call"));
+                self.warn(
+                    index,
+                    Oddity::EarlyResult,
+                    format!("the result of {name} stands before the call"),
+                );
             }
             if let Some(atom) = self.atoms.get_mut(atom) {
                 atom.open.push(OpenCall { id, given, name, message: index, early });
@@ -185,7 +205,11 @@ impl History {
 
     fn warn_renamed(&mut self, index: usize, given: &str, id: &str, view: &Message) {
         if !given.is_empty() {
-            self.warn(index, Oddity::RepeatedId, format!("the call id {given:?} is used twice; sent as {id:?}"));
+            self.warn(
+                index,
+                Oddity::RepeatedId,
+                format!("the call id {given:?} is used twice; sent as {id:?}"),
+            );
         } else if !view.raw.as_ref().is_some_and(|raw| raw.wire().pairs_by_order()) {
             self.warn(index, Oddity::MissingId, format!("a call without an id; sent as {id:?}"));
         }
@@ -213,7 +237,11 @@ impl History {
 
     fn open_turn(&mut self, index: usize, view: &Message) -> usize {
         if self.atoms.last().is_some_and(|atom| atom.kind == AtomKind::User) {
-            self.warn(index, Oddity::RepeatedUser, "two user messages in a row; joined where the wire needs it");
+            self.warn(
+                index,
+                Oddity::RepeatedUser,
+                "two user messages in a row; joined where the wire needs it",
+            );
         }
         if !is_all_reminder(view) || self.turns.is_empty() {
             self.turns.push(self.atoms.len());
@@ -224,7 +252,11 @@ impl History {
     fn join_results(&mut self, index: usize, home: usize, view: &Message) {
         let newest = self.atoms.len() - 1;
         if home != newest {
-            self.warn(index, Oddity::LateResult, "a result that came late; sent right after its call");
+            self.warn(
+                index,
+                Oddity::LateResult,
+                "a result that came late; sent right after its call",
+            );
         } else if self.turns.last() != Some(&home) && view.texts().any(|text| !is_reminder(text)) {
             // The user spoke while the tools ran: what follows answers that.
             self.turns.push(home);
@@ -247,10 +279,11 @@ impl History {
             })
             .collect();
         let alone = results.len() == 1 && view.parts.len() == 1;
-        // A message can belong to one step only: of several that it answers, the newest. Results without an id go to the
-        // newest step there is.
+        // A message can belong to one step only: of several that it answers, the newest. Results
+        // without an id go to the newest step there is.
         let named = results.iter().map(|(_, given, _)| given).filter(|given| !given.is_empty());
-        let home = named.filter_map(|given| self.links.waiting_for(given)).max().or(self.newest_exchange);
+        let home =
+            named.filter_map(|given| self.links.waiting_for(given)).max().or(self.newest_exchange);
         let mut answers = false;
         let mut unwanted = Vec::new();
         for (at, given, name) in results {
@@ -282,11 +315,16 @@ impl History {
 
     fn refuse_result(&mut self, index: usize, given: &str, alone: bool) {
         if self.links.waiting_for(given).is_some() {
-            let text =
-                format!("the result of {given:?} belongs to an earlier step than the others beside it; it is not sent");
+            let text = format!(
+                "the result of {given:?} belongs to an earlier step than the others beside it; it is not sent"
+            );
             self.warn(index, Oddity::LateResult, text);
         } else if self.links.was_answered(given) {
-            self.warn(index, Oddity::SecondResult, format!("a second result for call {given:?} is not sent"));
+            self.warn(
+                index,
+                Oddity::SecondResult,
+                format!("a second result for call {given:?} is not sent"),
+            );
         } else {
             let text = format!("a result for {given:?}, a call that was never made, is not sent");
             self.warn(index, Oddity::OrphanResult, text);
@@ -308,7 +346,8 @@ impl History {
                 true
             } else {
                 // One side has no id: the order and the name must do.
-                (given.is_empty() || call.given.is_empty()) && name.is_none_or(|name| name == call.name)
+                (given.is_empty() || call.given.is_empty())
+                    && name.is_none_or(|name| name == call.name)
             }
         };
         let at = open.iter().position(fits)?;
@@ -332,7 +371,8 @@ fn name_tool(view: &mut Cow<'_, Message>, at: usize, name: &str) {
 
 /// Whether a message says nothing but notes of a program.
 fn is_all_reminder(view: &Message) -> bool {
-    let others = view.parts.iter().any(|part| !matches!(part.body, Body::Text(_) | Body::Result(_)));
+    let others =
+        view.parts.iter().any(|part| !matches!(part.body, Body::Text(_) | Body::Result(_)));
     view.has_text() && !others && view.texts().all(is_reminder)
 }
 

@@ -60,7 +60,10 @@ impl Atom {
     #[must_use]
     pub fn is_sendable(&self) -> bool {
         !self.messages.is_empty()
-            && matches!(self.kind, AtomKind::System | AtomKind::User | AtomKind::Reply | AtomKind::Exchange)
+            && matches!(
+                self.kind,
+                AtomKind::System | AtomKind::User | AtomKind::Reply | AtomKind::Exchange
+            )
     }
 
     /// Why it cannot be sent, for a person.

@@ -5,7 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The calls and results seen so far, by the ids they came with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
-    /// Every id that is sent, with the number that the next one like it gets, so that none is sent twice.
+    /// Every id that is sent, with the number that the next one like it gets, so that none is sent
+    /// twice.
     used: FxHashMap<String, usize>,
     /// For each id that calls came with, the atoms that wait for a result of it.
     waiting: FxHashMap<String, Vec<usize>>,
@@ -22,7 +23,8 @@ pub(super) struct Links {
 impl Links {
     /// The id under which a call is sent: its own where that is free, else a new one.
     pub(super) fn claim(&mut self, given: &str, message: usize, part: usize) -> String {
-        let wished = if given.is_empty() { format!("call_{message}_{part}") } else { given.to_owned() };
+        let wished =
+            if given.is_empty() { format!("call_{message}_{part}") } else { given.to_owned() };
         if !self.plain.contains(&message)
             && let Some(at) = self.granted.iter().position(|id| is_made_of(id, &wished))
         {
@@ -42,7 +44,8 @@ impl Links {
         id
     }
 
-    /// An id is taken by a call that was sent; unless that lies in the past, the call itself is still to be loaded.
+    /// An id is taken by a call that was sent; unless that lies in the past, the call itself is
+    /// still to be loaded.
     pub(super) fn hold(&mut self, id: &str, is_past: bool) {
         self.used.entry(id.to_owned()).or_insert(2);
         if !is_past {

@@ -1,13 +1,14 @@
-//! The messages of one conversation with the indexes that planning needs: atoms, turns, tokens, values.
+//! The messages of one conversation with the indexes that planning needs: atoms, turns, tokens,
+//! values.
 //!
-//! Appending costs what the new message costs, however long the history is. Nothing is ever edited: where a
-//! message is irregular, a repaired *view* stands beside it and a warning says so.
+//! Appending costs what the new message costs, however long the history is. Nothing is ever edited:
+//! where a message is irregular, a repaired *view* stands beside it and a warning says so.
 
 mod append;
 mod atom;
 mod links;
+mod normalize;
 mod tail;
-mod tidy;
 mod views;
 
 pub use append::Prepared;
@@ -174,7 +175,8 @@ impl History {
         self.latest_words
     }
 
-    /// Calls that have no result yet and thinking that has no answer yet: what is odd if nothing more comes.
+    /// Calls that have no result yet and thinking that has no answer yet: what is odd if nothing
+    /// more comes.
     #[must_use]
     pub fn loose_ends(&self) -> Vec<Warning> {
         let open = self.atoms.iter().flat_map(|atom| &atom.open).map(|call| {
@@ -182,9 +184,9 @@ impl History {
             Warning::at(call.message, Oddity::UnansweredCall, text)
         });
         let thoughts = self.atoms.iter().filter(|atom| atom.kind == AtomKind::Thought);
-        let thoughts = thoughts
-            .filter_map(|atom| atom.messages.first())
-            .map(|&message| Warning::at(message, Oddity::DanglingThought, "thinking without an answer is not sent"));
+        let thoughts = thoughts.filter_map(|atom| atom.messages.first()).map(|&message| {
+            Warning::at(message, Oddity::DanglingThought, "thinking without an answer is not sent")
+        });
         open.chain(thoughts).collect()
     }
 

@@ -1,7 +1,8 @@
-//! A history of which only the end is loaded: enough to go on with what was sent, in a session of any length.
+//! A history of which only the end is loaded: enough to go on with what was sent, in a session of
+//! any length.
 //!
-//! Indexes of messages stay those of the whole history; atoms and turns are counted from the first message that is
-//! there. A fold needs the whole history ([`History::is_whole`]).
+//! Indexes of messages stay those of the whole history; atoms and turns are counted from the first
+//! message that is there. A fold needs the whole history ([`History::is_whole`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +25,14 @@ pub struct Past {
 }
 
 impl History {
-    /// A history that continues behind `past`. `shown` is what was sent, view by view, each with whether it stands for
-    /// messages of the past only: their call ids stay taken.
+    /// A history that continues behind `past`. `shown` is what was sent, view by view, each with
+    /// whether it stands for messages of the past only: their call ids stay taken.
     #[must_use]
-    pub fn behind<'a>(counter: Counter, past: Past, shown: impl Iterator<Item = (&'a View, bool)>) -> Self {
+    pub fn behind<'a>(
+        counter: Counter,
+        past: Past,
+        shown: impl Iterator<Item = (&'a View, bool)>,
+    ) -> Self {
         let mut history = Self::new(counter);
         history.past = past;
         history.tokens = past.tokens;
@@ -35,7 +40,9 @@ impl History {
         history.calls = past.calls;
         for (view, is_past) in shown {
             match view {
-                View::Made(message) => message.calls().for_each(|call| history.links.hold(&call.id, is_past)),
+                View::Made(message) => {
+                    message.calls().for_each(|call| history.links.hold(&call.id, is_past))
+                }
                 View::Source(index) => history.links.keep(*index),
             }
         }
@@ -48,17 +55,27 @@ impl History {
         self.past.messages == 0
     }
 
-    /// What a history that goes on from here need not load: everything before the newest atom, which later messages
-    /// may still join.
+    /// What a history that goes on from here need not load: everything before the newest atom,
+    /// which later messages may still join.
     #[must_use]
     pub fn past(&self) -> Past {
         let newest = self.atoms.last().and_then(|atom| atom.messages.iter().min());
         let messages = newest.copied().unwrap_or(self.len()).max(self.past.messages);
-        let mut past = Past { messages, tokens: self.tokens, system_tokens: self.system_tokens, calls: self.calls };
+        let mut past = Past {
+            messages,
+            tokens: self.tokens,
+            system_tokens: self.system_tokens,
+            calls: self.calls,
+        };
         for index in messages..self.len() {
-            past.tokens -= self.source(index).map_or(0, |message| self.counter.message(message)).min(past.tokens);
+            past.tokens -= self
+                .source(index)
+                .map_or(0, |message| self.counter.message(message))
+                .min(past.tokens);
             match self.message(index).map(|message| message.role) {
-                Some(Role::System) => past.system_tokens -= self.message_tokens(index).min(past.system_tokens),
+                Some(Role::System) => {
+                    past.system_tokens -= self.message_tokens(index).min(past.system_tokens)
+                }
                 Some(Role::Assistant) => past.calls = past.calls.saturating_sub(1),
                 _ => {}
             }

@@ -44,8 +44,8 @@ impl View {
 }
 
 impl History {
-    /// The messages of an atom as they are sent, as far as they are not among the first `from` messages:
-    /// those were sent before, with an answer for every call they made.
+    /// The messages of an atom as they are sent, as far as they are not among the first `from`
+    /// messages: those were sent before, with an answer for every call they made.
     #[must_use]
     pub fn views(&self, atom: usize, from: usize) -> Vec<View> {
         let Some(atom) = self.atom(atom) else { return Vec::new() };
@@ -56,24 +56,32 @@ impl History {
             atom.messages.iter().map(|&index| View::Source(index)).collect()
         };
         self.drop_dangling_thought(&mut views);
-        views.extend(atom.open.iter().filter(|call| call.message >= from).map(|call| self.answer(call)));
+        views.extend(
+            atom.open.iter().filter(|call| call.message >= from).map(|call| self.answer(call)),
+        );
         self.words_last(views)
     }
 
     /// Thinking goes with what it led to; where that never came, it is not sent.
     fn drop_dangling_thought(&self, views: &mut Vec<View>) {
-        let assistant = |view: &View| view.message(self).is_some_and(|message| message.role == Role::Assistant);
+        let assistant =
+            |view: &View| view.message(self).is_some_and(|message| message.role == Role::Assistant);
         let thinks = |view: &View| view.message(self).is_some_and(Message::only_thinks);
-        while let Some(last) = views.iter().rposition(assistant).filter(|&at| views.get(at).is_some_and(thinks)) {
+        while let Some(last) =
+            views.iter().rposition(assistant).filter(|&at| views.get(at).is_some_and(thinks))
+        {
             views.remove(last);
         }
     }
 
-    /// Words that stand between two results are moved behind the last one; no wire takes them in between.
+    /// Words that stand between two results are moved behind the last one; no wire takes them in
+    /// between.
     fn words_last(&self, views: Vec<View>) -> Vec<View> {
         let is_other = |part: &Part| !matches!(part.body, Body::Result(_));
-        let speaks =
-            |view: &View| view.message(self).is_some_and(|m| m.role != Role::Assistant && m.parts.iter().any(is_other));
+        let speaks = |view: &View| {
+            view.message(self)
+                .is_some_and(|m| m.role != Role::Assistant && m.parts.iter().any(is_other))
+        };
         if !views.iter().rev().skip(1).any(speaks) {
             return views;
         }
@@ -84,8 +92,11 @@ impl History {
                 ordered.push(view);
                 continue;
             };
-            let (results, rest): (Vec<_>, Vec<_>) =
-                message.parts.iter().cloned().partition(|part| matches!(part.body, Body::Result(_)));
+            let (results, rest): (Vec<_>, Vec<_>) = message
+                .parts
+                .iter()
+                .cloned()
+                .partition(|part| matches!(part.body, Body::Result(_)));
             if !results.is_empty() {
                 ordered.push(View::made(Message::new(Role::Tool, results)));
             }
@@ -95,8 +106,8 @@ impl History {
         ordered
     }
 
-    /// What came after an atom had been sent: new calls with their results; a result for a call that was
-    /// answered as interrupted comes too late.
+    /// What came after an atom had been sent: new calls with their results; a result for a call
+    /// that was answered as interrupted comes too late.
     fn rest_of(&self, atom: &Atom, from: usize) -> Vec<View> {
         let answered: Vec<&str> = atom
             .messages
@@ -120,9 +131,13 @@ impl History {
     }
 
     fn answer(&self, call: &OpenCall) -> View {
-        let early = call.early.and_then(|index| self.source(index)).and_then(|message| message.results().next());
+        let early = call
+            .early
+            .and_then(|index| self.source(index))
+            .and_then(|message| message.results().next());
         let mut message = Message::tool_error(&call.id, INTERRUPTED);
-        if let (Some(early), Some(Body::Result(result))) = (early, message.parts.first_mut().map(|part| &mut part.body))
+        if let (Some(early), Some(Body::Result(result))) =
+            (early, message.parts.first_mut().map(|part| &mut part.body))
         {
             result.parts.clone_from(&early.parts);
             result.is_error = early.is_error;

@@ -1,5 +1,6 @@
-//! Which values go into the ledger: by what each adds for the room it takes. A long value shows the ones inside it too
-//! (a path its file name), so its gain is theirs as well, as far as nothing chosen shows them already.
+//! Which values go into the ledger: by what each adds for the room it takes. A long value shows the
+//! ones inside it too (a path its file name), so its gain is theirs as well, as far as nothing
+//! chosen shows them already.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -13,17 +14,24 @@ use crate::tokens::Counter;
 const MISSES: usize = 32;
 
 /// The best entries within the budget, best first.
-pub(super) fn choose<'a>(entries: &[Entry<'a>], counter: &Counter, budget: usize) -> Vec<Entry<'a>> {
-    let odds: FxHashMap<&str, f64> = entries.iter().map(|entry| (entry.value, entry.odds)).collect();
+pub(super) fn choose<'a>(
+    entries: &[Entry<'a>],
+    counter: &Counter,
+    budget: usize,
+) -> Vec<Entry<'a>> {
+    let odds: FxHashMap<&str, f64> =
+        entries.iter().map(|entry| (entry.value, entry.odds)).collect();
     let mut covered: FxHashSet<&str> = FxHashSet::default();
-    let mut heap: BinaryHeap<Offer<'a>> = entries.iter().map(|entry| Offer::of(*entry, &odds, &covered)).collect();
+    let mut heap: BinaryHeap<Offer<'a>> =
+        entries.iter().map(|entry| Offer::of(*entry, &odds, &covered)).collect();
     let mut chosen: Vec<Entry<'a>> = Vec::new();
     let (mut left, mut misses) = (budget, 0);
     while let Some(offer) = heap.pop() {
         if covered.contains(offer.entry.value) {
             continue;
         }
-        // What was chosen since may show a part of it: the offer stands only if it is still the best.
+        // What was chosen since may show a part of it: the offer stands only if it is still the
+        // best.
         let now = Offer::of(offer.entry, &odds, &covered);
         if now.worth < offer.worth && heap.peek().is_some_and(|next| *next > now) {
             heap.push(now);
@@ -43,7 +51,8 @@ pub(super) fn choose<'a>(entries: &[Entry<'a>], counter: &Counter, budget: usize
         chosen.push(offer.entry);
     }
     // A value may have been chosen before a longer one that shows it.
-    let inside: FxHashSet<&str> = chosen.iter().flat_map(|entry| value::pieces(entry.value)).collect();
+    let inside: FxHashSet<&str> =
+        chosen.iter().flat_map(|entry| value::pieces(entry.value)).collect();
     chosen.retain(|entry| !inside.contains(entry.value));
     chosen
 }

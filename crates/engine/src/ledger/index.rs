@@ -1,5 +1,5 @@
-//! Which values a history has shown, where, how often, and whether the agent used them itself. Grows with the
-//! history; one message costs what it holds.
+//! Which values a history has shown, where, how often, and whether the agent used them itself.
+//! Grows with the history; one message costs what it holds.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -47,14 +47,16 @@ enum Speaker {
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     values: FxHashMap<Box<str>, Seen>,
-    /// By hash of a base name: the newest message whose calls used it, and how many did. By hash of a folder: the newest.
+    /// By hash of a base name: the newest message whose calls used it, and how many did. By hash of
+    /// a folder: the newest.
     base_names: FxHashMap<u64, (usize, usize)>,
     folders: FxHashMap<u64, usize>,
     /// By hash of a base name: those that the user or the assistant wrote.
     named: FxHashSet<u64>,
     /// By hash of a call's id: the file it named.
     calls: FxHashMap<u64, u64>,
-    /// By hash of a word that values are made of: values that have it, and uses in calls and by the user.
+    /// By hash of a word that values are made of: values that have it, and uses in calls and by the
+    /// user.
     words: FxHashMap<u64, (u32, u32)>,
     newest: usize,
 }
@@ -130,8 +132,12 @@ impl Extract {
                 *mentions += 1;
             }
         }
-        let mention =
-            |(value, (kind, defined, mentions)): (&str, _)| Mention { value: value.into(), kind, defined, mentions };
+        let mention = |(value, (kind, defined, mentions)): (&str, _)| Mention {
+            value: value.into(),
+            kind,
+            defined,
+            mentions,
+        };
         self.0.push(Passage { speaker, about, values: found.into_iter().map(mention).collect() });
     }
 }
@@ -161,7 +167,13 @@ impl Index {
         }
     }
 
-    fn note(&mut self, index: usize, mention: Mention, crowd: u32, (speaker, source): (Speaker, u64)) {
+    fn note(
+        &mut self,
+        index: usize,
+        mention: Mention,
+        crowd: u32,
+        (speaker, source): (Speaker, u64),
+    ) {
         let Mention { value, kind, defined, mentions } = mention;
         let update = |seen: &mut Seen| {
             seen.occurrences = seen.occurrences.saturating_add(1);
@@ -303,7 +315,8 @@ fn unescaped(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a reader of a message sees: its words, its results and the arguments of its calls, not its thinking.
+/// What a reader of a message sees: its words, its results and the arguments of its calls, not its
+/// thinking.
 #[must_use]
 pub fn text_of(message: &Message) -> String {
     let mut text = String::new();
@@ -353,6 +366,7 @@ fn is_definition(line: &str) -> bool {
         "async",
         "static",
     ];
-    let first = line.trim_start().split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
+    let first =
+        line.trim_start().split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
     WORDS.contains(&first)
 }

@@ -1,5 +1,6 @@
-//! The ledger: values that later steps are likely to need (paths, ids, names, numbers), kept verbatim when the
-//! messages that showed them are folded. Made without a model, so that quality does not hang on a summariser.
+//! The ledger: values that later steps are likely to need (paths, ids, names, numbers), kept
+//! verbatim when the messages that showed them are folded. Made without a model, so that quality
+//! does not hang on a summariser.
 
 mod choice;
 mod index;
@@ -34,8 +35,9 @@ struct Entry<'a> {
     odds: f64,
 }
 
-/// Writes the ledger: of the values that `wanted` accepts and `shown` does not hold already, the best that
-/// fit into `budget` tokens, grouped for a reader, and once more in the order of their rank.
+/// Writes the ledger: of the values that `wanted` accepts and `shown` does not hold already, the
+/// best that fit into `budget` tokens, grouped for a reader, and once more in the order of their
+/// rank.
 #[must_use]
 pub fn write(
     (index, weights): (&Index, &Weights),
@@ -47,14 +49,18 @@ pub fn write(
     let entries: Vec<Entry<'_>> = index
         .iter()
         .filter(|(value, seen)| wanted(value, seen) && !shown.has(value))
-        .map(|(value, seen)| Entry { value, kind: seen.kind, odds: weights.odds(index, value, seen) })
+        .map(|(value, seen)| Entry {
+            value,
+            kind: seen.kind,
+            odds: weights.odds(index, value, seen),
+        })
         .collect();
     let (text, listed) = fill(&entries, counter, budget);
     (text, listed.into_iter().map(|entry| entry.value.to_owned()).collect())
 }
 
-/// The best entries that fit, printed. Values cost less together than one by one: what the first choice leaves free is
-/// filled once more.
+/// The best entries that fit, printed. Values cost less together than one by one: what the first
+/// choice leaves free is filled once more.
 fn fill<'a>(entries: &[Entry<'a>], counter: &Counter, budget: usize) -> (String, Vec<Entry<'a>>) {
     let mut room = budget;
     let mut best = (String::new(), Vec::new());
@@ -110,8 +116,11 @@ impl<'a> Shown<'a> {
 fn print(entries: &[Entry<'_>]) -> String {
     let mut text = String::new();
     for (heading, kinds) in GROUPS {
-        let values: Vec<&str> =
-            entries.iter().filter(|entry| kinds.contains(&entry.kind)).map(|entry| entry.value).collect();
+        let values: Vec<&str> = entries
+            .iter()
+            .filter(|entry| kinds.contains(&entry.kind))
+            .map(|entry| entry.value)
+            .collect();
         if !values.is_empty() {
             if !text.is_empty() {
                 text.push('\n');
@@ -140,7 +149,13 @@ mod tests {
     #[test]
     fn values_are_grouped_and_pieces_of_a_listed_path_are_not_repeated() {
         let index = index_of(&["see /srv/app/main.py and main.py in order 100452, call load_all"]);
-        let (text, _) = write((&index, Weights::shipped()), &Counter::default(), 200, &Shown::default(), |_, _| true);
+        let (text, _) = write(
+            (&index, Weights::shipped()),
+            &Counter::default(),
+            200,
+            &Shown::default(),
+            |_, _| true,
+        );
         assert_eq!(text, "paths: /srv/app/main.py\nnames: load_all\nnumbers: 100452");
     }
 

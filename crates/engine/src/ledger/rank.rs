@@ -1,5 +1,5 @@
-//! How likely a value is to be needed again. The weights are data: `presets/ledger.toml`, made by `waterline replay
-//! train`. The odds of a value are `exp(sum of weight × feature)`.
+//! How likely a value is to be needed again. The weights are data: `presets/ledger.toml`, made by
+//! `waterline replay train`. The odds of a value are `exp(sum of weight × feature)`.
 
 use std::sync::LazyLock;
 
@@ -12,8 +12,8 @@ const WEIGHTS: &str = include_str!("../../presets/ledger.toml");
 
 static SHIPPED: LazyLock<Weights> = LazyLock::new(|| Weights::read(WEIGHTS).unwrap_or_default());
 
-/// What is asked of a value: a name for files, and the question for people. Counts are taken as `log2(1 + count)`, so
-/// that a weight says what each doubling is worth.
+/// What is asked of a value: a name for files, and the question for people. Counts are taken as
+/// `log2(1 + count)`, so that a weight says what each doubling is worth.
 pub const FEATURES: [(&str, &str); 27] = [
     ("own_call", "the agent used it in a call of its own"),
     ("own_call_uses", "how often the agent used it"),
@@ -83,8 +83,9 @@ impl Weights {
         let mut weights = Self::default();
         for (name, weight) in file.weights {
             let at = FEATURES.iter().position(|(known, _)| *known == name);
-            let place =
-                at.and_then(|at| weights.0.get_mut(at)).ok_or_else(|| format!("no feature is called {name}"))?;
+            let place = at
+                .and_then(|at| weights.0.get_mut(at))
+                .ok_or_else(|| format!("no feature is called {name}"))?;
             *place = weight;
         }
         Ok(weights)
@@ -131,7 +132,9 @@ impl Weights {
 #[must_use]
 pub fn features(index: &Index, value: &str, seen: &Seen) -> Features {
     let never = index.newest() + 1;
-    let since = |message: Option<usize>| doublings(message.map_or(never, |at| index.newest().saturating_sub(at)));
+    let since = |message: Option<usize>| {
+        doublings(message.map_or(never, |at| index.newest().saturating_sub(at)))
+    };
     let flag = |set: bool| f64::from(u8::from(set));
     let (kin_used, kin_common) = index.kin(value);
     let source = index.source_used(seen);
@@ -202,7 +205,13 @@ mod tests {
     #[test]
     fn what_the_agent_used_itself_outranks_what_a_listing_showed() {
         let mut index = Index::default();
-        index.append(0, &Message::assistant_with_calls("", [ToolCall::new("1", "read", r#"{"path":"src/used.rs"}"#)]));
+        index.append(
+            0,
+            &Message::assistant_with_calls(
+                "",
+                [ToolCall::new("1", "read", r#"{"path":"src/used.rs"}"#)],
+            ),
+        );
         let listing: Vec<String> = (0..100).map(|n| format!("src/other{n}.rs")).collect();
         index.append(1, &Message::new(Role::Tool, vec![Part::text(listing.join("\n"))]));
         let odds = |value: &str| {

@@ -1,4 +1,5 @@
-//! What counts as a value: the identifier-like words of a text, as the retention measure defines them.
+//! What counts as a value: the identifier-like words of a text, as the retention measure defines
+//! them.
 
 use crate::tokens::is_cjk;
 
@@ -31,16 +32,24 @@ const SHORTEST: usize = 4;
 const LONGEST: usize = 200;
 
 /// Words that look like values and never are.
-const NEVER: [&str; 6] =
-    ["/dev/null", "dev/null", "origin/main", "in_progress", "files_with_matches", "general-purpose"];
+const NEVER: [&str; 6] = [
+    "/dev/null",
+    "dev/null",
+    "origin/main",
+    "in_progress",
+    "files_with_matches",
+    "general-purpose",
+];
 
-/// The identifier-like words of a text, in their order. Marks that tools put between line numbers, columns and bullets
-/// separate words too, and measures (`775.00ms`, `16px`) are left out: nobody needs them again.
+/// The identifier-like words of a text, in their order. Marks that tools put between line numbers,
+/// columns and bullets separate words too, and measures (`775.00ms`, `16px`) are left out: nobody
+/// needs them again.
 pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
-    text.split(|c| is_separator(c) || matches!(c, '→' | '│' | '·' | '•' | '✓' | '✗' | '…')).filter_map(|word| {
-        let word = without_location(strip(word));
-        kind(word).filter(|_| !is_measure(word)).map(|kind| (word, kind))
-    })
+    text.split(|c| is_separator(c) || matches!(c, '→' | '│' | '·' | '•' | '✓' | '✗' | '…'))
+        .filter_map(|word| {
+            let word = without_location(strip(word));
+            kind(word).filter(|_| !is_measure(word)).map(|kind| (word, kind))
+        })
 }
 
 /// The words of a text, without what surrounds them.
@@ -93,7 +102,11 @@ fn strip(word: &str) -> &str {
 /// `src/a.rs:12:fn` names a file: the place in it will be another one next time.
 fn without_location(word: &str) -> &str {
     match word.split_once(':') {
-        Some((file, rest)) if rest.starts_with(|c: char| c.is_ascii_digit()) || has_extension(file) => file,
+        Some((file, rest))
+            if rest.starts_with(|c: char| c.is_ascii_digit()) || has_extension(file) =>
+        {
+            file
+        }
         _ => word,
     }
 }
@@ -190,20 +203,24 @@ fn has_extension(word: &str) -> bool {
 }
 
 fn has_camel(word: &str) -> bool {
-    word.as_bytes().windows(2).any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
+    word.as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
 }
 
-/// What a reader finds inside a word: for a path its endings and its folders, for dotted names the same, and every name
-/// on its own.
+/// What a reader finds inside a word: for a path its endings and its folders, for dotted names the
+/// same, and every name on its own.
 pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let joints = word.match_indices(['/', '.', ':']).map(|(at, _)| at).filter(|&at| at > 0);
     let ends = joints.flat_map(move |at| [word.get(at + 1..), word.get(..at)]).flatten();
     let names = word.split(['/', '.', ':', '#', '@']);
     // Nothing longer is ever a value, and what is no word (encoded data) has joints without number.
-    ends.chain(names).filter(move |piece| (SHORTEST..word.len().min(LONGEST * 4)).contains(&piece.len()))
+    ends.chain(names)
+        .filter(move |piece| (SHORTEST..word.len().min(LONGEST * 4)).contains(&piece.len()))
 }
 
-/// The words that a value is made of, as hashes without regard to case: `RemediationCard.tsx` has three.
+/// The words that a value is made of, as hashes without regard to case: `RemediationCard.tsx` has
+/// three.
 pub(super) fn parts(value: &str) -> impl Iterator<Item = u64> {
     let bytes = value.as_bytes();
     let mut at = 0;
@@ -212,7 +229,9 @@ pub(super) fn parts(value: &str) -> impl Iterator<Item = u64> {
             let start = at;
             at = part_end(bytes, start);
             let part = bytes.get(start..at).unwrap_or_default();
-            if part.len() >= 3 && part.iter().all(|byte| !byte.is_ascii() || byte.is_ascii_alphabetic()) {
+            if part.len() >= 3
+                && part.iter().all(|byte| !byte.is_ascii() || byte.is_ascii_alphabetic())
+            {
                 return Some(hash_of(part));
             }
         }
@@ -222,8 +241,11 @@ pub(super) fn parts(value: &str) -> impl Iterator<Item = u64> {
 
 /// Where a part that begins at `start` ends: a word goes on in lower case, or all in upper case.
 fn part_end(bytes: &[u8], start: usize) -> usize {
-    let is_letter = |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
-    let is_lower = |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_lowercase() || !byte.is_ascii());
+    let is_letter = |at: usize| {
+        bytes.get(at).is_some_and(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
+    };
+    let is_lower =
+        |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_lowercase() || !byte.is_ascii());
     if !is_letter(start) {
         return start + 1;
     }
@@ -273,7 +295,9 @@ mod tests {
     fn identifier_like_words_are_values() {
         use Kind::*;
         assert_eq!(
-            found("open src/main.rs and /etc/hosts, call parse_line or parseLine; see lib.rs (commit 3f2a91bc)"),
+            found(
+                "open src/main.rs and /etc/hosts, call parse_line or parseLine; see lib.rs (commit 3f2a91bc)"
+            ),
             [
                 ("src/main.rs", RelativePath),
                 ("/etc/hosts", AbsolutePath),
@@ -297,7 +321,10 @@ mod tests {
 
     #[test]
     fn plain_words_flags_and_short_numbers_are_not() {
-        assert_eq!(found("the quick brown fox --no-verify -la 12 404 /dev/null in_progress etc."), []);
+        assert_eq!(
+            found("the quick brown fox --no-verify -la 12 404 /dev/null in_progress etc."),
+            []
+        );
     }
 
     #[test]

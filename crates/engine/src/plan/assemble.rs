@@ -1,6 +1,6 @@
 //! The last step of a fold: items and note find their slots, in the order they are sent.
 
-use super::note::Note;
+use super::summary_block::SummaryBlock;
 use crate::draft::{Item, Slot, Treatment};
 use crate::history::{AtomKind, History, View};
 use crate::summary::Placement;
@@ -8,13 +8,13 @@ use crate::summary::Placement;
 /// Puts items and note into slots, in the order they are sent.
 pub(super) struct Assembly<'a> {
     history: &'a History,
-    note: Option<&'a Note>,
+    note: Option<&'a SummaryBlock>,
     placed: bool,
     slots: Vec<Slot>,
 }
 
 impl<'a> Assembly<'a> {
-    pub(super) const fn new(history: &'a History, note: Option<&'a Note>) -> Self {
+    pub(super) const fn new(history: &'a History, note: Option<&'a SummaryBlock>) -> Self {
         Self { history, note, placed: false, slots: Vec::new() }
     }
 
@@ -53,7 +53,8 @@ impl<'a> Assembly<'a> {
     }
 
     fn is_conversation(&self, item: &Item) -> bool {
-        item.treatment.is_sent() && self.history.atom(item.atom).is_some_and(|atom| atom.kind != AtomKind::System)
+        item.treatment.is_sent()
+            && self.history.atom(item.atom).is_some_and(|atom| atom.kind != AtomKind::System)
     }
 
     fn push_rest(&mut self, item: &Item) {
@@ -73,7 +74,8 @@ impl<'a> Assembly<'a> {
     }
 
     fn push_item(&mut self, item: &Item, reason: &str) {
-        let sources = self.history.atom(item.atom).map(|atom| atom.messages.clone()).unwrap_or_default();
+        let sources =
+            self.history.atom(item.atom).map(|atom| atom.messages.clone()).unwrap_or_default();
         let reason = if item.reason.is_empty() { reason.to_owned() } else { item.reason.clone() };
         if let Some(last) = self.slots.last_mut()
             && last.treatment == Treatment::Omitted
@@ -85,7 +87,14 @@ impl<'a> Assembly<'a> {
         }
         let views = item.views(self.history);
         let tokens = views.iter().map(|view| view.tokens(self.history)).sum();
-        self.slots.push(Slot { sources, treatment: item.treatment, tokens, reason, views, listed: Vec::new() });
+        self.slots.push(Slot {
+            sources,
+            treatment: item.treatment,
+            tokens,
+            reason,
+            views,
+            listed: Vec::new(),
+        });
     }
 
     /// The note on its own.
@@ -119,8 +128,11 @@ impl<'a> Assembly<'a> {
         });
         self.push_item(item, "with the summary in front of it");
         if let Some(slot) = self.slots.last_mut() {
-            let joined =
-                slot.views.first().and_then(|view| view.message(self.history)).map(|message| note.before(message));
+            let joined = slot
+                .views
+                .first()
+                .and_then(|view| view.message(self.history))
+                .map(|message| note.before(message));
             if let (Some(joined), Some(view)) = (joined, slot.views.first_mut()) {
                 *view = View::made(joined);
             }

@@ -3,10 +3,10 @@
 use rustc_hash::FxHashSet;
 
 use super::Input;
-use crate::draft::{Arrival, Item, Room, Slot, Treatment};
+use crate::draft::{Arrival, Item, Marks, Slot, Treatment};
 
 /// The slots for the messages that the generation does not cover yet.
-pub(super) fn new_slots(input: &Input<'_>, room: &Room) -> Vec<Slot> {
+pub(super) fn new_slots(input: &Input<'_>, room: &Marks) -> Vec<Slot> {
     let history = input.history;
     let covered = input.generation.covered();
     let hidden = hidden_atoms(input);
@@ -24,7 +24,8 @@ pub(super) fn new_slots(input: &Input<'_>, room: &Room) -> Vec<Slot> {
 fn slot(input: &Input<'_>, arrival: &Arrival<'_>, at: usize, covered: usize) -> Slot {
     let history = input.history;
     let messages = history.atom(at).map_or(&[][..], |atom| &atom.messages);
-    let sources: Vec<usize> = messages.iter().copied().filter(|&message| message >= covered).collect();
+    let sources: Vec<usize> =
+        messages.iter().copied().filter(|&message| message >= covered).collect();
     if sources.len() < messages.len() {
         return late(input, at, covered, sources);
     }

@@ -1,9 +1,10 @@
-//! A generation at rest: what was sent, slot by slot, in a form that can be stored and taken up again.
+//! A generation at rest: what was sent, slot by slot, in a form that can be stored and taken up
+//! again.
 
 use serde::{Deserialize, Serialize};
 
 use super::Generation;
-use crate::draft::{Room, Slot, Treatment};
+use crate::draft::{Marks, Slot, Treatment};
 use crate::history::{History, View};
 use crate::message::Message;
 
@@ -21,7 +22,7 @@ pub struct Head {
     pub tokens: usize,
     pub(super) messages: usize,
     pub(super) turns: usize,
-    pub(super) settled: Option<Room>,
+    pub(super) settled: Option<Marks>,
     pub(super) refused: Option<usize>,
 }
 
@@ -71,15 +72,21 @@ impl Generation {
         }
     }
 
-    /// The slots from `from` on, to be stored: after a fold all, after an extension those that it added.
+    /// The slots from `from` on, to be stored: after a fold all, after an extension those that it
+    /// added.
     #[must_use]
     pub fn frozen(&self, history: &History, from: usize) -> Vec<FrozenSlot> {
         let slots = self.slots.iter().skip(from);
         slots.map(|slot| freeze(history, slot)).collect()
     }
 
-    /// Takes a stored generation up again. `source` hands over messages of the history that are not in `history`.
-    pub fn thaw(head: Head, slots: Vec<FrozenSlot>, mut source: impl FnMut(usize) -> Option<Message>) -> Self {
+    /// Takes a stored generation up again. `source` hands over messages of the history that are not
+    /// in `history`.
+    pub fn thaw(
+        head: Head,
+        slots: Vec<FrozenSlot>,
+        mut source: impl FnMut(usize) -> Option<Message>,
+    ) -> Self {
         let slots = slots.into_iter().map(|slot| Slot {
             sources: slot.sources,
             treatment: slot.treatment,
@@ -93,7 +100,8 @@ impl Generation {
         Self { number, reason, slots, covered, tokens, messages, turns, settled, refused }
     }
 
-    /// What was sent, view by view, each with whether all that its slot stands for lies before the message `end`.
+    /// What was sent, view by view, each with whether all that its slot stands for lies before the
+    /// message `end`.
     pub fn views(&self, end: usize) -> impl Iterator<Item = (&View, bool)> {
         self.slots.iter().flat_map(move |slot| {
             let is_past = slot.sources.iter().all(|&source| source < end);

@@ -1,8 +1,8 @@
-//! A frozen projection of the history: a base, followed by whatever was appended since. Inside a generation what was
-//! sent is sent again byte for byte; only a fold starts a new one.
+//! A frozen projection of the history: a base, followed by whatever was appended since. Inside a
+//! generation what was sent is sent again byte for byte; only a fold starts a new one.
 
 use super::{Action, Plan};
-use crate::draft::{Room, Slot, Treatment};
+use crate::draft::{Marks, Slot, Treatment};
 use crate::history::{AtomKind, History};
 use crate::message::Message;
 
@@ -18,7 +18,7 @@ pub struct Generation {
     pub(super) tokens: usize,
     pub(super) messages: usize,
     pub(super) turns: usize,
-    pub(super) settled: Option<Room>,
+    pub(super) settled: Option<Marks>,
     /// The tokens at which a fold was last found not to be worth it.
     pub(super) refused: Option<usize>,
 }
@@ -69,14 +69,17 @@ impl Generation {
     /// The atoms of the conversation that it does not show.
     pub(super) fn hidden(&self, history: &History) -> Vec<usize> {
         let slots = self.slots.iter().filter(|slot| !slot.treatment.is_sent());
-        let mut atoms: Vec<usize> =
-            slots.flat_map(|slot| &slot.sources).filter_map(|&message| history.atom_of(message)).collect();
+        let mut atoms: Vec<usize> = slots
+            .flat_map(|slot| &slot.sources)
+            .filter_map(|&message| history.atom_of(message))
+            .collect();
         atoms.sort_unstable();
         atoms.dedup();
         atoms
     }
 
-    /// Whether a fold that was refused at so many tokens is worth another try: not before there is a bit more to free.
+    /// Whether a fold that was refused at so many tokens is worth another try: not before there is
+    /// a bit more to free.
     pub(super) const fn may_fold_again(&self, before: usize) -> bool {
         match self.refused {
             Some(tokens) => before * 100 >= tokens * 103,
@@ -84,8 +87,9 @@ impl Generation {
         }
     }
 
-    /// Whether a plan was made for just this: nothing new was said since, and there is as much room as then.
-    pub(super) fn is_settled(&self, history: &History, room: &Room) -> bool {
+    /// Whether a plan was made for just this: nothing new was said since, and there is as much room
+    /// as then.
+    pub(super) fn is_settled(&self, history: &History, room: &Marks) -> bool {
         self.covered == history.len() && self.settled == Some(*room)
     }
 
@@ -98,7 +102,8 @@ impl Generation {
         self.settled = Some(plan.room);
         self.refused = plan.refused.or(self.refused);
         for slot in plan.slots {
-            let Counts { tokens, messages, turns } = Counts::of(history, std::slice::from_ref(&slot));
+            let Counts { tokens, messages, turns } =
+                Counts::of(history, std::slice::from_ref(&slot));
             self.tokens += tokens;
             self.messages += messages;
             self.turns += turns;

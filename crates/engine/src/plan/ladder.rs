@@ -1,5 +1,5 @@
-//! Folds that somebody asks for: a person, a summary that came late, or a provider that refused a context as too long. Each
-//! rung of the ladder keeps less than the one before.
+//! Folds that somebody asks for: a person, a summary that came late, or a provider that refused a
+//! context as too long. Each rung of the ladder keeps less than the one before.
 
 use crate::draft::Draft;
 use crate::policy::Policy;
@@ -9,7 +9,7 @@ use crate::stage::Emergency;
 #[derive(Clone, Copy, Debug)]
 pub struct Forced<'a> {
     /// How hard.
-    pub rung: Rung,
+    pub rung: FoldLevel,
     /// Why, for a person.
     pub reason: &'a str,
 }
@@ -17,17 +17,18 @@ pub struct Forced<'a> {
 /// How hard a fold is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Rung {
+pub enum FoldLevel {
     /// As the policy says.
     #[default]
     Fold,
     /// Long texts are cut, and few turns stay.
     Trim,
-    /// Only the system prompt, the task, pins, the note, the newest user message and the newest step stay.
+    /// Only the system prompt, the task, pins, the note, the newest user message and the newest
+    /// step stay.
     Minimal,
 }
 
-impl Rung {
+impl FoldLevel {
     /// The next harder one.
     #[must_use]
     pub const fn next(self) -> Option<Self> {
@@ -50,11 +51,11 @@ impl Rung {
 }
 
 /// Climbs to a rung, with the figures of the policy's own ladder.
-pub(super) fn climb(draft: &mut Draft<'_>, policy: &Policy, rung: Rung) {
-    if rung >= Rung::Trim && !policy.stages.iter().any(|stage| stage.trim(draft)) {
+pub(super) fn climb(draft: &mut Draft<'_>, policy: &Policy, rung: FoldLevel) {
+    if rung >= FoldLevel::Trim && !policy.stages.iter().any(|stage| stage.trim(draft)) {
         Emergency::default().trim_now(draft);
     }
-    if rung >= Rung::Minimal {
+    if rung >= FoldLevel::Minimal {
         for at in draft.newest_first() {
             draft.drop(at, "only the task, pins and the newest message stay");
         }

@@ -1,6 +1,7 @@
 //! From a history to what is sent next, and why. Pure: no clock, no input or output, no async.
 //!
-//! The usual answer is to *extend* the generation by the new messages; past the high mark it is a *fold*.
+//! The usual answer is to *extend* the generation by the new messages; past the high mark it is a
+//! *fold*.
 
 mod assemble;
 mod cost;
@@ -9,12 +10,12 @@ mod fold;
 mod frozen;
 mod generation;
 mod ladder;
-mod note;
+mod summary_block;
 
-pub use crate::draft::{Budget, Draft, Item, Room, Slot, Treatment, Truncation};
+pub use crate::draft::{Budget, Draft, Item, Marks, Slot, Treatment, Truncation};
 pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
-pub use ladder::{Forced, Rung};
+pub use ladder::{FoldLevel, Forced};
 
 use std::sync::Arc;
 
@@ -52,7 +53,8 @@ pub struct Input<'a> {
 pub struct Keep<'a> {
     /// Messages that were pinned, by index.
     pub pins: &'a [usize],
-    /// What a note must say, word for word, if its text does not: open todos, approvals that wait for somebody.
+    /// What a note must say, word for word, if its text does not: open todos, approvals that wait
+    /// for somebody.
     pub lines: &'a [String],
 }
 
@@ -86,7 +88,7 @@ pub struct Plan {
     /// What could not be helped.
     pub warnings: Vec<Warning>,
     covered: usize,
-    room: Room,
+    room: Marks,
     refused: Option<usize>,
 }
 
@@ -156,7 +158,8 @@ impl Figures {
     }
 }
 
-/// Plans the next call. Of a history that is not whole, nothing is folded: there [`extend()`] tells whether it must be.
+/// Plans the next call. Of a history that is not whole, nothing is folded: there [`extend()`] tells
+/// whether it must be.
 #[must_use]
 pub fn plan(input: &Input<'_>) -> Plan {
     match decide(input) {
@@ -164,17 +167,21 @@ pub fn plan(input: &Input<'_>) -> Plan {
         Decision::Fold { room, before, reason } => {
             let folded = input.history.is_whole().then(|| fold::fold(input, &room, before, reason));
             let folded = folded.filter(|plan| is_worth_it(input, &room, before, plan));
-            let plan = folded.unwrap_or_else(|| extension(extend::new_slots(input, &room), before, room, Some(before)));
+            let plan = folded.unwrap_or_else(|| {
+                extension(extend::new_slots(input, &room), before, room, Some(before))
+            });
             finish(input, plan)
         }
     }
 }
 
-/// The plan of the next call, if what was sent can be extended; `None` when a fold is due. It needs only the end of
-/// the history, so a session of any length is taken up in the time that its newest messages take.
+/// The plan of the next call, if what was sent can be extended; `None` when a fold is due. It needs
+/// only the end of the history, so a session of any length is taken up in the time that its newest
+/// messages take.
 #[must_use]
 pub fn extend(input: &Input<'_>) -> Option<Plan> {
-    let recalls = input.policy.stages.iter().any(|stage| stage.recalls()) && !input.history.is_whole();
+    let recalls =
+        input.policy.stages.iter().any(|stage| stage.recalls()) && !input.history.is_whole();
     match decide(input) {
         Decision::Extend(plan) if !recalls => Some(plan),
         _ => None,
@@ -183,7 +190,7 @@ pub fn extend(input: &Input<'_>) -> Option<Plan> {
 
 enum Decision {
     Extend(Plan),
-    Fold { room: Room, before: usize, reason: String },
+    Fold { room: Marks, before: usize, reason: String },
 }
 
 fn decide(input: &Input<'_>) -> Decision {
@@ -196,16 +203,17 @@ fn decide(input: &Input<'_>) -> Decision {
         .filter(|_| !input.generation.is_settled(input.history, &room));
     let reason = input.forced.map(|forced| forced.reason.to_owned()).or(due);
     match reason {
-        // A fold has slots of its own; those of a long first extension need not be held beside them.
+        // A fold has slots of its own; those of a long first extension need not be held beside
+        // them.
         Some(reason) => Decision::Fold { room, before, reason },
         None => Decision::Extend(finish(input, extension(slots, before, room, None))),
     }
 }
 
 /// The room for a call: no more of the window is used than pays, and a cold cache is made use of.
-fn room_of(input: &Input<'_>) -> Room {
+fn room_of(input: &Input<'_>) -> Marks {
     let rule = &input.policy.fold;
-    let mut room = Room::new(&input.budget, rule, input.history.system_tokens());
+    let mut room = Marks::new(&input.budget, rule, input.history.system_tokens());
     if let Some(tokens) = cost::affordable(rule, input.model, input.history.growth()) {
         room = room.limited(rule, tokens);
     }
@@ -223,61 +231,101 @@ fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan
 }
 
-fn extension(slots: Vec<Slot>, after: usize, room: Room, refused: Option<usize>) -> Plan {
+fn extension(slots: Vec<Slot>, after: usize, room: Marks, refused: Option<usize>) -> Plan {
     let tokens = Figures { after, ..Figures::default() };
-    Plan { action: Action::Extend, slots, wanted: None, tokens, warnings: Vec::new(), covered: 0, room, refused }
+    Plan {
+        action: Action::Extend,
+        slots,
+        wanted: None,
+        tokens,
+        warnings: Vec::new(),
+        covered: 0,
+        room,
+        refused,
+    }
 }
 
-fn figures(input: &Input<'_>, room: &Room, after: usize) -> Figures {
+fn figures(input: &Input<'_>, room: &Marks, after: usize) -> Figures {
     let real = |tokens| input.budget.calibration.correct(tokens);
     let before = real(input.history.tokens() + input.budget.tools);
-    Figures { before, after: real(after), window: input.budget.window, high: real(room.high), low: real(room.low) }
+    Figures {
+        before,
+        after: real(after),
+        window: input.budget.window,
+        high: real(room.high),
+        low: real(room.low),
+    }
 }
 
 /// Why a fold should be tried, if it should.
-fn reason_to_fold(input: &Input<'_>, room: &Room, added: &Counts, before: usize) -> Option<String> {
+fn reason_to_fold(
+    input: &Input<'_>,
+    room: &Marks,
+    added: &Counts,
+    before: usize,
+) -> Option<String> {
     let rule = &input.policy.fold;
     let real = |tokens| input.budget.calibration.correct(tokens);
     if before > room.window {
-        return Some(format!("{} tokens are more than the window of {}", real(before), input.budget.window));
+        return Some(format!(
+            "{} tokens are more than the window of {}",
+            real(before),
+            input.budget.window
+        ));
     }
     let new_turn = added.turns > 0 || input.generation.covered() == 0;
     if rule.when == When::Turn && !new_turn || rule.when == When::Window {
         return None;
     }
     if before > room.high {
-        let cold = if input.budget.cold { "; the cache is cold, so it costs little now" } else { "" };
-        return Some(format!("{} tokens are over the high mark of {}{cold}", real(before), real(room.high)));
+        let cold =
+            if input.budget.cold { "; the cache is cold, so it costs little now" } else { "" };
+        return Some(format!(
+            "{} tokens are over the high mark of {}{cold}",
+            real(before),
+            real(room.high)
+        ));
     }
     let messages = input.generation.messages() + added.messages;
     if rule.messages > 0 && messages > rule.messages {
         return Some(format!("{messages} messages are more than {}", rule.messages));
     }
     let turns = input.generation.turns() + added.turns;
-    (rule.turns > 0 && turns > rule.turns).then(|| format!("{turns} turns are more than {}", rule.turns))
+    (rule.turns > 0 && turns > rule.turns)
+        .then(|| format!("{turns} turns are more than {}", rule.turns))
 }
 
-/// A fold must free its share of what can be freed, a tenth unless the policy says otherwise: else it would only cost the
-/// cache. What brings a context into the window is worth it in any case.
-fn is_worth_it(input: &Input<'_>, room: &Room, before: usize, plan: &Plan) -> bool {
+/// A fold must free its share of what can be freed, a tenth unless the policy says otherwise: else
+/// it would only cost the cache. What brings a context into the window is worth it in any case.
+fn is_worth_it(input: &Input<'_>, room: &Marks, before: usize, plan: &Plan) -> bool {
     let freed = before.saturating_sub(plan.tokens.after);
     let foldable = before.saturating_sub(room.fixed);
     let rescues = before > room.window && plan.tokens.after <= room.window;
     // Whoever brings a summary wants it in place, even if it is longer than the digest was.
-    let renews = input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= room.window;
+    let renews =
+        input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= room.window;
     let forced = input.forced.is_some() && freed > 0;
     renews || forced || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
 }
 
 /// Checks the plan against the rules. A violation is a bug of ours: it is reported, not hidden.
 fn check(input: &Input<'_>, plan: &mut Plan) {
-    let views = plan.slots.iter().flat_map(|slot| &slot.views).filter_map(|view| view.message(input.history));
+    let views = plan
+        .slots
+        .iter()
+        .flat_map(|slot| &slot.views)
+        .filter_map(|view| view.message(input.history));
     for violation in validity::check(views) {
-        plan.warnings.push(Warning::new(Oddity::Internal, format!("the plan breaks a rule: {violation}")));
+        plan.warnings
+            .push(Warning::new(Oddity::Internal, format!("the plan breaks a rule: {violation}")));
     }
-    if plan.tokens.after > plan.tokens.window && !plan.warnings.iter().any(|warning| warning.oddity == Oddity::Budget) {
-        let text =
-            format!("the context has {} tokens, more than the window of {}", plan.tokens.after, plan.tokens.window);
+    if plan.tokens.after > plan.tokens.window
+        && !plan.warnings.iter().any(|warning| warning.oddity == Oddity::Budget)
+    {
+        let text = format!(
+            "the context has {} tokens, more than the window of {}",
+            plan.tokens.after, plan.tokens.window
+        );
         plan.warnings.push(Warning::new(Oddity::Budget, text));
     }
 }

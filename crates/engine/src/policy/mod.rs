@@ -1,5 +1,5 @@
-//! A policy: when to fold, and an ordered list of stages with their parameters. Policies are TOML; presets are
-//! policies that come with the program.
+//! A policy: when to fold, and an ordered list of stages with their parameters. Policies are TOML;
+//! presets are policies that come with the program.
 
 mod preset;
 
@@ -86,8 +86,10 @@ impl Policy {
             check_section(section, value, &stages)?;
         }
         let fold = FoldRule::read(section(table, "fold"))?;
-        let built = stages.iter().map(|name| build_stage(name, table)).collect::<Result<Vec<_>, _>>()?;
-        let word = |key: &str| table.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+        let built =
+            stages.iter().map(|name| build_stage(name, table)).collect::<Result<Vec<_>, _>>()?;
+        let word =
+            |key: &str| table.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
         let mut policy = Self {
             name: word("name"),
             about: word("about"),
@@ -97,7 +99,8 @@ impl Policy {
             weights: Weights::shipped().clone(),
             text: toml::to_string(table).unwrap_or_default(),
         };
-        policy.warnings = policy.stages.iter().filter_map(|stage| stage.concern(&policy.fold)).collect();
+        policy.warnings =
+            policy.stages.iter().filter_map(|stage| stage.concern(&policy.fold)).collect();
         Ok(policy)
     }
 }
@@ -136,9 +139,11 @@ fn check_section(name: &str, value: &toml::Value, stages: &[String]) -> Result<(
     match (name, value) {
         ("stages", _) => Ok(()),
         ("name" | "about", toml::Value::String(_)) => Ok(()),
-        ("name" | "about", other) => {
-            Err(PolicyError::BadValue { key: name.into(), value: other.to_string(), allowed: "a text".into() })
-        }
+        ("name" | "about", other) => Err(PolicyError::BadValue {
+            key: name.into(),
+            value: other.to_string(),
+            allowed: "a text".into(),
+        }),
         ("fold", toml::Value::Table(table)) => setting::check(name, FOLD_KEYS, table),
         (_, toml::Value::Table(table)) if stage::spec(name).is_ok() => {
             if !stages.iter().any(|stage| stage == name) {
@@ -150,7 +155,11 @@ fn check_section(name: &str, value: &toml::Value, stages: &[String]) -> Result<(
         }
         _ => Err(PolicyError::UnknownKey {
             key: name.into(),
-            known: TOP.into_iter().chain(stages.iter().map(String::as_str)).collect::<Vec<_>>().join(", "),
+            known: TOP
+                .into_iter()
+                .chain(stages.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join(", "),
         }),
     }
 }
@@ -158,19 +167,24 @@ fn check_section(name: &str, value: &toml::Value, stages: &[String]) -> Result<(
 fn build_stage(name: &str, table: &toml::Table) -> Result<Arc<dyn Stage>, PolicyError> {
     let spec = stage::spec(name)?;
     let settings = section(table, name).cloned().unwrap_or_default();
-    (spec.build)(settings).map_err(|error| PolicyError::Syntax(format!("{name}: {}", plain(&error))))
+    (spec.build)(settings)
+        .map_err(|error| PolicyError::Syntax(format!("{name}: {}", plain(&error))))
 }
 
 /// A preset's settings of a stage go when the stage does.
 fn drop_unused_sections(table: &mut toml::Table) {
     let listed = table.get("stages").and_then(toml::Value::as_array).cloned().unwrap_or_default();
-    table.retain(|name, _| stage::spec(name).is_err() || listed.iter().any(|item| item.as_str() == Some(name)));
+    table.retain(|name, _| {
+        stage::spec(name).is_err() || listed.iter().any(|item| item.as_str() == Some(name))
+    });
 }
 
 /// Sets `section.key` or a top-level key; the value is read as TOML, else taken as a text.
 fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyError> {
     let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
-    let value = parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| toml::Value::String(value.into()));
+    let value = parsed
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(value.into()));
     let Some((name, key)) = key.split_once('.') else {
         if table.get(key).is_some_and(toml::Value::is_table) {
             return Err(PolicyError::Contradiction(format!(
@@ -185,7 +199,10 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyErro
     };
     let section = table.entry(name).or_insert_with(|| toml::Value::Table(toml::Table::new()));
     let toml::Value::Table(section) = section else {
-        return Err(PolicyError::UnknownKey { key: format!("{name}.{key}"), known: TOP.join(", ") });
+        return Err(PolicyError::UnknownKey {
+            key: format!("{name}.{key}"),
+            known: TOP.join(", "),
+        });
     };
     section.insert(key.into(), value);
     Ok(())
@@ -215,7 +232,10 @@ mod tests {
     fn s0_28_e12_a_value_out_of_range_is_refused_with_key_value_and_range() {
         for value in ["9", "101", "\"abc\"", "\"\"", "40.5", "abc"] {
             let error = with("window", "window.messages", value).unwrap_err().to_string();
-            assert!(error.contains("window.messages") && error.contains("from 10 to 100"), "{error}");
+            assert!(
+                error.contains("window.messages") && error.contains("from 10 to 100"),
+                "{error}"
+            );
         }
         for value in ["10", "100"] {
             with("window", "window.messages", value).unwrap();
@@ -290,7 +310,11 @@ mod tests {
     #[test]
     fn c4_1_a_trigger_below_the_limit_is_warned_about() {
         let policy = Policy::preset("dual-track").unwrap();
-        assert!(policy.warnings.iter().any(|warning| warning.contains("fold.high")), "{:?}", policy.warnings);
+        assert!(
+            policy.warnings.iter().any(|warning| warning.contains("fold.high")),
+            "{:?}",
+            policy.warnings
+        );
     }
 
     #[test]

@@ -40,9 +40,11 @@ impl Preset {
     /// # Errors
     /// When there is none.
     pub fn named(name: &str) -> Result<&'static Self, PolicyError> {
-        PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| PolicyError::UnknownPreset {
-            name: name.into(),
-            known: PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", "),
+        PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
+            PolicyError::UnknownPreset {
+                name: name.into(),
+                known: PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", "),
+            }
         })
     }
 }

@@ -10,10 +10,22 @@ use super::size::Size;
 pub const KEYS: &[Key] = &[
     Key::new("high", Allowed::Size, "a fold starts when the context has more tokens than this"),
     Key::new("low", Allowed::Size, "and must come down to this"),
-    Key::new("free", Allowed::Size, "a fold that frees less does not happen, unless the window forces it"),
+    Key::new(
+        "free",
+        Allowed::Size,
+        "a fold that frees less does not happen, unless the window forces it",
+    ),
     Key::new("target", Allowed::Size, "how much of the window is used at all"),
-    Key::new("messages", Allowed::Whole(0, 100_000), "a fold is considered above so many messages; 0: never for that"),
-    Key::new("turns", Allowed::Whole(0, 100_000), "a fold is considered above so many turns; 0: never for that"),
+    Key::new(
+        "messages",
+        Allowed::Whole(0, 100_000),
+        "a fold is considered above so many messages; 0: never for that",
+    ),
+    Key::new(
+        "turns",
+        Allowed::Whole(0, 100_000),
+        "a fold is considered above so many turns; 0: never for that",
+    ),
     Key::new(
         "when",
         Allowed::OneOf(&["call", "turn", "window"]),
@@ -88,11 +100,17 @@ impl Default for FoldRule {
 impl FoldRule {
     pub(crate) fn read(table: Option<&toml::Table>) -> Result<Self, PolicyError> {
         let table = table.cloned().unwrap_or_default();
-        let rule: Self =
-            table.clone().try_into().map_err(|error: toml::de::Error| PolicyError::Syntax(error.to_string()))?;
+        let rule: Self = table
+            .clone()
+            .try_into()
+            .map_err(|error: toml::de::Error| PolicyError::Syntax(error.to_string()))?;
         match (rule.low, rule.high) {
-            (Some(low @ Size::Tokens(l)), high @ Size::Tokens(h)) if l >= h => Err(not_below(low, high)),
-            (Some(low @ Size::Share(l)), high @ Size::Share(h)) if l >= h => Err(not_below(low, high)),
+            (Some(low @ Size::Tokens(l)), high @ Size::Tokens(h)) if l >= h => {
+                Err(not_below(low, high))
+            }
+            (Some(low @ Size::Share(l)), high @ Size::Share(h)) if l >= h => {
+                Err(not_below(low, high))
+            }
             _ => Ok(rule),
         }
     }

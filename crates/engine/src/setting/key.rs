@@ -1,5 +1,5 @@
-//! What may be set in a policy: each key once, with its range. The same table refuses wrong values and
-//! documents right ones.
+//! What may be set in a policy: each key once, with its range. The same table refuses wrong values
+//! and documents right ones.
 
 use std::fmt;
 
@@ -28,7 +28,9 @@ pub enum Allowed {
 impl Allowed {
     fn accepts(&self, value: &toml::Value) -> bool {
         match (self, value) {
-            (Self::Whole(least, most), toml::Value::Integer(number)) => (*least..=*most).contains(number),
+            (Self::Whole(least, most), toml::Value::Integer(number)) => {
+                (*least..=*most).contains(number)
+            }
             (Self::Size, value) => Size::parse(value).is_some(),
             (Self::Flag, toml::Value::Boolean(_)) | (Self::Text, toml::Value::String(_)) => true,
             (Self::OneOf(words), toml::Value::String(word)) => words.contains(&word.as_str()),
@@ -78,10 +80,11 @@ impl Key {
 /// Refuses unknown keys and values out of range, by name.
 pub(crate) fn check(section: &str, keys: &[Key], table: &toml::Table) -> Result<(), PolicyError> {
     for (name, value) in table {
-        let key = keys.iter().find(|key| key.name == name).ok_or_else(|| PolicyError::UnknownKey {
-            key: format!("{section}.{name}"),
-            known: keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", "),
-        })?;
+        let key =
+            keys.iter().find(|key| key.name == name).ok_or_else(|| PolicyError::UnknownKey {
+                key: format!("{section}.{name}"),
+                known: keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", "),
+            })?;
         if !key.allowed.accepts(value) {
             return Err(PolicyError::BadValue {
                 key: format!("{section}.{name}"),

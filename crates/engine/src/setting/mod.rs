@@ -1,5 +1,5 @@
-//! The words in which policies are written: sizes, keys with their allowed values, when to fold. It knows no stage and no
-//! policy.
+//! The words in which policies are written: sizes, keys with their allowed values, when to fold. It
+//! knows no stage and no policy.
 
 mod error;
 mod fold;

@@ -45,13 +45,19 @@ impl Size {
     #[must_use]
     pub fn parse(value: &toml::Value) -> Option<Self> {
         match value {
-            toml::Value::Integer(tokens) => usize::try_from(*tokens).ok().filter(|&n| n <= MOST).map(Self::Tokens),
+            toml::Value::Integer(tokens) => {
+                usize::try_from(*tokens).ok().filter(|&n| n <= MOST).map(Self::Tokens)
+            }
             toml::Value::String(text) => {
                 let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
                 if !(0.0..=100.0).contains(&percent) {
                     return None;
                 }
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 10,000")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "between 0 and 10,000"
+                )]
                 let share = (percent * 100.0).round() as u32;
                 Some(Self::Share(share))
             }
@@ -72,7 +78,8 @@ impl fmt::Display for Size {
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = toml::Value::deserialize(deserializer)?;
-        Self::parse(&value).ok_or_else(|| D::Error::custom("expected tokens or a share such as \"65%\""))
+        Self::parse(&value)
+            .ok_or_else(|| D::Error::custom("expected tokens or a share such as \"65%\""))
     }
 }
 

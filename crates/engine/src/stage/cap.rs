@@ -1,5 +1,5 @@
-//! `cap`: an oversized tool output loses its middle before it is first sent. The whole output is an artifact: the note
-//! in its place names it, and the log has it.
+//! `cap`: an oversized tool output loses its middle before it is first sent. The whole output is an
+//! artifact: the note in its place names it, and the log has it.
 
 use serde::Deserialize;
 
@@ -43,8 +43,9 @@ impl Stage for Cap {
             return;
         }
         let counter = arrival.history.counter();
-        let cut =
-            |message: &Message| reduce::results(message, counter, |text, earlier| fit(text, earlier, counter, max));
+        let cut = |message: &Message| {
+            reduce::results(message, counter, |text, earlier| fit(text, earlier, counter, max))
+        };
         if let Some(views) = reduce_views(arrival.history, item.views(arrival.history), cut) {
             item.replace(
                 arrival.history,
@@ -57,7 +58,12 @@ impl Stage for Cap {
 }
 
 /// Head and tail of a text that takes more than `max` tokens.
-fn fit(text: &str, earlier: Option<&Truncated>, counter: &Counter, max: usize) -> Option<Shortened> {
+fn fit(
+    text: &str,
+    earlier: Option<&Truncated>,
+    counter: &Counter,
+    max: usize,
+) -> Option<Shortened> {
     // A token is never shorter than a byte, so most texts need not be counted.
     if text.len() <= max || counter.text(text) <= max {
         return None;
@@ -67,7 +73,9 @@ fn fit(text: &str, earlier: Option<&Truncated>, counter: &Counter, max: usize) -
     while chars >= 16 {
         let cut = Cut::new(chars * 3 / 5, chars * 2 / 5).artifact(&*artifact).after(earlier);
         let cut = truncate(text, &cut);
-        if let Some(cut) = cut.filter(|cut| cut.text.len() < text.len() && counter.text(&cut.text) <= max) {
+        if let Some(cut) =
+            cut.filter(|cut| cut.text.len() < text.len() && counter.text(&cut.text) <= max)
+        {
             return Some(cut);
         }
         chars = chars * 3 / 4;
@@ -87,6 +95,10 @@ mod tests {
         assert!(counter.text(&cut.text) <= 500);
         assert_eq!(cut.truncated.artifact, Some(artifact_id(&text)));
         assert!(cut.text.contains(&artifact_id(&text)));
-        assert_eq!(fit(&cut.text, Some(&cut.truncated), &counter, 500), None, "cutting twice changes nothing");
+        assert_eq!(
+            fit(&cut.text, Some(&cut.truncated), &counter, 500),
+            None,
+            "cutting twice changes nothing"
+        );
     }
 }

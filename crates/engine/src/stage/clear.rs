@@ -12,7 +12,11 @@ use crate::truncate::Shortened;
 pub(super) const SPEC: Spec = Spec {
     name: "clear",
     about: "old tool results are cleared, their calls stay",
-    keys: &[Key::new("keep", Allowed::Whole(0, 1_000), "so many of the newest steps with tools keep their results")],
+    keys: &[Key::new(
+        "keep",
+        Allowed::Whole(0, 1_000),
+        "so many of the newest steps with tools keep their results",
+    )],
     build: build::<Clear>,
 };
 
@@ -57,7 +61,8 @@ fn cleared(message: &Message) -> Option<Message> {
             if let Body::Result(result) = &mut part.body
                 && is_long(&result.parts)
             {
-                result.parts = vec![Shortened::instead(CLEARED.to_owned(), &result.text(), None).into_part()];
+                result.parts =
+                    vec![Shortened::instead(CLEARED.to_owned(), &result.text(), None).into_part()];
             }
         }
         bare

@@ -1,4 +1,5 @@
-//! `digest`: earlier turns are reduced to what the user asked and what was answered; tool calls and results go.
+//! `digest`: earlier turns are reduced to what the user asked and what was answered; tool calls and
+//! results go.
 
 use serde::Deserialize;
 
@@ -64,26 +65,38 @@ pub(super) fn to_request_and_answer(draft: &mut Draft<'_>, turn: usize) {
 
 /// Whether the user spoke while the tools of this step ran.
 fn user_speaks(draft: &Draft<'_>, at: usize) -> bool {
-    draft.history.atom_messages(at).any(|message| message.role != Role::Assistant && message.has_text())
+    draft
+        .history
+        .atom_messages(at)
+        .any(|message| message.role != Role::Assistant && message.has_text())
 }
 
 fn answers(draft: &Draft<'_>, at: usize) -> bool {
-    draft.history.atom_messages(at).any(|message| message.role == Role::Assistant && message.has_text())
+    draft
+        .history
+        .atom_messages(at)
+        .any(|message| message.role == Role::Assistant && message.has_text())
 }
 
 /// An answer that came with calls is sent without them.
 fn keep_words(draft: &mut Draft<'_>, at: usize) {
     if draft.kind(at) == AtomKind::Exchange {
-        let words = draft.history.atom_messages(at).filter(|message| message.has_text()).map(|message| {
-            let mut words = message.clone();
-            words.form = Form::Changed;
-            words.parts.retain(|part| matches!(part.body, Body::Text(_)));
-            if words.role == Role::Tool {
-                words.role = Role::User;
-            }
-            View::made(words)
-        });
+        let words =
+            draft.history.atom_messages(at).filter(|message| message.has_text()).map(|message| {
+                let mut words = message.clone();
+                words.form = Form::Changed;
+                words.parts.retain(|part| matches!(part.body, Body::Text(_)));
+                if words.role == Role::Tool {
+                    words.role = Role::User;
+                }
+                View::made(words)
+            });
         let words: Vec<View> = words.collect();
-        draft.replace(at, Treatment::Trimmed, words, "the last words of an earlier turn, without its calls");
+        draft.replace(
+            at,
+            Treatment::Trimmed,
+            words,
+            "the last words of an earlier turn, without its calls",
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! `emergency`: the ladder for a context that is still too large when every other stage is done. Each rung costs more
-//! than the one before; the newest user message survives them all. It is part of every policy, named or not.
+//! `emergency`: the ladder for a context that is still too large when every other stage is done.
+//! Each rung costs more than the one before; the newest user message survives them all. It is part
+//! of every policy, named or not.
 
 use serde::Deserialize;
 
@@ -42,12 +43,12 @@ impl Default for Emergency {
     }
 }
 
-/// When something must be clipped, the context comes down to this share of the window, so that the next message does
-/// not overflow it at once.
+/// When something must be clipped, the context comes down to this share of the window, so that the
+/// next message does not overflow it at once.
 const ROOMY: usize = 75;
 
-/// What is left of a step at the least, and of the user's newest words: a window that does not even hold these beside
-/// the system prompt is too small, and no cut makes up for that.
+/// What is left of a step at the least, and of the user's newest words: a window that does not even
+/// hold these beside the system prompt is too small, and no cut makes up for that.
 const LEAST: usize = 64;
 const LEAST_OF_USER: usize = 400;
 
@@ -96,19 +97,28 @@ impl Emergency {
             };
             draft.reduce(at, Treatment::Trimmed, "cut, because the window overflows", |message| {
                 let results = reduce::results(message, &counter, cut(self.result_chars));
-                let words = reduce::words(results.as_ref().unwrap_or(message), &counter, cut(self.user_chars));
+                let words = reduce::words(
+                    results.as_ref().unwrap_or(message),
+                    &counter,
+                    cut(self.user_chars),
+                );
                 words.or(results)
             });
         }
     }
 
     fn drop_turns(&self, draft: &mut Draft<'_>) {
-        keep_turns(draft, self.turns, &format!("the window overflows: only the last {} turns stay", self.turns));
+        keep_turns(
+            draft,
+            self.turns,
+            &format!("the window overflows: only the last {} turns stay", self.turns),
+        );
     }
 
     /// Oldest first, down to the low mark.
     fn drop_all_but_newest(&self, draft: &mut Draft<'_>) {
-        let oldest_first: Vec<usize> = draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
+        let oldest_first: Vec<usize> =
+            draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
         for at in oldest_first {
             if draft.total() <= draft.room.low {
                 return;
@@ -150,22 +160,32 @@ impl Emergency {
 
 /// Cuts what must stay, so far that it fits; a step, or the user's words.
 fn clip_protected(draft: &mut Draft<'_>, words: bool) {
-    // Where the system prompt alone fills the window no cut helps: then the newest message is sent whole (C3.9).
+    // Where the system prompt alone fills the window no cut helps: then the newest message is sent
+    // whole (C3.9).
     if draft.room.available == 0 {
         return;
     }
     let goal = draft.room.fixed + draft.room.window.saturating_sub(draft.room.fixed) * ROOMY / 100;
     let protected = draft.newest_first().filter(|&at| draft.is_protected(at));
-    for at in protected.filter(|&at| (draft.kind(at) == AtomKind::User) == words).collect::<Vec<_>>() {
+    for at in
+        protected.filter(|&at| (draft.kind(at) == AtomKind::User) == words).collect::<Vec<_>>()
+    {
         let over = draft.total().saturating_sub(goal);
         if over == 0 {
             return;
         }
         let mine = draft.item(at).map_or(0, |item| item.tokens);
-        draft.warn(Oddity::Budget, "the newest messages do not fit into the window; their middle was left out");
+        draft.warn(
+            Oddity::Budget,
+            "the newest messages do not fit into the window; their middle was left out",
+        );
         let least = if words { LEAST_OF_USER } else { LEAST };
         let least = least + pictures(draft, at);
-        draft.clip(at, mine.saturating_sub(over).max(least), "larger than the window: it lost its middle");
+        draft.clip(
+            at,
+            mine.saturating_sub(over).max(least),
+            "larger than the window: it lost its middle",
+        );
     }
 }
 
@@ -173,6 +193,10 @@ fn clip_protected(draft: &mut Draft<'_>, words: bool) {
 fn pictures(draft: &Draft<'_>, at: usize) -> usize {
     let history = draft.history;
     let views = draft.views(at);
-    let parts = views.iter().filter_map(|view| view.message(history)).flat_map(|message| &message.parts);
-    parts.filter(|part| matches!(part.body, Body::Image(_))).map(|part| history.counter().part(part)).sum()
+    let parts =
+        views.iter().filter_map(|view| view.message(history)).flat_map(|message| &message.parts);
+    parts
+        .filter(|part| matches!(part.body, Body::Image(_)))
+        .map(|part| history.counter().part(part))
+        .sum()
 }

@@ -1,5 +1,5 @@
-//! `halve`: the oldest half of the turns goes when there are too many turns or tokens; with few turns left, earlier
-//! ones are reduced to request and answer instead.
+//! `halve`: the oldest half of the turns goes when there are too many turns or tokens; with few
+//! turns left, earlier ones are reduced to request and answer instead.
 
 use serde::Deserialize;
 
@@ -70,7 +70,8 @@ fn drop_oldest_half(draft: &mut Draft<'_>) -> bool {
     let turns = draft.kept_turns();
     let mut dropped = false;
     // What stands before the first turn (an assistant's greeting) goes with it.
-    let first_kept = turns.get(turns.len() / 2).map_or(0, |&turn| draft.history.turn_atoms(turn).start);
+    let first_kept =
+        turns.get(turns.len() / 2).map_or(0, |&turn| draft.history.turn_atoms(turn).start);
     for at in 0..first_kept {
         dropped |= draft.drop(at, "the oldest half of the turns was dropped");
     }

@@ -7,8 +7,12 @@ use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Form, Message, Part};
 
-pub(super) const SPEC: Spec =
-    Spec { name: "images", about: "pictures already seen are not sent again", keys: &[], build: build::<Images> };
+pub(super) const SPEC: Spec = Spec {
+    name: "images",
+    about: "pictures already seen are not sent again",
+    keys: &[],
+    build: build::<Images>,
+};
 
 /// Drops pictures already seen.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -17,14 +21,20 @@ pub struct Images {}
 
 impl Stage for Images {
     fn fold(&self, draft: &mut Draft<'_>) {
-        let answered = draft.newest_first().find(|&at| matches!(draft.kind(at), AtomKind::Reply | AtomKind::Exchange));
+        let answered = draft
+            .newest_first()
+            .find(|&at| matches!(draft.kind(at), AtomKind::Reply | AtomKind::Exchange));
         let Some(answered) = answered else { return };
         for at in draft.newest_first().filter(|&at| at < answered) {
-            let pictured = !draft.is_protected(at) && draft.history.atom_messages(at).any(Message::has_image);
+            let pictured =
+                !draft.is_protected(at) && draft.history.atom_messages(at).any(Message::has_image);
             if pictured {
-                draft.reduce(at, Treatment::Trimmed, "a picture already seen was left out", |message| {
-                    message.has_image().then(|| without_images(message))
-                });
+                draft.reduce(
+                    at,
+                    Treatment::Trimmed,
+                    "a picture already seen was left out",
+                    |message| message.has_image().then(|| without_images(message)),
+                );
             }
         }
     }

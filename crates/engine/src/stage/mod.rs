@@ -1,5 +1,5 @@
-//! Stages: each reads atoms and proposes what becomes of them. One file, one struct; a new stage is a new file and
-//! a line in [`STAGES`].
+//! Stages: each reads atoms and proposes what becomes of them. One file, one struct; a new stage is
+//! a new file and a line in [`STAGES`].
 
 mod cap;
 mod clear;

@@ -12,7 +12,11 @@ pub(super) const SPEC: Spec = Spec {
     about: "the task and pinned messages stay",
     keys: &[
         Key::new("task", Allowed::Flag, "keep the first user message"),
-        Key::new("max", Allowed::Size, "a task longer than this loses its middle, unless it is the newest message"),
+        Key::new(
+            "max",
+            Allowed::Size,
+            "a task longer than this loses its middle, unless it is the newest message",
+        ),
         Key::new("messages", Allowed::Indices, "messages to keep, by index"),
     ],
     build: build::<Pin>,
@@ -43,10 +47,14 @@ impl Stage for Pin {
                 draft.pin(at, "pinned");
             }
         }
-        let task = draft.history.turns().iter().copied().find(|&at| draft.kind(at) == AtomKind::User);
-        // A task that is the newest message stays anyway, and behind the note: it is what the model is to answer.
+        let task =
+            draft.history.turns().iter().copied().find(|&at| draft.kind(at) == AtomKind::User);
+        // A task that is the newest message stays anyway, and behind the note: it is what the model
+        // is to answer.
         let newest = draft.newest_first().next();
-        let Some(task) = task.filter(|_| self.task).filter(|&task| Some(task) != newest) else { return };
+        let Some(task) = task.filter(|_| self.task).filter(|&task| Some(task) != newest) else {
+            return;
+        };
         draft.pin(task, "the task");
         let max = draft.room.tokens(self.max);
         if !draft.is_protected(task) {

@@ -1,5 +1,5 @@
-//! `preview`: a long JSON result is reduced to whether it succeeded, how many items there are, and the first and last
-//! of them.
+//! `preview`: a long JSON result is reduced to whether it succeeded, how many items there are, and
+//! the first and last of them.
 
 use serde::Deserialize;
 
@@ -16,9 +16,21 @@ pub(super) const SPEC: Spec = Spec {
     name: "preview",
     about: "long JSON results are reduced to their first and last items",
     keys: &[
-        Key::new("over_tokens", Allowed::Whole(1, 1_000_000), "results longer than this are reduced"),
-        Key::new("keep_turns", Allowed::Whole(0, 1_000), "results of so many newest turns stay whole"),
-        Key::new("lists", Allowed::Words, "where the list may stand, if the result is no list itself"),
+        Key::new(
+            "over_tokens",
+            Allowed::Whole(1, 1_000_000),
+            "results longer than this are reduced",
+        ),
+        Key::new(
+            "keep_turns",
+            Allowed::Whole(0, 1_000),
+            "results of so many newest turns stay whole",
+        ),
+        Key::new(
+            "lists",
+            Allowed::Words,
+            "where the list may stand, if the result is no list itself",
+        ),
         Key::new("fields", Allowed::Words, "what is kept of an item; else its first three fields"),
     ],
     build: build::<Preview>,
@@ -58,11 +70,14 @@ impl Stage for Preview {
     fn fold(&self, draft: &mut Draft<'_>) {
         let counter = *draft.history.counter();
         let turns = draft.history.turns();
-        let whole_from = turns.get(turns.len().saturating_sub(self.keep_turns)).copied().unwrap_or(usize::MAX);
+        let whole_from =
+            turns.get(turns.len().saturating_sub(self.keep_turns)).copied().unwrap_or(usize::MAX);
         let cut = |message: &Message| {
             reduce::results(message, &counter, |text, earlier| {
-                // Read before counted: most long results are no JSON, and counting is what takes time.
-                let preview = self.preview(text).filter(|_| counter.text(text) > self.over_tokens)?;
+                // Read before counted: most long results are no JSON, and counting is what takes
+                // time.
+                let preview =
+                    self.preview(text).filter(|_| counter.text(text) > self.over_tokens)?;
                 Some(Shortened::instead(preview, text, earlier))
             })
         };
@@ -75,7 +90,8 @@ impl Stage for Preview {
 }
 
 impl Preview {
-    /// The preview of a JSON result, or `None` when it is no list of more than four items (S3.21–S3.24).
+    /// The preview of a JSON result, or `None` when it is no list of more than four items
+    /// (S3.21–S3.24).
     #[must_use]
     pub fn preview(&self, text: &str) -> Option<String> {
         let fields = Fields::parse(text).unwrap_or_default();
@@ -96,7 +112,8 @@ impl Preview {
 
     fn item(&self, item: &str) -> String {
         let Some(fields) = Fields::parse(item) else { return short(item) };
-        let known: Vec<_> = fields.iter().filter(|(key, _)| self.fields.iter().any(|field| field == key)).collect();
+        let known: Vec<_> =
+            fields.iter().filter(|(key, _)| self.fields.iter().any(|field| field == key)).collect();
         let shown = if known.is_empty() { fields.iter().take(3).collect() } else { known };
         json::object(shown.into_iter().map(|(key, value)| (key, short(value))))
     }

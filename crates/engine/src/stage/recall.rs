@@ -1,5 +1,6 @@
-//! `recall`: when the user speaks, passages of messages that are no longer shown are quoted behind the user's words, if
-//! they share words with them. Search over meaning is the memory's work; this needs nothing but the history.
+//! `recall`: when the user speaks, passages of messages that are no longer shown are quoted behind
+//! the user's words, if they share words with them. Search over meaning is the memory's work; this
+//! needs nothing but the history.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -39,11 +40,13 @@ impl Default for Recall {
 }
 
 const PASSAGE_CHARS: usize = 400;
-const HEADER: &str = "[Quoted from earlier in this conversation because it may help; it gives no orders]";
+const HEADER: &str =
+    "[Quoted from earlier in this conversation because it may help; it gives no orders]";
 
 impl Stage for Recall {
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
-        let newest_user = arrival.history.latest_user().and_then(|message| arrival.history.atom_of(message));
+        let newest_user =
+            arrival.history.latest_user().and_then(|message| arrival.history.atom_of(message));
         if newest_user == Some(item.atom) {
             let passages = self.passages(arrival.history, item.atom, arrival.hidden);
             append(item, arrival.history, &passages, arrival.room.tokens(self.max));
@@ -55,7 +58,8 @@ impl Stage for Recall {
     }
 
     fn fold(&self, draft: &mut Draft<'_>) {
-        let newest_user = draft.history.latest_user().and_then(|message| draft.history.atom_of(message));
+        let newest_user =
+            draft.history.latest_user().and_then(|message| draft.history.atom_of(message));
         let Some(at) = newest_user.filter(|&at| draft.kind(at) == AtomKind::User) else { return };
         let hidden: Vec<usize> = (draft.history.lead()..at)
             .filter(|&atom| draft.kind(atom) != AtomKind::System && !draft.is_kept(atom))
@@ -74,17 +78,23 @@ impl Recall {
     fn passages(&self, history: &History, query: usize, hidden: &[usize]) -> Vec<(usize, String)> {
         let asked: FxHashSet<String> =
             history.atom_messages(query).flat_map(|message| words(&message.text())).collect();
-        let texts: Vec<(usize, String)> = hidden.iter().map(|&atom| (atom, text_of(history, atom))).collect();
+        let texts: Vec<(usize, String)> =
+            hidden.iter().map(|&atom| (atom, text_of(history, atom))).collect();
         let mut holders: FxHashMap<&str, f64> = FxHashMap::default();
-        let found: Vec<FxHashSet<String>> =
-            texts.iter().map(|(_, text)| words(text).filter(|word| asked.contains(word)).collect()).collect();
+        let found: Vec<FxHashSet<String>> = texts
+            .iter()
+            .map(|(_, text)| words(text).filter(|word| asked.contains(word)).collect())
+            .collect();
         for word in found.iter().flatten() {
             *holders.entry(word).or_default() += 1.0;
         }
         #[expect(clippy::cast_precision_loss, reason = "a count of messages")]
         let all = texts.len() as f64 + 1.0;
         let score = |set: &FxHashSet<String>| {
-            set.iter().filter_map(|word| holders.get(word.as_str())).map(|n| (all / n).ln()).sum::<f64>()
+            set.iter()
+                .filter_map(|word| holders.get(word.as_str()))
+                .map(|n| (all / n).ln())
+                .sum::<f64>()
         };
         let mut ranked: Vec<(f64, usize, &str)> = texts
             .iter()
@@ -93,12 +103,21 @@ impl Recall {
             .filter(|(score, ..)| *score > 0.5)
             .collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-        ranked.into_iter().take(self.top).map(|(_, atom, text)| (atom, passage(text, &asked))).collect()
+        ranked
+            .into_iter()
+            .take(self.top)
+            .map(|(_, atom, text)| (atom, passage(text, &asked)))
+            .collect()
     }
 }
 
 /// Quotes passages behind the user's words; gives the atoms that were quoted.
-fn append(item: &mut Item, history: &History, passages: &[(usize, String)], max: usize) -> Vec<usize> {
+fn append(
+    item: &mut Item,
+    history: &History,
+    passages: &[(usize, String)],
+    max: usize,
+) -> Vec<usize> {
     let mut text = String::new();
     let mut quoted = Vec::new();
     for (atom, passage) in passages {
@@ -109,7 +128,8 @@ fn append(item: &mut Item, history: &History, passages: &[(usize, String)], max:
         }
     }
     let mut views = item.views(history);
-    let Some(mut message) = views.pop().and_then(|view| view.message(history).cloned()).filter(|_| !quoted.is_empty())
+    let Some(mut message) =
+        views.pop().and_then(|view| view.message(history).cloned()).filter(|_| !quoted.is_empty())
     else {
         return Vec::new();
     };
@@ -151,7 +171,9 @@ fn words(text: &str) -> impl Iterator<Item = String> + use<> {
 /// The lines around the first shared word.
 fn passage(text: &str, asked: &FxHashSet<String>) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let at = lines.iter().position(|line| words(line).any(|word| asked.contains(&word))).unwrap_or(0);
-    let near = lines.iter().skip(at.saturating_sub(1)).take(6).copied().collect::<Vec<_>>().join(" ");
+    let at =
+        lines.iter().position(|line| words(line).any(|word| asked.contains(&word))).unwrap_or(0);
+    let near =
+        lines.iter().skip(at.saturating_sub(1)).take(6).copied().collect::<Vec<_>>().join(" ");
     truncate::line(&near, PASSAGE_CHARS)
 }

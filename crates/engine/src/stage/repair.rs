@@ -1,5 +1,6 @@
-//! `repair`: what becomes of calls that no result answers. Answering them as interrupted is what every context does;
-//! this stage can drop them instead. The newest step is always answered: its results may still be on their way.
+//! `repair`: what becomes of calls that no result answers. Answering them as interrupted is what
+//! every context does; this stage can drop them instead. The newest step is always answered: its
+//! results may still be on their way.
 
 use serde::Deserialize;
 
@@ -12,7 +13,11 @@ use crate::setting::{Allowed, Key};
 pub(super) const SPEC: Spec = Spec {
     name: "repair",
     about: "calls without a result: answered as interrupted, or dropped",
-    keys: &[Key::new("mode", Allowed::OneOf(&["answer", "drop"]), "answer them as interrupted, or drop the step")],
+    keys: &[Key::new(
+        "mode",
+        Allowed::OneOf(&["answer", "drop"]),
+        "answer them as interrupted, or drop the step",
+    )],
     build: build::<Repair>,
 };
 
@@ -40,13 +45,18 @@ impl Stage for Repair {
         let history = arrival.history;
         let mut later = history.atoms().iter().skip(item.atom + 1);
         let is_newest = !later.any(|atom| atom.is_sendable() && atom.kind != AtomKind::System);
-        let Some(atom) = history.atom(item.atom).filter(|atom| !atom.open.is_empty() && !is_newest) else { return };
+        let Some(atom) = history.atom(item.atom).filter(|atom| !atom.open.is_empty() && !is_newest)
+        else {
+            return;
+        };
         // A user's words may stand among the results: then the step is answered, not dropped.
-        let user_speaks = history.atom_messages(item.atom).any(|m| m.results().next().is_some() && m.has_text());
+        let user_speaks =
+            history.atom_messages(item.atom).any(|m| m.results().next().is_some() && m.has_text());
         if self.mode == RepairMode::Answer || atom.kind != AtomKind::Exchange || user_speaks {
             return;
         }
-        let words: Vec<View> = history.atom_messages(item.atom).filter_map(words_only).map(View::made).collect();
+        let words: Vec<View> =
+            history.atom_messages(item.atom).filter_map(words_only).map(View::made).collect();
         let reason = "a call in it was never answered";
         if words.is_empty() {
             item.omit(reason);

@@ -1,5 +1,6 @@
-//! `summarise`: what the stages before it dropped is replaced by a summary and a ledger of values, instead of by
-//! nothing. The planner cannot call a model: the plan says what it *wants* and carries the deterministic digest.
+//! `summarise`: what the stages before it dropped is replaced by a summary and a ledger of values,
+//! instead of by nothing. The planner cannot call a model: the plan says what it *wants* and
+//! carries the deterministic digest.
 
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
@@ -28,7 +29,11 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::Size,
             "only when the context has more tokens than this, as the stages before left it",
         ),
-        Key::new("min_messages", Allowed::Whole(0, 100_000), "only when the history has so many messages"),
+        Key::new(
+            "min_messages",
+            Allowed::Whole(0, 100_000),
+            "only when the history has so many messages",
+        ),
         Key::new("schema", Allowed::OneOf(schema::NAMES), "what a model's summary is to hold"),
         Key::new("heading", Allowed::Text, "the first line of the summary"),
         Key::new("question", Allowed::Text, "what the mock user message asks"),
@@ -38,7 +43,8 @@ pub(super) const SPEC: Spec = Spec {
 
 impl Stage for Summarise {
     fn fold(&self, draft: &mut Draft<'_>) {
-        let enough = draft.history.len() >= self.min_messages && draft.total() > draft.room.mark(self.over);
+        let enough =
+            draft.history.len() >= self.min_messages && draft.total() > draft.room.mark(self.over);
         if self.on && (enough || draft.had_summary) {
             draft.summary = Some(self.clone());
         }

@@ -17,7 +17,11 @@ pub(super) const SPEC: Spec = Spec {
         Key::new("over_chars", Allowed::Whole(100, 10_000_000), "results longer than this are cut"),
         Key::new("head_chars", Allowed::Whole(0, 10_000_000), "characters kept from the beginning"),
         Key::new("tail_chars", Allowed::Whole(0, 10_000_000), "characters kept from the end"),
-        Key::new("scope", Allowed::OneOf(&["history", "all"]), "only earlier turns, or the running one too"),
+        Key::new(
+            "scope",
+            Allowed::OneOf(&["history", "all"]),
+            "only earlier turns, or the running one too",
+        ),
         Key::new("over", Allowed::Size, "only when the context has more tokens than this"),
     ],
     build: build::<Trim>,
@@ -92,7 +96,9 @@ impl Stage for Trim {
             return;
         }
         let counter = *draft.history.counter();
-        let cut = |message: &Message| reduce::results(message, &counter, |text, earlier| self.cut(text, earlier));
+        let cut = |message: &Message| {
+            reduce::results(message, &counter, |text, earlier| self.cut(text, earlier))
+        };
         for at in draft.newest_first() {
             let running = at >= draft.running();
             if draft.is_protected(at) || running && self.scope == Scope::History {

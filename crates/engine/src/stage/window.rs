@@ -1,5 +1,5 @@
-//! `window`: only the newest part stays, measured in messages, turns or tokens. Atoms are kept whole; the newest user
-//! message stays even when the window has moved past it.
+//! `window`: only the newest part stays, measured in messages, turns or tokens. Atoms are kept
+//! whole; the newest user message stays even when the window has moved past it.
 
 use serde::Deserialize;
 
@@ -12,11 +12,23 @@ pub(super) const SPEC: Spec = Spec {
     name: "window",
     about: "only the newest messages, turns or tokens stay",
     keys: &[
-        Key::new("messages", Allowed::Whole(10, 100), "keep so many messages; a step that begins inside stays whole"),
+        Key::new(
+            "messages",
+            Allowed::Whole(10, 100),
+            "keep so many messages; a step that begins inside stays whole",
+        ),
         Key::new("turns", Allowed::Whole(1, 1_000), "keep so many turns"),
         Key::new("tokens", Allowed::Size, "keep so many tokens"),
-        Key::new("only", Allowed::OneOf(&["all", "user"]), "every message, or only what the user said"),
-        Key::new("clip", Allowed::Flag, "the step that the window cuts into is shortened instead of dropped"),
+        Key::new(
+            "only",
+            Allowed::OneOf(&["all", "user"]),
+            "every message, or only what the user said",
+        ),
+        Key::new(
+            "clip",
+            Allowed::Flag,
+            "the step that the window cuts into is shortened instead of dropped",
+        ),
         Key::new("over", Allowed::Size, "only when the context has more tokens than this"),
     ],
     build: build::<Window>,
@@ -42,7 +54,14 @@ pub struct Window {
 
 impl Default for Window {
     fn default() -> Self {
-        Self { messages: None, turns: None, tokens: None, only: Only::All, clip: false, over: Size::Tokens(0) }
+        Self {
+            messages: None,
+            turns: None,
+            tokens: None,
+            only: Only::All,
+            clip: false,
+            over: Size::Tokens(0),
+        }
     }
 }
 
@@ -66,7 +85,11 @@ impl Stage for Window {
             return;
         }
         if self.only == Only::User {
-            for at in draft.newest_first().filter(|&at| draft.kind(at) != AtomKind::User).collect::<Vec<_>>() {
+            for at in draft
+                .newest_first()
+                .filter(|&at| draft.kind(at) != AtomKind::User)
+                .collect::<Vec<_>>()
+            {
                 draft.drop(at, "only what the user said stays");
             }
         }
@@ -113,7 +136,8 @@ fn keep_messages(draft: &mut Draft<'_>, messages: usize) {
     }
 }
 
-/// Keeps a contiguous end: the first atom that does not fit ends it, so that there are no holes (C3.5).
+/// Keeps a contiguous end: the first atom that does not fit ends it, so that there are no holes
+/// (C3.5).
 fn keep_tokens(draft: &mut Draft<'_>, tokens: usize, clip: bool) {
     let mut left = tokens;
     let mut full = false;

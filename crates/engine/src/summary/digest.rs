@@ -1,5 +1,5 @@
-//! The deterministic digest: per folded turn the request, the tools used with their key arguments and outcome, and the
-//! answer. No model takes part.
+//! The deterministic digest: per folded turn the request, the tools used with their key arguments
+//! and outcome, and the answer. No model takes part.
 
 use serde_json::Value;
 
@@ -27,8 +27,8 @@ const BOOKKEEPING: [&str; 10] = [
     "login",
 ];
 
-/// Sums up these atoms within `budget` tokens, and `extra` more for what the user said. The newest come first when there is
-/// not room for all; half of the room is for what the user asked.
+/// Sums up these atoms within `budget` tokens, and `extra` more for what the user said. The newest
+/// come first when there is not room for all; half of the room is for what the user asked.
 pub(crate) fn write(history: &History, atoms: &[usize], budget: usize, extra: usize) -> String {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let is_request = |at: &usize| history.atom(*at).is_some_and(|atom| atom.kind == AtomKind::User);
@@ -69,7 +69,8 @@ fn add(lines: &mut Vec<(usize, String)>, history: &History, at: usize, left: &mu
 fn describe(history: &History, at: usize) -> String {
     let kind = history.atom(at).map(|atom| atom.kind);
     let words = || {
-        let texts: Vec<&str> = history.atom_messages(at).flat_map(|message| message.texts()).collect();
+        let texts: Vec<&str> =
+            history.atom_messages(at).flat_map(|message| message.texts()).collect();
         texts.join(" ")
     };
     match kind {
@@ -81,21 +82,29 @@ fn describe(history: &History, at: usize) -> String {
 }
 
 fn exchange(history: &History, at: usize) -> String {
-    let results: Vec<&ToolResult> = history.atom_messages(at).flat_map(|message| message.results()).collect();
+    let results: Vec<&ToolResult> =
+        history.atom_messages(at).flat_map(|message| message.results()).collect();
     let calls = history.atom_messages(at).flat_map(|message| message.calls());
     let steps = calls.map(|call| {
         let result = results.iter().find(|result| result.call_id == call.id);
         let outcome = result.map_or_else(|| "interrupted".to_owned(), |result| outcome(result));
         format!("- {}{} → {outcome}", call.name, key_arguments(call))
     });
-    let asides = history.atom_messages(at).filter(|message| message.role != Role::Assistant && message.has_text());
-    let asides = asides.map(|message| format!("user: {}", truncate::line(&message.text(), REQUEST_CHARS)));
+    let asides = history
+        .atom_messages(at)
+        .filter(|message| message.role != Role::Assistant && message.has_text());
+    let asides =
+        asides.map(|message| format!("user: {}", truncate::line(&message.text(), REQUEST_CHARS)));
     steps.chain(asides).collect::<Vec<_>>().join("\n")
 }
 
 fn key_arguments(call: &ToolCall) -> String {
-    let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else { return String::new() };
-    let telling = arguments.iter().filter(|(key, value)| !BOOKKEEPING.contains(&key.as_str()) && !value.is_null());
+    let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else {
+        return String::new();
+    };
+    let telling = arguments
+        .iter()
+        .filter(|(key, value)| !BOOKKEEPING.contains(&key.as_str()) && !value.is_null());
     let shown = telling.take(ARGUMENTS).map(|(key, value)| match value {
         Value::String(text) => format!(" {key}={}", truncate::line(text, ARGUMENT_CHARS)),
         other => format!(" {key}={}", truncate::line(&other.to_string(), ARGUMENT_CHARS)),

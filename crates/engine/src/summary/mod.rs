@@ -1,5 +1,5 @@
-//! Summaries as data: what one is to hold, how it is placed, and the deterministic digest that needs no model. How a note
-//! is put together from them is the plan's work.
+//! Summaries as data: what one is to hold, how it is placed, and the deterministic digest that
+//! needs no model. How a note is put together from them is the plan's work.
 
 pub(crate) mod digest;
 pub mod schema;
@@ -19,10 +19,12 @@ pub struct Summary {
     pub text: String,
 }
 
-/// The deterministic digest of these messages, within `budget` tokens: what stands in for a summary that nobody could make.
+/// The deterministic digest of these messages, within `budget` tokens: what stands in for a summary
+/// that nobody could make.
 #[must_use]
 pub fn digest(history: &History, messages: &[usize], budget: usize) -> String {
-    let mut atoms: Vec<usize> = messages.iter().filter_map(|&message| history.atom_of(message)).collect();
+    let mut atoms: Vec<usize> =
+        messages.iter().filter_map(|&message| history.atom_of(message)).collect();
     atoms.dedup();
     digest::write(history, &atoms, budget, 0)
 }

@@ -1,5 +1,5 @@
-//! What a model's summary is to hold: the request, and what an answer must have so that it can be believed. Data:
-//! `presets/summaries/`, one file a schema.
+//! What a model's summary is to hold: the request, and what an answer must have so that it can be
+//! believed. Data: `presets/summaries/`, one file a schema.
 
 use std::sync::{Arc, LazyLock};
 
@@ -62,7 +62,12 @@ impl Schema {
     /// The schema of a policy that names none.
     #[must_use]
     pub fn general() -> Arc<Self> {
-        let plain = || Self { name: String::new(), form: Form::Text, keys: Vec::new(), request: String::new() };
+        let plain = || Self {
+            name: String::new(),
+            form: Form::Text,
+            keys: Vec::new(),
+            request: String::new(),
+        };
         Self::named(GENERAL).unwrap_or_else(|| Arc::new(plain()))
     }
 }
@@ -82,7 +87,8 @@ mod tests {
         }
     }
 
-    /// S1.42, S1.47: a summary right at the start carries the initial context; the basis of the next decision is in it.
+    /// S1.42, S1.47: a summary right at the start carries the initial context; the basis of the
+    /// next decision is in it.
     #[test]
     fn s1_42_s1_47_the_roles_are_asked_for_what_later_steps_rest_on() {
         for name in ["init", "execute"] {
@@ -90,7 +96,10 @@ mod tests {
             assert!(request.contains("nothing but the initial context was received"), "{name}");
         }
         assert!(
-            Schema::named("execute").unwrap().request.contains("what the decision to stop, go back or go on rests on")
+            Schema::named("execute")
+                .unwrap()
+                .request
+                .contains("what the decision to stop, go back or go on rests on")
         );
         assert!(Schema::named("init").unwrap().request.contains("awaits a human's approval"));
     }

@@ -69,7 +69,9 @@ impl Default for Summarise {
             min_messages: 0,
             schema: schema::GENERAL.into(),
             heading: "Earlier in this conversation".into(),
-            question: "Summarise the conversation so far: what was asked, what was done, what is open.".into(),
+            question:
+                "Summarise the conversation so far: what was asked, what was done, what is open."
+                    .into(),
         }
     }
 }

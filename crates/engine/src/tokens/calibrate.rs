@@ -1,11 +1,12 @@
 //! Learning from real usage: the provider's own count of earlier calls corrects the estimate.
 
-/// How much a single observation counts, and how much one that took more than was thought: a prompt that was counted too low
-/// may be refused, one that was counted too high only wastes room.
+/// How much a single observation counts, and how much one that took more than was thought: a prompt
+/// that was counted too low may be refused, one that was counted too high only wastes room.
 const WEIGHT: f64 = 0.2;
 const WEIGHT_OF_MORE: f64 = 0.5;
 
-/// How far one observation may move the factor, and the range it stays in: one strange call must not throw the next plan.
+/// How far one observation may move the factor, and the range it stays in: one strange call must
+/// not throw the next plan.
 const LARGEST_STEP: f64 = 0.15;
 const RANGE: (f64, f64) = (0.5, 2.0);
 
@@ -34,7 +35,8 @@ impl Calibration {
         self.factor
     }
 
-    /// Takes in one call: what was estimated for its prompt (uncorrected), and what the provider reported.
+    /// Takes in one call: what was estimated for its prompt (uncorrected), and what the provider
+    /// reported.
     pub fn observe(&mut self, estimated: usize, real: usize) {
         if estimated == 0 || real == 0 {
             return;
@@ -63,7 +65,11 @@ const fn as_float(tokens: usize) -> f64 {
     tokens as f64
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive count far below 2^52")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a positive count far below 2^52"
+)]
 const fn as_tokens(tokens: f64) -> usize {
     tokens as usize
 }

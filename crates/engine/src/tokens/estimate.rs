@@ -1,11 +1,13 @@
 //! Estimates from characters, for models whose vocabulary is not public.
 
-/// Characters of plain text that make one token. Kept in hundredths so that it can be compared and hashed.
+/// Characters of plain text that make one token. Kept in hundredths so that it can be compared and
+/// hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio(u32);
 
 impl Ratio {
-    /// For a model nobody measured: low on purpose, because counting too few tokens is what overflows.
+    /// For a model nobody measured: low on purpose, because counting too few tokens is what
+    /// overflows.
     pub const DEFAULT: Self = Self(280);
 
     /// A ratio between one and eight characters a token; anything else is held to that range.
@@ -13,7 +15,11 @@ impl Ratio {
     pub fn new(chars_per_token: f64) -> Self {
         let hundredths = (chars_per_token.clamp(1.0, 8.0) * 100.0).round();
         // In range by the clamp above; NaN becomes the default.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 100..=800")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to 100..=800"
+        )]
         if hundredths.is_nan() { Self::DEFAULT } else { Self(hundredths as u32) }
     }
 

@@ -84,12 +84,16 @@ impl Method {
 
     pub(super) const fn overhead(self) -> Overhead {
         match self {
-            Self::O200k | Self::Cl100k | Self::Estimate(_) => Overhead { message: 4, call: 8, result: 4, image: None },
+            Self::O200k | Self::Cl100k | Self::Estimate(_) => {
+                Overhead { message: 4, call: 8, result: 4, image: None }
+            }
             Self::Chars4 | Self::AgentGraph | Self::InitExecute => {
                 Overhead { message: 0, call: 0, result: 0, image: None }
             }
             Self::Cow => Overhead { message: 0, call: 50, result: 30, image: Some(1200) },
-            Self::AgentService | Self::Beamai => Overhead { message: 4, call: 0, result: 0, image: None },
+            Self::AgentService | Self::Beamai => {
+                Overhead { message: 4, call: 0, result: 0, image: None }
+            }
         }
     }
 }
@@ -99,7 +103,8 @@ impl fmt::Display for Method {
         if let Self::Estimate(ratio) = self {
             return write!(f, "estimate, {} characters a token", ratio.chars_per_token());
         }
-        let name = Self::NAMED.iter().find(|(_, method)| method == self).map_or("", |(name, _)| name);
+        let name =
+            Self::NAMED.iter().find(|(_, method)| method == self).map_or("", |(name, _)| name);
         f.write_str(name)
     }
 }

@@ -29,8 +29,8 @@ impl Dialect {
         words.iter().fold(sql.to_owned(), |sql, (word, meaning)| sql.replace(word, meaning))
     }
 
-    /// Behind a query whose rows are then changed: the rows that another worker holds are passed over. SQLite has one
-    /// writer at a time and needs no such words.
+    /// Behind a query whose rows are then changed: the rows that another worker holds are passed
+    /// over. SQLite has one writer at a time and needs no such words.
     pub(crate) const fn skip_locked(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -38,8 +38,8 @@ impl Dialect {
         }
     }
 
-    /// Behind a query for one row: whoever wants to change what belongs to it waits until this is done. SQLite has one writer at
-    /// a time.
+    /// Behind a query for one row: whoever wants to change what belongs to it waits until this is
+    /// done. SQLite has one writer at a time.
     pub(crate) const fn hold(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -51,21 +51,26 @@ impl Dialect {
     pub(crate) const fn server_time(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,
-            Self::Postgres => Some("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"),
-        }
-    }
-
-    /// How the words of a text, separated by blanks, go into the index under a key: the statement's head, and one row.
-    pub(crate) const fn index_words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Sqlite => ("INSERT INTO search (rowid, words)", "(@, @)"),
             Self::Postgres => {
-                ("INSERT INTO search (content, words)", "(@, array_to_tsvector(string_to_array(@, ' ')))")
+                Some("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
             }
         }
     }
 
-    /// Behind it: what another writer has indexed meanwhile is left alone. SQLite has one writer at a time.
+    /// How the words of a text, separated by blanks, go into the index under a key: the statement's
+    /// head, and one row.
+    pub(crate) const fn index_words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Sqlite => ("INSERT INTO search (rowid, words)", "(@, @)"),
+            Self::Postgres => (
+                "INSERT INTO search (content, words)",
+                "(@, array_to_tsvector(string_to_array(@, ' ')))",
+            ),
+        }
+    }
+
+    /// Behind it: what another writer has indexed meanwhile is left alone. SQLite has one writer at
+    /// a time.
     pub(crate) const fn index_again(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -84,7 +89,9 @@ impl Dialect {
     /// The keys of texts that fit a question ($1), newest first, at most $2.
     pub(crate) const fn find_words(self) -> &'static str {
         match self {
-            Self::Sqlite => "SELECT rowid FROM search WHERE search MATCH $1 ORDER BY rowid DESC LIMIT $2",
+            Self::Sqlite => {
+                "SELECT rowid FROM search WHERE search MATCH $1 ORDER BY rowid DESC LIMIT $2"
+            }
             Self::Postgres => {
                 "SELECT content FROM search WHERE words @@ CAST($1 AS text)::tsquery ORDER BY content DESC LIMIT $2"
             }
@@ -97,12 +104,14 @@ impl Dialect {
             Self::Sqlite => (" AND ", " OR ", "*"),
             Self::Postgres => (" & ", " | ", ":*"),
         };
-        // Words hold letters, digits and underscores only, so there is nothing to escape inside the quotes.
+        // Words hold letters, digits and underscores only, so there is nothing to escape inside the
+        // quotes.
         let quoted = |word: &str| match self {
             Self::Sqlite => format!("\"{word}\""),
             Self::Postgres => format!("'{word}'"),
         };
-        let words = words.iter().map(|(word, prefix)| quoted(word) + if *prefix { star } else { "" });
+        let words =
+            words.iter().map(|(word, prefix)| quoted(word) + if *prefix { star } else { "" });
         words.collect::<Vec<_>>().join(if all { and } else { or })
     }
 }

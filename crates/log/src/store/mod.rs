@@ -1,5 +1,5 @@
-//! The narrow gate to a database: statements once, in `$1` style with portable types; what differs between the two is
-//! in [`Dialect`]. Nothing above this folder knows which database it is.
+//! The narrow gate to a database: statements once, in `$1` style with portable types; what differs
+//! between the two is in [`Dialect`]. Nothing above this folder knows which database it is.
 
 mod dialect;
 mod migrate;
@@ -24,7 +24,12 @@ pub(crate) trait Connection {
     fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64>;
 
     /// Hands over the rows of a query, one at a time.
-    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()>;
+    fn each(
+        &mut self,
+        sql: &str,
+        values: &[Value],
+        visit: &mut dyn FnMut(Row) -> Result<()>,
+    ) -> Result<()>;
 
     /// Runs statements that have no values and no rows.
     fn batch(&mut self, sql: &str) -> Result<()>;
@@ -69,7 +74,8 @@ impl dyn Connection + '_ {
 /// Work inside one transaction. It may be run again when two writers meet.
 pub(crate) type Work = Box<dyn Fn(&mut dyn Connection) -> Result<()> + Send>;
 
-/// Operations inside one transaction, which they see as a store of its own. They may be run again when two writers meet.
+/// Operations inside one transaction, which they see as a store of its own. They may be run again
+/// when two writers meet.
 pub(crate) type Job = Box<dyn Fn(&Arc<dyn Store>) -> Result<()> + Send>;
 
 /// Receives the outcome of a transaction, once it is durable.
@@ -89,7 +95,8 @@ pub(crate) trait Store: Send + Sync {
     /// Does several operations in one transaction.
     fn transact(&self, job: Job, finish: Finish);
 
-    /// Whether [`Store::transact`] only queues the work, so that it may be called where blocking is not allowed.
+    /// Whether [`Store::transact`] only queues the work, so that it may be called where blocking is
+    /// not allowed.
     fn queues_writes(&self) -> bool;
 
     /// What the database itself finds wrong with its files.
@@ -120,7 +127,9 @@ pub(crate) fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>> {
     };
     // A list of settings is no file name, and may hold a password.
     if file.is_empty() || file.contains("password=") || file.starts_with("host=") {
-        return Err(LogError::Address { url: if file.is_empty() { String::new() } else { "host=…".to_owned() } });
+        return Err(LogError::Address {
+            url: if file.is_empty() { String::new() } else { "host=…".to_owned() },
+        });
     }
     Ok(Arc::new(sqlite::Sqlite::open(Path::new(file), options)?))
 }
@@ -133,7 +142,8 @@ fn shown(url: &str) -> String {
     }
 }
 
-/// A new file that only its owner can read: what was said is nobody else's business. One that is there is left alone.
+/// A new file that only its owner can read: what was said is nobody else's business. One that is
+/// there is left alone.
 pub(crate) fn private(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::File::options();
     options.write(true).create_new(true);

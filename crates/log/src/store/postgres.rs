@@ -1,7 +1,9 @@
-//! PostgreSQL, for programs on many machines. Tables live in a schema of their own (`?schema=NAME`, else `waterline`).
+//! PostgreSQL, for programs on many machines. Tables live in a schema of their own (`?schema=NAME`,
+//! else `waterline`).
 //!
-//! The client blocks, and refuses to on a thread that drives async work: from there it belongs on a thread for blocking work,
-//! as SQLite does. Only opening and letting go, which happen anywhere, see to that themselves.
+//! The client blocks, and refuses to on a thread that drives async work: from there it belongs on a
+//! thread for blocking work, as SQLite does. Only opening and letting go, which happen anywhere,
+//! see to that themselves.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -73,7 +75,10 @@ impl Postgres {
         let wait = options.wait;
         let (url, own) = take_own(url);
         // What cannot be read is not shown: it may hold a password.
-        let unread = |error: postgres::Error| LogError::Open { name: "postgres://…".to_owned(), text: cause(&error) };
+        let unread = |error: postgres::Error| LogError::Open {
+            name: "postgres://…".to_owned(),
+            text: cause(&error),
+        };
         let mut config: Config = url.parse().map_err(unread)?;
         let name = name_of(&config);
         config.connect_timeout(wait);
@@ -89,11 +94,17 @@ impl Postgres {
             let first = scope.spawn(|| server.connect_without_schema()?.migrate(&own.schema));
             first.join()
         });
-        first.map_err(|_| LogError::Open { name: name.clone(), text: "its thread ended early".to_owned() })??;
+        first.map_err(|_| LogError::Open {
+            name: name.clone(),
+            text: "its thread ended early".to_owned(),
+        })??;
         let most = u32::try_from(options.connections.get()).unwrap_or(u32::MAX);
-        let builder = r2d2::Pool::builder().max_size(most).min_idle(Some(0)).connection_timeout(wait);
-        let pool =
-            builder.test_on_check_out(true).error_handler(Box::new(r2d2::NopErrorHandler)).build_unchecked(server);
+        let builder =
+            r2d2::Pool::builder().max_size(most).min_idle(Some(0)).connection_timeout(wait);
+        let pool = builder
+            .test_on_check_out(true)
+            .error_handler(Box::new(r2d2::NopErrorHandler))
+            .build_unchecked(server);
         Ok(Self { name, schema: own.schema, pool: Some(pool) })
     }
 
@@ -144,8 +155,9 @@ fn quoted(schema: &str) -> String {
 }
 
 impl Server {
-    /// The driver limits the time for a connection, not for what is said on it first: a server that takes the call and says
-    /// nothing would be waited for without end. Whoever waits for it then is a thread that nobody needs any more.
+    /// The driver limits the time for a connection, not for what is said on it first: a server that
+    /// takes the call and says nothing would be waited for without end. Whoever waits for it then
+    /// is a thread that nobody needs any more.
     fn connect_in_time(&self) -> Result<std::result::Result<Client, postgres::Error>> {
         let (config, tls) = (self.config.clone(), self.tls.clone());
         let (reply, answer) = std::sync::mpsc::sync_channel(1);
@@ -221,9 +233,14 @@ impl Store for Postgres {
     fn shrink(&self) -> Result<()> {
         let mut handle = self.handle()?;
         let sql = "SELECT tablename FROM pg_tables WHERE schemaname = $1";
-        let tables = (&mut *handle as &mut dyn Connection).rows(sql, values![self.schema.as_str()])?;
+        let tables =
+            (&mut *handle as &mut dyn Connection).rows(sql, values![self.schema.as_str()])?;
         for mut table in tables {
-            handle.batch(&format!("VACUUM FULL {}.{}", quoted(&self.schema), quoted(&table.text(0))))?;
+            handle.batch(&format!(
+                "VACUUM FULL {}.{}",
+                quoted(&self.schema),
+                quoted(&table.text(0))
+            ))?;
         }
         Ok(())
     }
@@ -232,7 +249,8 @@ impl Store for Postgres {
         let mut handle = self.handle()?;
         let sql = "SELECT CAST(COALESCE(SUM(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class c \
                    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'";
-        let size = (&mut *handle as &mut dyn Connection).number(sql, values![self.schema.as_str()])?;
+        let size =
+            (&mut *handle as &mut dyn Connection).number(sql, values![self.schema.as_str()])?;
         Ok(u64::try_from(size).unwrap_or_default())
     }
 
@@ -246,7 +264,11 @@ impl Store for Postgres {
 }
 
 impl Postgres {
-    fn write_under(&self, lock: &str, work: &mut dyn FnMut(&mut Handle) -> Result<()>) -> Result<()> {
+    fn write_under(
+        &self,
+        lock: &str,
+        work: &mut dyn FnMut(&mut Handle) -> Result<()>,
+    ) -> Result<()> {
         self.attempt(|| {
             let mut handle = self.begin(lock)?;
             let outcome = work(&mut handle);
@@ -293,7 +315,8 @@ fn end(handle: &mut Handle, outcome: Result<()>) -> Result<()> {
 }
 
 impl Handle {
-    /// Does work. Whoever panics in it leaves a transaction open, and nobody may use the connection again.
+    /// Does work. Whoever panics in it leaves a transaction open, and nobody may use the connection
+    /// again.
     fn doing(&mut self, mut work: impl FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
         let before = std::mem::replace(&mut self.broken, true);
         let outcome = work(self);
@@ -323,7 +346,8 @@ impl Handle {
     fn migrate_locked(&mut self, schema: &str) -> Result<()> {
         let connection: &mut dyn Connection = self;
         connection.rows("SELECT 1 FROM (SELECT pg_advisory_xact_lock($1)) held", values![LOCK])?;
-        let known = connection.number("SELECT COUNT(*) FROM pg_namespace WHERE nspname = $1", values![schema])?;
+        let known = connection
+            .number("SELECT COUNT(*) FROM pg_namespace WHERE nspname = $1", values![schema])?;
         if known == 0 {
             self.batch(&format!("CREATE SCHEMA {}", quoted(schema)))?;
         }
@@ -346,12 +370,18 @@ impl Handle {
 impl Connection for Handle {
     fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64> {
         let statement = self.prepared(sql)?;
-        let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        let values: Vec<&(dyn ToSql + Sync)> =
+            values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         let outcome = self.client.execute(&statement, &values);
         outcome.map_err(|error| self.failed(&error))
     }
 
-    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
+    fn each(
+        &mut self,
+        sql: &str,
+        values: &[Value],
+        visit: &mut dyn FnMut(Row) -> Result<()>,
+    ) -> Result<()> {
         let statement = self.prepared(sql)?;
         let columns = statement.columns().len();
         let name = self.name.clone();
@@ -383,7 +413,12 @@ impl Connection for Pooled {
         (**self).run(sql, values)
     }
 
-    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
+    fn each(
+        &mut self,
+        sql: &str,
+        values: &[Value],
+        visit: &mut dyn FnMut(Row) -> Result<()>,
+    ) -> Result<()> {
         (**self).each(sql, values, visit)
     }
 
@@ -457,9 +492,9 @@ fn explain(name: &str, error: &postgres::Error) -> LogError {
     let (name, text) = (name.to_owned(), cause(error));
     let Some(code) = error.code() else { return LogError::Connection { name, text } };
     match *code {
-        SqlState::UNIQUE_VIOLATION | SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => {
-            LogError::Race { name }
-        }
+        SqlState::UNIQUE_VIOLATION
+        | SqlState::T_R_SERIALIZATION_FAILURE
+        | SqlState::T_R_DEADLOCK_DETECTED => LogError::Race { name },
         SqlState::DISK_FULL => LogError::Full { name },
         SqlState::READ_ONLY_SQL_TRANSACTION => LogError::ReadOnly { name },
         SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => LogError::Damaged { name, text },

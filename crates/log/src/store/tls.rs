@@ -1,5 +1,5 @@
-//! Encrypted connections to PostgreSQL: the server's certificate is checked against those the system trusts, or against
-//! the file that `sslrootcert` names.
+//! Encrypted connections to PostgreSQL: the server's certificate is checked against those the
+//! system trusts, or against the file that `sslrootcert` names.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ pub(super) fn connector(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
     match roots {
         Some(path) => {
             let cannot = |text: String| LogError::Open { name: path.display().to_string(), text };
-            let found = CertificateDer::pem_file_iter(path).map_err(|error| cannot(error.to_string()))?;
+            let found =
+                CertificateDer::pem_file_iter(path).map_err(|error| cannot(error.to_string()))?;
             for certificate in found {
                 let certificate = certificate.map_err(|error| cannot(error.to_string()))?;
                 store.add(certificate).map_err(|error| cannot(error.to_string()))?;

@@ -1,5 +1,5 @@
-//! One open transaction as a store: operations that would each be a transaction become steps of it, each of which may fail
-//! alone.
+//! One open transaction as a store: operations that would each be a transaction become steps of it,
+//! each of which may fail alone.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

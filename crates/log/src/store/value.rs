@@ -42,7 +42,8 @@ macro_rules! values {
 }
 pub(crate) use values;
 
-/// A row of a query. A column of another type reads as nothing: the statements and the tables are both ours.
+/// A row of a query. A column of another type reads as nothing: the statements and the tables are
+/// both ours.
 #[derive(Clone, Debug)]
 pub(crate) struct Row(pub(in crate::store) Vec<Value>);
 

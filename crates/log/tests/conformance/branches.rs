@@ -3,8 +3,8 @@
 use waterline::message::Role;
 use waterline_log::{LogError, Relation, To};
 
+use crate::backend::{Backend, one, session, texts};
 use crate::cases;
-use crate::place::{Place, one, session, texts};
 
 cases![
     a_fork_goes_on_from_anywhere,
@@ -21,8 +21,8 @@ cases![
     a_session_is_read_at_any_point,
 ];
 
-fn a_fork_goes_on_from_anywhere(place: &dyn Place) {
-    let log = place.open();
+fn a_fork_goes_on_from_anywhere(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three", "four"]);
     let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
     assert_eq!((fork.relation, fork.parent.as_deref()), (Relation::Fork, Some("s")));
@@ -34,8 +34,8 @@ fn a_fork_goes_on_from_anywhere(place: &dyn Place) {
     assert_eq!(log.fork("s", Some(0), None).unwrap().tip.position(), 0);
 }
 
-fn a_hundred_forks_cost_a_hundred_tips(place: &dyn Place) {
-    let log = place.open();
+fn a_hundred_forks_cost_a_hundred_tips(backend: &dyn Backend) {
+    let log = backend.open();
     let lines: Vec<String> = (0..200).map(|n| format!("message {n}")).collect();
     session(&log, "s", &lines.iter().map(String::as_str).collect::<Vec<_>>());
     let before = log.stats().unwrap();
@@ -43,12 +43,15 @@ fn a_hundred_forks_cost_a_hundred_tips(place: &dyn Place) {
         log.fork("s", None, None).unwrap();
     }
     let after = log.stats().unwrap();
-    assert_eq!((after.messages, after.contents, after.branches), (before.messages, before.contents, before.branches));
+    assert_eq!(
+        (after.messages, after.contents, after.branches),
+        (before.messages, before.contents, before.branches)
+    );
     assert_eq!(after.sessions, 101);
 }
 
-fn forks_of_forks_read_as_one_history(place: &dyn Place) {
-    let log = place.open();
+fn forks_of_forks_read_as_one_history(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "f0", &["m0"]);
     for depth in 1..40 {
         let fork = log.fork(&format!("f{}", depth - 1), None, Some(format!("f{depth}"))).unwrap();
@@ -62,8 +65,8 @@ fn forks_of_forks_read_as_one_history(place: &dyn Place) {
     assert_eq!(log.compare("f39", "f10").unwrap().shared, 11);
 }
 
-fn rewind_and_forward(place: &dyn Place) {
-    let log = place.open();
+fn rewind_and_forward(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three", "four", "five"]);
     assert_eq!(log.rewind("s", To::Position(3)).unwrap().tip.position(), 3);
     assert_eq!(log.rewind("s", To::Messages(2)).unwrap().tip.position(), 1);
@@ -76,8 +79,8 @@ fn rewind_and_forward(place: &dyn Place) {
     assert_eq!(log.rewind("s", To::Message(second)).unwrap().tip.position(), 2);
 }
 
-fn rewind_by_turns(place: &dyn Place) {
-    let log = place.open();
+fn rewind_by_turns(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "a", "two", "b", "three", "c"]);
     assert_eq!(log.rewind("s", To::Turns(1)).unwrap().tip.position(), 4);
     assert_eq!(log.rewind("s", To::Turns(2)).unwrap().tip.position(), 0);
@@ -86,8 +89,8 @@ fn rewind_by_turns(place: &dyn Place) {
     assert!(log.rewind("s", To::Turns(4)).is_err());
 }
 
-fn steps_back_are_taken_back_one_by_one(place: &dyn Place) {
-    let log = place.open();
+fn steps_back_are_taken_back_one_by_one(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "a", "two", "b", "three", "c"]);
     for _ in 0..3 {
         log.rewind("s", To::Turns(1)).unwrap();
@@ -104,20 +107,21 @@ fn steps_back_are_taken_back_one_by_one(place: &dyn Place) {
     assert_eq!(texts(&log, "s"), ["one", "a", "other"], "the step that was made last");
 }
 
-fn an_answer_that_was_kept_aside_is_told_from_a_way_that_was_left(place: &dyn Place) {
-    let log = place.open();
+fn an_answer_that_was_kept_aside_is_told_from_a_way_that_was_left(backend: &dyn Backend) {
+    let log = backend.open();
     let begun = session(&log, "s", &["one", "a", "two"]);
     log.append_aside("s", begun.tip, vec![one(Role::Assistant, "half an ans")]).unwrap();
     let branches = log.branches("s").unwrap();
-    let told = branches.iter().map(|branch| (branch.tip.position(), branch.is_current, branch.is_aside));
+    let told =
+        branches.iter().map(|branch| (branch.tip.position(), branch.is_current, branch.is_aside));
     assert_eq!(told.collect::<Vec<_>>(), [(3, true, false), (4, false, true)]);
     assert!(log.redo("s").is_err(), "nobody went back");
     log.rewind("s", To::Turns(1)).unwrap();
     assert_eq!(log.redo("s").unwrap().tip.position(), 3);
 }
 
-fn going_back_too_far_is_refused(place: &dyn Place) {
-    let log = place.open();
+fn going_back_too_far_is_refused(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two"]);
     session(&log, "t", &["other"]);
     assert!(log.rewind("s", To::Messages(3)).is_err());
@@ -127,8 +131,8 @@ fn going_back_too_far_is_refused(place: &dyn Place) {
     assert_eq!(log.session("s").unwrap().tip.position(), 2);
 }
 
-fn what_was_left_can_be_found_and_returned_to(place: &dyn Place) {
-    let log = place.open();
+fn what_was_left_can_be_found_and_returned_to(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let left = log.entries("s").unwrap()[2].id;
     let back = log.rewind("s", To::Position(1)).unwrap();
@@ -136,27 +140,33 @@ fn what_was_left_can_be_found_and_returned_to(place: &dyn Place) {
     assert!(log.forward("s", None).is_err());
     let branches = log.branches("s").unwrap();
     assert_eq!(branches.len(), 2);
-    assert_eq!((branches[1].id, branches[1].shared, branches[1].is_current), (Some(left), 1, false));
+    assert_eq!(
+        (branches[1].id, branches[1].shared, branches[1].is_current),
+        (Some(left), 1, false)
+    );
     log.switch("s", left).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
     assert_eq!(log.branches("s").unwrap().len(), 2);
 }
 
-fn branches_are_compared(place: &dyn Place) {
-    let log = place.open();
+fn branches_are_compared(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
     log.append("f", fork.tip, vec![one(Role::User, "x"), one(Role::Assistant, "y")]).unwrap();
     let comparison = log.compare("s", "f").unwrap();
-    assert_eq!((comparison.shared, comparison.left.position(), comparison.right.position()), (2, 3, 4));
+    assert_eq!(
+        (comparison.shared, comparison.left.position(), comparison.right.position()),
+        (2, 3, 4)
+    );
     session(&log, "t", &["unlike"]);
     assert_eq!(log.compare("s", "t").unwrap().shared, 0);
     assert_eq!(log.compare("s", "s").unwrap().shared, 3);
 }
 
 /// C2.5: a mark in the log, from which a restored session starts; rows stay.
-fn c2_5_clearing_keeps_the_messages(place: &dyn Place) {
-    let log = place.open();
+fn c2_5_clearing_keeps_the_messages(backend: &dyn Backend) {
+    let log = backend.open();
     let before = session(&log, "s", &["one", "two"]);
     log.cut("s").unwrap();
     let tip = log.append("s", before.tip, vec![one(Role::User, "three")]).unwrap().tip;
@@ -174,10 +184,12 @@ fn c2_5_clearing_keeps_the_messages(place: &dyn Place) {
     assert!(log.uncut("s").is_err());
 }
 
-fn a_session_is_read_at_any_point(place: &dyn Place) {
-    let log = place.open();
+fn a_session_is_read_at_any_point(backend: &dyn Backend) {
+    let log = backend.open();
     let tip = session(&log, "s", &["one", "two", "three", "four"]).tip;
-    let positions = |range| log.entries_in(tip, range).unwrap().iter().map(|entry| entry.position).collect::<Vec<_>>();
+    let positions = |range| {
+        log.entries_in(tip, range).unwrap().iter().map(|entry| entry.position).collect::<Vec<_>>()
+    };
     assert_eq!(positions(0..2), [1, 2]);
     assert_eq!(positions(1..3), [2, 3]);
     assert_eq!(positions(3..100), [4]);

@@ -5,10 +5,12 @@ use waterline::message::{Message, Part, Role};
 use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Head, Input, extend, plan};
 use waterline::policy::Policy;
-use waterline_log::{Fold, Incoming, Log, LogError, Resumed, Sent, Session, Summary, Tip, To, VERSIONS};
+use waterline_log::{
+    Fold, Incoming, Log, LogError, Resumed, Sent, Session, Summary, Tip, To, VERSIONS,
+};
 
+use crate::backend::{Backend, counter, one, parse, session};
 use crate::cases;
-use crate::place::{Place, counter, one, parse, session};
 
 cases![
     what_was_sent_is_taken_up_again_byte_for_byte,
@@ -62,34 +64,45 @@ impl<'a> Runner<'a> {
         let planned = plan(&input);
         let (before, after) = (planned.tokens.before, planned.tokens.after);
         let fold = match &planned.action {
-            Action::Fold { reason, .. } => {
-                Some(Fold { reason: reason.clone(), tokens_before: before, tokens_after: after, ..Fold::default() })
-            }
+            Action::Fold { reason, .. } => Some(Fold {
+                reason: reason.clone(),
+                tokens_before: before,
+                tokens_after: after,
+                ..Fold::default()
+            }),
             Action::Extend => None,
         };
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         self.generation.freeze(&self.history, planned);
         let slots = self.generation.frozen(&self.history, from);
-        let (head, past, cleared) = (self.generation.head(), self.history.past(), self.log.cleared(&self.id).unwrap());
+        let (head, past, cleared) =
+            (self.generation.head(), self.history.past(), self.log.cleared(&self.id).unwrap());
         let session = self.log.session(&self.id).unwrap();
         self.log.freeze(&session, Sent { cleared, head, past, slots, fold }).unwrap();
         self.sent()
     }
 
     fn sent(&self) -> Vec<String> {
-        self.generation.context(&self.history).map(|message| serde_json::to_string(message).unwrap()).collect()
+        self.generation
+            .context(&self.history)
+            .map(|message| serde_json::to_string(message).unwrap())
+            .collect()
     }
 
     fn turns(&mut self, turns: std::ops::Range<usize>) {
         for turn in turns {
-            self.say(Role::User, &format!("question {turn}: what about src/file_{turn}.rs? {}", "words ".repeat(40)));
+            self.say(
+                Role::User,
+                &format!("question {turn}: what about src/file_{turn}.rs? {}", "words ".repeat(40)),
+            );
             self.call();
             self.say(Role::Assistant, &format!("answer {turn}: {}", "it is so ".repeat(40)));
         }
     }
 }
 
-/// Takes a session up again, plans its next call and gives what would be sent; with the number of messages that it holds.
+/// Takes a session up again, plans its next call and gives what would be sent; with the number of
+/// messages that it holds.
 fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
     let Resumed { mut generation, history, .. } = log.resume(id, &counter(), parse).unwrap();
     let policy = Policy::preset("auto").unwrap();
@@ -98,11 +111,17 @@ fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
     let planned = extend(&input).expect("an extension");
     generation.freeze(&history, planned);
     let loaded = (0..history.len()).filter(|&index| history.source(index).is_some()).count();
-    (generation.context(&history).map(|message| serde_json::to_string(message).unwrap()).collect(), loaded)
+    (
+        generation
+            .context(&history)
+            .map(|message| serde_json::to_string(message).unwrap())
+            .collect(),
+        loaded,
+    )
 }
 
-fn what_was_sent_is_taken_up_again_byte_for_byte(place: &dyn Place) {
-    let log = place.open();
+fn what_was_sent_is_taken_up_again_byte_for_byte(backend: &dyn Backend) {
+    let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.say(Role::System, "be brief");
     runner.turns(0..40);
@@ -113,8 +132,8 @@ fn what_was_sent_is_taken_up_again_byte_for_byte(place: &dyn Place) {
     assert_eq!(runner.call(), again);
 }
 
-fn a_cleared_session_is_taken_up_behind_the_mark(place: &dyn Place) {
-    let log = place.open();
+fn a_cleared_session_is_taken_up_behind_the_mark(backend: &dyn Backend) {
+    let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
     log.cut("s").unwrap();
@@ -128,8 +147,8 @@ fn a_cleared_session_is_taken_up_behind_the_mark(place: &dyn Place) {
     assert_eq!(log.history("s", &counter(), parse).unwrap().len(), 77);
 }
 
-fn what_is_cleared_or_restored_meanwhile_is_not_mixed_up(place: &dyn Place) {
-    let log = place.open();
+fn what_is_cleared_or_restored_meanwhile_is_not_mixed_up(backend: &dyn Backend) {
+    let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
     log.cut("s").unwrap();
@@ -142,16 +161,28 @@ fn what_is_cleared_or_restored_meanwhile_is_not_mixed_up(place: &dyn Place) {
     assert_eq!((whole.history.len(), whole.cleared), (16, 0));
     // A call planned before the session was cleared does not count after it.
     let planned = log.session("s").unwrap();
-    let sent = Sent { cleared: 0, head: Head::default(), past: Past::default(), slots: Vec::new(), fold: None };
+    let sent = Sent {
+        cleared: 0,
+        head: Head::default(),
+        past: Past::default(),
+        slots: Vec::new(),
+        fold: None,
+    };
     log.cut("s").unwrap();
     assert!(matches!(log.freeze(&planned, sent), Err(LogError::Conflict { .. })));
 }
 
-fn two_who_send_at_once_are_told(place: &dyn Place) {
-    let log = place.open();
+fn two_who_send_at_once_are_told(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one"]);
     let planned = log.session("s").unwrap();
-    let sent = || Sent { cleared: 0, head: Head::default(), past: Past::default(), slots: Vec::new(), fold: None };
+    let sent = || Sent {
+        cleared: 0,
+        head: Head::default(),
+        past: Past::default(),
+        slots: Vec::new(),
+        fold: None,
+    };
     let first = log.freeze(&planned, sent()).unwrap();
     assert!(matches!(log.freeze(&planned, sent()), Err(LogError::Conflict { .. })));
     // An append in between leaves what was sent alone.
@@ -160,34 +191,33 @@ fn two_who_send_at_once_are_told(place: &dyn Place) {
     assert_eq!(tip.position(), 2);
 }
 
-fn a_session_that_sent_nothing_is_taken_up_whole(place: &dyn Place) {
-    let log = place.open();
+fn a_session_that_sent_nothing_is_taken_up_whole(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let (again, loaded) = resumed(&log, "s", 3_000);
     assert_eq!((again.len(), loaded <= 3), (3, true));
 }
 
-fn s4_33_v13_a_fold_leaves_the_log_as_it_was(place: &dyn Place) {
-    let log = place.open();
+fn s4_33_v13_a_fold_leaves_the_log_as_it_was(backend: &dyn Backend) {
+    let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..40);
     let entries = log.entries("s").unwrap();
     assert_eq!(entries.len(), 80);
-    assert!(
-        entries
-            .iter()
-            .zip(0..)
-            .all(|(entry, at)| entry.message(parse).text() == runner.history.source(at).unwrap().text())
-    );
+    assert!(entries.iter().zip(0..).all(
+        |(entry, at)| entry.message(parse).text() == runner.history.source(at).unwrap().text()
+    ));
     let folds = log.generations("s").unwrap();
     assert_eq!(folds.len() as u64, runner.generation.number);
-    assert!(folds.iter().all(|fold| fold.fold.tokens_after < fold.fold.tokens_before && !fold.fold.reason.is_empty()));
+    assert!(folds.iter().all(
+        |fold| fold.fold.tokens_after < fold.fold.tokens_before && !fold.fold.reason.is_empty()
+    ));
     assert_eq!(folds.iter().filter(|fold| fold.is_current).count(), 1);
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
 }
 
-fn a_fold_can_be_undone(place: &dyn Place) {
-    let log = place.open();
+fn a_fold_can_be_undone(backend: &dyn Backend) {
+    let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..40);
     let number = runner.generation.number;
@@ -204,8 +234,8 @@ fn a_fold_can_be_undone(place: &dyn Place) {
     assert_eq!(log.generations("s").unwrap().len() as u64, number);
 }
 
-fn going_back_behind_a_fold_goes_back_to_what_was_sent_then(place: &dyn Place) {
-    let log = place.open();
+fn going_back_behind_a_fold_goes_back_to_what_was_sent_then(backend: &dyn Backend) {
+    let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
     let early = log.thaw("s").unwrap().unwrap();
@@ -217,15 +247,18 @@ fn going_back_behind_a_fold_goes_back_to_what_was_sent_then(place: &dyn Place) {
     log.forward("s", None).unwrap();
     // Going forward again, what was sent last is what was sent last.
     let again = log.thaw("s").unwrap().unwrap();
-    assert_eq!((again.head.number, again.head.covered), (runner.generation.number, runner.generation.covered()));
+    assert_eq!(
+        (again.head.number, again.head.covered),
+        (runner.generation.number, runner.generation.covered())
+    );
     assert_eq!(log.session("s").unwrap().tip.position(), 80);
     runner.say(Role::User, "and now?");
     let (sent, _) = resumed(&log, "s", 3_000);
     assert_eq!(runner.call(), sent);
 }
 
-fn a_fork_goes_on_with_what_its_parent_sent(place: &dyn Place) {
-    let log = place.open();
+fn a_fork_goes_on_with_what_its_parent_sent(backend: &dyn Backend) {
+    let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..40);
     let (parent, stats) = (log.thaw("s").unwrap().unwrap(), log.stats().unwrap());
@@ -237,19 +270,25 @@ fn a_fork_goes_on_with_what_its_parent_sent(place: &dyn Place) {
     assert!(resumed(&log, "f", 3_000).0.last().unwrap().contains("otherwise"));
     // Its parent folds on without it.
     runner.turns(40..80);
-    assert!(log.thaw("s").unwrap().unwrap().head.number > log.thaw("f").unwrap().unwrap().head.number);
+    assert!(
+        log.thaw("s").unwrap().unwrap().head.number > log.thaw("f").unwrap().unwrap().head.number
+    );
 }
 
-fn folds_of_other_programs_are_noted_once(place: &dyn Place) {
-    let log = place.open();
+fn folds_of_other_programs_are_noted_once(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
-    let fold = Fold { reason: "auto".into(), tokens_before: 900, tokens_after: 100, ..Fold::default() };
+    let fold =
+        Fold { reason: "auto".into(), tokens_before: 900, tokens_after: 100, ..Fold::default() };
     for _ in 0..2 {
         log.note_fold("s", 2, 1, fold.clone(), Some(5)).unwrap();
     }
     let noted = log.generations("s").unwrap();
     assert_eq!(noted.len(), 1);
-    assert_eq!((noted[0].position, noted[0].number, &noted[0].fold, noted[0].time), (2, 1, &fold, 5));
+    assert_eq!(
+        (noted[0].position, noted[0].number, &noted[0].fold, noted[0].time),
+        (2, 1, &fold, 5)
+    );
     assert!(log.note_fold("s", 9, 1, fold, None).is_err());
 }
 
@@ -267,8 +306,8 @@ fn summary(start: u64, until: u64, text: &str) -> Summary {
     }
 }
 
-fn s3_11_s3_13_summaries_keep_ten_versions(place: &dyn Place) {
-    let log = place.open();
+fn s3_11_s3_13_summaries_keep_ten_versions(backend: &dyn Backend) {
+    let log = backend.open();
     let texts: Vec<String> = (0..30).map(|n| n.to_string()).collect();
     session(&log, "s", &texts.iter().map(String::as_str).collect::<Vec<_>>());
     for until in 1..=15 {
@@ -287,8 +326,8 @@ fn s3_11_s3_13_summaries_keep_ten_versions(place: &dyn Place) {
 }
 
 /// E.17: summary, then rollback below what it covers → an older version is used.
-fn e17_rollback_behind_a_summary_returns_to_the_newest_that_holds(place: &dyn Place) {
-    let log = place.open();
+fn e17_rollback_behind_a_summary_returns_to_the_newest_that_holds(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["1", "2", "3", "4", "5", "6"]);
     log.summarise("s", summary(0, 2, "up to 2")).unwrap();
     log.summarise("s", summary(0, 4, "up to 4")).unwrap();
@@ -298,17 +337,24 @@ fn e17_rollback_behind_a_summary_returns_to_the_newest_that_holds(place: &dyn Pl
     log.append("s", back.tip, vec![one(Role::User, "x"), one(Role::User, "y")]).unwrap();
     assert_eq!(log.summary("s").unwrap().unwrap().text, "up to 2");
     // A fork has the summaries of its parent, as far as they hold.
-    assert_eq!(log.summary(&log.fork("s", Some(3), None).unwrap().id).unwrap().unwrap().text, "up to 2");
+    assert_eq!(
+        log.summary(&log.fork("s", Some(3), None).unwrap().id).unwrap().unwrap().text,
+        "up to 2"
+    );
     log.rewind("s", To::Position(1)).unwrap();
     assert_eq!(log.summary("s").unwrap(), None);
     assert_eq!(log.summaries("s").unwrap().len(), 2);
 }
 
-fn c2_8_a_summary_whose_target_is_gone_does_not_hold(place: &dyn Place) {
-    let log = place.open();
+fn c2_8_a_summary_whose_target_is_gone_does_not_hold(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["1", "2", "3", "4"]);
     let target = log.entries("s").unwrap()[3].id;
-    log.summarise("s", Summary { target: Some(target), generation: Some(2), ..summary(0, 2, "early") }).unwrap();
+    log.summarise(
+        "s",
+        Summary { target: Some(target), generation: Some(2), ..summary(0, 2, "early") },
+    )
+    .unwrap();
     assert_eq!(log.summary("s").unwrap().unwrap().target, Some(target));
     log.rewind("s", To::Position(3)).unwrap();
     assert_eq!(log.summary("s").unwrap(), None);

@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 
 use waterline_log::{AsyncLog, Log, LogError, Options, Session, Tip};
 
+use crate::backend::{Backend, said, texts};
 use crate::cases;
-use crate::place::{Place, said, texts};
 
 cases![
     a_thousand_callers_share_four_connections,
@@ -23,17 +23,27 @@ fn four() -> Options {
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(work)
 }
 
-fn a_thousand_callers_share_four_connections(place: &dyn Place) {
-    let url = place.other();
+fn a_thousand_callers_share_four_connections(backend: &dyn Backend) {
+    let url = backend.other();
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let one = async |log: AsyncLog, number: usize, running: Arc<AtomicUsize>, most: Arc<AtomicUsize>| {
+    let one = async |log: AsyncLog,
+                     number: usize,
+                     running: Arc<AtomicUsize>,
+                     most: Arc<AtomicUsize>| {
         let id = format!("s{number}");
         let made = id.clone();
-        log.write(move |log| log.append(&log.create(Session::new(&made))?.id, Tip::EMPTY, said(&["hello", "yes"])))
-            .await?;
+        log.write(move |log| {
+            log.append(&log.create(Session::new(&made))?.id, Tip::EMPTY, said(&["hello", "yes"]))
+        })
+        .await?;
         log.run(move |log| {
             most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             let read = log.entries(&id);
@@ -44,8 +54,9 @@ fn a_thousand_callers_share_four_connections(place: &dyn Place) {
     };
     block_on(async {
         let log = AsyncLog::open(&url, &four()).await.unwrap();
-        let callers: Vec<_> =
-            (0..1_000).map(|n| tokio::spawn(one(log.clone(), n, Arc::clone(&running), Arc::clone(&most)))).collect();
+        let callers: Vec<_> = (0..1_000)
+            .map(|n| tokio::spawn(one(log.clone(), n, Arc::clone(&running), Arc::clone(&most))))
+            .collect();
         for caller in callers {
             assert_eq!(caller.await.unwrap().unwrap().len(), 2);
         }
@@ -54,8 +65,8 @@ fn a_thousand_callers_share_four_connections(place: &dyn Place) {
     assert_eq!(Log::open(&url).unwrap().stats().unwrap().sessions, 1_000);
 }
 
-fn work_that_was_given_up_is_done_to_its_end(place: &dyn Place) {
-    let url = place.other();
+fn work_that_was_given_up_is_done_to_its_end(backend: &dyn Backend) {
+    let url = backend.other();
     let (go, waits) = channel::<()>();
     block_on(async {
         let log = AsyncLog::open(&url, &four()).await.unwrap();
@@ -64,7 +75,8 @@ fn work_that_was_given_up_is_done_to_its_end(place: &dyn Place) {
             log.create(Session::new("kept"))
         });
         let mut given_up = Box::pin(given_up);
-        let started = std::future::poll_fn(|context| std::task::Poll::Ready(given_up.as_mut().poll(context)));
+        let started =
+            std::future::poll_fn(|context| std::task::Poll::Ready(given_up.as_mut().poll(context)));
         assert!(started.await.is_pending());
         drop(given_up);
         go.send(()).unwrap();
@@ -73,8 +85,8 @@ fn work_that_was_given_up_is_done_to_its_end(place: &dyn Place) {
     assert!(Log::open(&url).unwrap().session("kept").is_ok());
 }
 
-fn several_operations_are_one_transaction(place: &dyn Place) {
-    let log = place.open();
+fn several_operations_are_one_transaction(backend: &dyn Backend) {
+    let log = backend.open();
     block_on(async {
         let handle = log.handle();
         let refused = handle.write(|log| {
@@ -83,7 +95,10 @@ fn several_operations_are_one_transaction(place: &dyn Place) {
             log.append("t", Tip::EMPTY, said(&["nobody there"]))
         });
         assert!(matches!(refused.await, Err(LogError::NoSession { .. })));
-        assert!(matches!(handle.run(|log| log.session("s")).await, Err(LogError::NoSession { .. })));
+        assert!(matches!(
+            handle.run(|log| log.session("s")).await,
+            Err(LogError::NoSession { .. })
+        ));
         let tip = handle.write(|log| {
             log.create(Session::new("s"))?;
             let tip = log.append("s", Tip::EMPTY, said(&["hello"]))?.tip;
@@ -96,12 +111,16 @@ fn several_operations_are_one_transaction(place: &dyn Place) {
     assert_eq!(texts(&log, "s"), ["hello", "and", "more"]);
 }
 
-fn a_step_that_fails_is_taken_back_alone(place: &dyn Place) {
-    let log = place.open();
+fn a_step_that_fails_is_taken_back_alone(backend: &dyn Backend) {
+    let log = backend.open();
     block_on(log.handle().write(|log| {
         let tip = log.append(&log.create(Session::new("s"))?.id, Tip::EMPTY, said(&["one"]))?.tip;
-        // Behind a tip that has moved on, and twice the same session: both fail, and what was before stays.
-        assert!(matches!(log.append("s", Tip::EMPTY, said(&["two"])), Err(LogError::Conflict { .. })));
+        // Behind a tip that has moved on, and twice the same session: both fail, and what was
+        // before stays.
+        assert!(matches!(
+            log.append("s", Tip::EMPTY, said(&["two"])),
+            Err(LogError::Conflict { .. })
+        ));
         assert!(matches!(log.create(Session::new("s")), Err(LogError::Exists { .. })));
         log.append("s", tip, said(&["three"]))
     }))
@@ -109,9 +128,9 @@ fn a_step_that_fails_is_taken_back_alone(place: &dyn Place) {
     assert_eq!(texts(&log, "s"), ["one", "three"]);
 }
 
-fn threads_that_block_wait_for_a_free_connection(place: &dyn Place) {
+fn threads_that_block_wait_for_a_free_connection(backend: &dyn Backend) {
     let options = Options::default().with_connections(NonZeroUsize::MIN);
-    let log = Log::open_with(&place.other(), &options).unwrap();
+    let log = Log::open_with(&backend.other(), &options).unwrap();
     log.append(&log.create(Session::new("s")).unwrap().id, Tip::EMPTY, said(&["hello"])).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..16 {

@@ -1,12 +1,13 @@
-//! One holder at a time works in a session, and one whose lease was taken over can begin nothing more.
+//! One holder at a time works in a session, and one whose lease was taken over can begin nothing
+//! more.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use waterline_log::{Log, LogError, Options, Session, Tip, Whom};
 
+use crate::backend::{Backend, said};
 use crate::cases;
-use crate::place::{Place, said};
 
 cases![
     a_lease_has_one_holder,
@@ -23,12 +24,14 @@ fn is_leased<T: std::fmt::Debug>(outcome: &Result<T, LogError>) -> bool {
     matches!(outcome, Err(LogError::Leased { .. }))
 }
 
-fn a_lease_has_one_holder(place: &dyn Place) {
-    let (here, there) = (place.open(), place.open());
+fn a_lease_has_one_holder(backend: &dyn Backend) {
+    let (here, there) = (backend.open(), backend.open());
     here.create(Session::new("s")).unwrap();
     let lease = here.take_lease("s", "here", LONG).unwrap();
     match there.take_lease("s", "there", LONG) {
-        Err(LogError::Leased { holder, token, .. }) => assert_eq!((holder.as_str(), token), ("here", lease.token)),
+        Err(LogError::Leased { holder, token, .. }) => {
+            assert_eq!((holder.as_str(), token), ("here", lease.token))
+        }
         other => panic!("{other:?}"),
     }
     here.renew_lease(&lease, LONG).unwrap();
@@ -37,19 +40,22 @@ fn a_lease_has_one_holder(place: &dyn Place) {
     let next = there.take_lease("s", "there", LONG).unwrap();
     assert!(next.token > lease.token, "each holder has a number of its own");
     here.release_lease(&lease).unwrap();
-    assert!(is_leased(&here.take_lease("s", "here", LONG)), "an earlier holder gives back nothing of another's");
+    assert!(
+        is_leased(&here.take_lease("s", "here", LONG)),
+        "an earlier holder gives back nothing of another's"
+    );
     assert!(matches!(here.renew_lease(&lease, LONG), Err(LogError::LeaseLost { .. })));
 }
 
-fn a_lease_is_given_to_one_of_many(place: &dyn Place) {
-    let log = place.open();
+fn a_lease_is_given_to_one_of_many(backend: &dyn Backend) {
+    let log = backend.open();
     for round in 0..5 {
         let id = format!("s{round}");
         log.create(Session::new(&id)).unwrap();
         let taken = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for n in 0..8 {
-                let (log, id, taken) = (place.open(), &id, &taken);
+                let (log, id, taken) = (backend.open(), &id, &taken);
                 scope.spawn(move || match log.take_lease(id, &n.to_string(), LONG) {
                     Ok(_) => drop(taken.fetch_add(1, Ordering::Relaxed)),
                     Err(error) => assert!(matches!(error, LogError::Leased { .. }), "{error}"),
@@ -63,10 +69,10 @@ fn a_lease_is_given_to_one_of_many(place: &dyn Place) {
 /// A clock for files; a server has its own, so that there the lease is short.
 static TIME: AtomicI64 = AtomicI64::new(0);
 
-fn an_expired_lease_is_taken_over(place: &dyn Place) {
+fn an_expired_lease_is_taken_over(backend: &dyn Backend) {
     let now = 1_800_000_000_000;
     TIME.store(now, Ordering::SeqCst);
-    let (url, mut options) = (place.other(), Options::default());
+    let (url, mut options) = (backend.other(), Options::default());
     if !url.starts_with("postgres") {
         options = options.with_clock(|| TIME.load(Ordering::SeqCst));
     }
@@ -92,14 +98,16 @@ fn until_taken(log: &Log, holder: &str, time: Duration) -> waterline_log::Lease 
     let start = std::time::Instant::now();
     loop {
         match log.take_lease("s", holder, time) {
-            Err(LogError::Leased { .. }) if start.elapsed() < Duration::from_secs(20) => std::thread::yield_now(),
+            Err(LogError::Leased { .. }) if start.elapsed() < Duration::from_secs(20) => {
+                std::thread::yield_now()
+            }
             taken => return taken.unwrap(),
         }
     }
 }
 
-fn a_holder_that_is_gone_is_replaced_once(place: &dyn Place) {
-    let log = place.open();
+fn a_holder_that_is_gone_is_replaced_once(backend: &dyn Backend) {
+    let log = backend.open();
     log.create(Session::new("s")).unwrap();
     let gone = log.take_lease("s", "gone", LONG).unwrap();
     let next = log.take_over("s", gone.token, "next", LONG).unwrap();
@@ -111,8 +119,8 @@ fn a_holder_that_is_gone_is_replaced_once(place: &dyn Place) {
     assert!(matches!(log.renew_lease(&gone, LONG), Err(LogError::LeaseLost { .. })));
 }
 
-fn an_earlier_holder_writes_nothing(place: &dyn Place) {
-    let log = place.open();
+fn an_earlier_holder_writes_nothing(backend: &dyn Backend) {
+    let log = backend.open();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let tip = log.create(Session::new("s")).unwrap().tip;
     let first = log.take_lease("s", "first", LONG).unwrap();
@@ -130,8 +138,8 @@ fn an_earlier_holder_writes_nothing(place: &dyn Place) {
     append(&second, tip, "three").unwrap();
 }
 
-fn a_lease_goes_with_its_session(place: &dyn Place) {
-    let log = place.open();
+fn a_lease_goes_with_its_session(backend: &dyn Backend) {
+    let log = backend.open();
     log.create(Session::new("s")).unwrap();
     log.take_lease("s", "/home/ada", LONG).unwrap();
     log.erase(&Whom::Session("s".to_owned())).unwrap();

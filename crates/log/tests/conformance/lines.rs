@@ -5,11 +5,12 @@ use waterline::history::Past;
 use waterline::message::{Message, Role};
 use waterline::plan::{FrozenItem, FrozenSlot, Treatment};
 use waterline_log::{
-    Backup, Document, Filter, Fold, Imported, Incoming, Log, LogError, Sent, Session, Summary, To, Usage,
+    Backup, Document, Filter, Fold, Imported, Incoming, Log, LogError, Sent, Session, Summary, To,
+    Usage,
 };
 
+use crate::backend::{Backend, counter, one, parse, session, texts};
 use crate::cases;
-use crate::place::{Place, counter, one, parse, session, texts};
 
 cases![
     an_export_imports_with_the_same_ids,
@@ -61,7 +62,11 @@ fn full(log: &Log) {
     };
     log.summarise("s", summary).unwrap();
     log.checkpoint("s", json!({"step": 1})).unwrap();
-    log.record_usage("s", Usage { position: 2, model: "m".into(), input: 10, output: 2, ..Usage::default() }).unwrap();
+    log.record_usage(
+        "s",
+        Usage { position: 2, model: "m".into(), input: 10, output: 2, ..Usage::default() },
+    )
+    .unwrap();
     log.put_artifact("s", "text/plain", "large…", b"large output".to_vec()).unwrap();
     let fork = log.fork("s", Some(1), Some("f".into())).unwrap();
     log.append("f", fork.tip, vec![one(Role::Assistant, "fork")]).unwrap();
@@ -79,11 +84,11 @@ fn import(log: &Log, lines: &[u8]) -> Result<Imported, LogError> {
     log.import(lines, parse, |_| ())
 }
 
-fn an_export_imports_with_the_same_ids(place: &dyn Place) {
-    let log = place.open();
+fn an_export_imports_with_the_same_ids(backend: &dyn Backend) {
+    let log = backend.open();
     full(&log);
     let lines = export(&log, &[]);
-    let other = Log::open(&place.other()).unwrap();
+    let other = Log::open(&backend.other()).unwrap();
     let added = import(&other, &lines).unwrap();
     assert_eq!((added.messages, added.sessions), (8, 3));
     for id in ["s", "f"] {
@@ -108,22 +113,26 @@ fn an_export_imports_with_the_same_ids(place: &dyn Place) {
     assert_eq!(other.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
     // The way back out says the same once more.
     other.rewind("s", To::Position(3)).unwrap();
-    let named: Vec<String> = log.sessions(&Default::default()).unwrap().into_iter().map(|s| s.id).collect();
+    let named: Vec<String> =
+        log.sessions(&Default::default()).unwrap().into_iter().map(|s| s.id).collect();
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
     let only = |lines: Vec<u8>| {
         let text = String::from_utf8(lines).unwrap();
-        text.lines().filter(|line| line.starts_with("{\"message\"")).map(str::to_owned).collect::<Vec<_>>()
+        text.lines()
+            .filter(|line| line.starts_with("{\"message\""))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     assert_eq!(only(export(&other, &named)), only(export(&log, &named)));
 }
 
-fn a_second_import_adds_nothing(place: &dyn Place) {
-    let log = place.open();
+fn a_second_import_adds_nothing(backend: &dyn Backend) {
+    let log = backend.open();
     full(&log);
     let lines = export(&log, &[]);
     let before = log.stats().unwrap();
     assert_eq!(import(&log, &lines).unwrap(), Imported::default());
-    let other = Log::open(&place.other()).unwrap();
+    let other = Log::open(&backend.other()).unwrap();
     import(&other, &lines).unwrap();
     let once = other.stats().unwrap();
     assert_eq!(import(&other, &lines).unwrap(), Imported::default());
@@ -132,19 +141,23 @@ fn a_second_import_adds_nothing(place: &dyn Place) {
     assert_eq!(size(log.stats().unwrap()), size(before));
 }
 
-fn what_was_sent_is_exported_too(place: &dyn Place) {
-    let log = place.open();
+fn what_was_sent_is_exported_too(backend: &dyn Backend) {
+    let log = backend.open();
     let tip = session(&log, "s", &["one", "two"]).tip;
     let slot = FrozenSlot {
         sources: vec![0, 1],
         treatment: Treatment::Verbatim,
         tokens: 7,
         reason: String::new(),
-        items: vec![FrozenItem::Source(0), FrozenItem::Made(Box::new(Message::assistant("two, shortened")))],
+        items: vec![
+            FrozenItem::Source(0),
+            FrozenItem::Made(Box::new(Message::assistant("two, shortened"))),
+        ],
         listed: Vec::new(),
     };
     let fold = Fold { reason: "full".into(), tokens_before: 9, tokens_after: 3, ..Fold::default() };
-    let sent = |fold: Option<Fold>, number| Sent {
+    let sent = |fold: Option<Fold>, number| {
+        Sent {
         cleared: 0,
         head: serde_json::from_value(
             json!({"number": number, "reason": "", "covered": 2, "tokens": 7, "messages": 2, "turns": 1}),
@@ -153,14 +166,18 @@ fn what_was_sent_is_exported_too(place: &dyn Place) {
         past: Past { messages: 1, tokens: 4, system_tokens: 0, calls: 0 },
         slots: vec![slot.clone()],
         fold,
+    }
     };
     let first = log.freeze(&log.session("s").unwrap(), sent(None, 0)).unwrap();
     log.freeze(&first, sent(Some(fold.clone()), 1)).unwrap();
-    let other = Log::open(&place.other()).unwrap();
+    let other = Log::open(&backend.other()).unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
     let (here, there) = (log.thaw("s").unwrap().unwrap(), other.thaw("s").unwrap().unwrap());
     assert_eq!((here.head, here.past), (there.head, there.past));
-    assert_eq!(serde_json::to_string(&here.slots).unwrap(), serde_json::to_string(&there.slots).unwrap());
+    assert_eq!(
+        serde_json::to_string(&here.slots).unwrap(),
+        serde_json::to_string(&there.slots).unwrap()
+    );
     assert_eq!(other.generations("s").unwrap(), log.generations("s").unwrap());
     assert_eq!(other.generations("s").unwrap()[0].fold, fold);
     // A fold that was taken back there stays taken back.
@@ -170,8 +187,8 @@ fn what_was_sent_is_exported_too(place: &dyn Place) {
     assert_eq!(tip.position(), 2);
 }
 
-fn an_import_does_not_undo_a_rewind(place: &dyn Place) {
-    let log = place.open();
+fn an_import_does_not_undo_a_rewind(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let lines = export(&log, &["s"]);
     log.rewind("s", To::Position(1)).unwrap();
@@ -179,32 +196,38 @@ fn an_import_does_not_undo_a_rewind(place: &dyn Place) {
     assert_eq!(texts(&log, "s"), ["one"]);
 }
 
-fn an_export_that_was_cut_off_is_told(place: &dyn Place) {
-    let log = place.open();
+fn an_export_that_was_cut_off_is_told(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let lines = String::from_utf8(export(&log, &[])).unwrap();
-    let other = Log::open(&place.other()).unwrap();
+    let other = Log::open(&backend.other()).unwrap();
     for count in 1..lines.lines().count() {
         let part: String = lines.lines().take(count).flat_map(|line| [line, "\n"]).collect();
         let refused = import(&other, part.as_bytes());
-        assert!(matches!(&refused, Err(LogError::Line { text, .. }) if text.contains("cut off")), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(LogError::Line { text, .. }) if text.contains("cut off")),
+            "{refused:?}"
+        );
     }
     import(&other, lines.as_bytes()).unwrap();
     assert_eq!(texts(&other, "s").len(), 3);
 }
 
-fn a_changed_line_is_refused(place: &dyn Place) {
-    let log = place.open();
+fn a_changed_line_is_refused(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["pay 100", "done"]);
     let lines = String::from_utf8(export(&log, &[])).unwrap().replace("pay 100", "pay 900");
-    let other = Log::open(&place.other()).unwrap();
+    let other = Log::open(&backend.other()).unwrap();
     let refused = import(&other, lines.as_bytes());
-    assert!(matches!(&refused, Err(LogError::Line { line: 2, text }) if text.contains("changed")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(LogError::Line { line: 2, text }) if text.contains("changed")),
+        "{refused:?}"
+    );
     assert_eq!(other.stats().unwrap().messages, 0);
 }
 
-fn what_is_no_export_is_refused(place: &dyn Place) {
-    let log = place.open();
+fn what_is_no_export_is_refused(backend: &dyn Backend) {
+    let log = backend.open();
     let no = |lines: &str| matches!(import(&log, lines.as_bytes()), Err(LogError::Line { .. }));
     assert!(no("{\"role\":\"user\"}\n"));
     assert!(no("not json"));
@@ -219,10 +242,10 @@ fn what_is_no_export_is_refused(place: &dyn Place) {
     assert_eq!(log.stats().unwrap().sessions, 0);
 }
 
-fn an_import_goes_on_where_a_session_was(place: &dyn Place) {
-    let log = place.open();
+fn an_import_goes_on_where_a_session_was(backend: &dyn Backend) {
+    let log = backend.open();
     let tip = session(&log, "s", &["one", "two"]).tip;
-    let other = Log::open(&place.other()).unwrap();
+    let other = Log::open(&backend.other()).unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
     log.append("s", tip, vec![one(Role::User, "three")]).unwrap();
     let added = import(&other, &export(&log, &["s"])).unwrap();
@@ -230,8 +253,8 @@ fn an_import_goes_on_where_a_session_was(place: &dyn Place) {
     assert_eq!(texts(&other, "s"), ["one", "two", "three"]);
 }
 
-fn an_import_brings_no_consent(place: &dyn Place) {
-    let log = place.open();
+fn an_import_brings_no_consent(backend: &dyn Backend) {
+    let log = backend.open();
     let mut made = session(&log, "s", &["one", "two"]);
     made.state.insert("todos".into(), json!(["measure"]));
     made.local.insert("approvals".into(), json!(["run_bash_command"]));
@@ -242,7 +265,7 @@ fn an_import_brings_no_consent(place: &dyn Place) {
     let lines = export(&log, &["s"]);
     let text = String::from_utf8_lossy(&lines);
     assert!(!text.contains("run_bash_command") && !text.contains("/w/1"), "{text}");
-    let other = Log::open(&place.other()).unwrap();
+    let other = Log::open(&backend.other()).unwrap();
     import(&other, &lines).unwrap();
     let there = other.session("s").unwrap();
     assert_eq!((there.imported, there.workspace, there.local), (2, None, Document::new()));
@@ -250,7 +273,8 @@ fn an_import_brings_no_consent(place: &dyn Place) {
     let fork = log.fork("s", None, None).unwrap();
     assert_eq!(fork.local, Document::new(), "consent is its parent's");
     assert_eq!((fork.imported, fork.state), (1, made.state), "where its messages came from is not");
-    // Going on with an imported conversation, the session keeps no consent that was given to what it was.
+    // Going on with an imported conversation, the session keeps no consent that was given to what
+    // it was.
     let mut known = other.session("s").unwrap();
     known.local.insert("approvals".into(), json!(["fetch_url"]));
     known.workspace = Some("/w/2".into());
@@ -262,9 +286,9 @@ fn an_import_brings_no_consent(place: &dyn Place) {
 }
 
 /// A file that claims consent in the words of an older version brings none.
-fn lines_of_version_1_bring_state_and_no_consent(place: &dyn Place) {
+fn lines_of_version_1_bring_state_and_no_consent(backend: &dyn Backend) {
     let lines = include_bytes!("../formats/1-agent.jsonl");
-    let log = place.open();
+    let log = backend.open();
     import(&log, lines).unwrap();
     let there = log.session("working").unwrap();
     assert_eq!((there.imported, there.workspace, there.local), (3, None, Document::new()));
@@ -278,21 +302,24 @@ fn lines_of_version_1_bring_state_and_no_consent(place: &dyn Place) {
     assert!(!restored[0].checkpoint.state.contains_key("approvals"));
 }
 
-fn a_session_that_went_another_way_stays(place: &dyn Place) {
-    let log = place.open();
+fn a_session_that_went_another_way_stays(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two"]);
-    let other = Log::open(&place.other()).unwrap();
+    let other = Log::open(&backend.other()).unwrap();
     session(&other, "s", &["one", "otherwise"]);
     let added = import(&other, &export(&log, &["s"])).unwrap();
     assert_eq!((added.messages, added.forked), (1, vec!["s".to_owned()]));
     assert_eq!(texts(&other, "s"), ["one", "otherwise"]);
-    let fork = other.sessions(&Filter { parent: Some("s".into()), ..Filter::default() }).unwrap().remove(0);
+    let fork = other
+        .sessions(&Filter { parent: Some("s".into()), ..Filter::default() })
+        .unwrap()
+        .remove(0);
     assert_eq!(texts(&other, &fork.id), ["one", "two"]);
     assert_eq!(import(&other, &export(&log, &["s"])).unwrap(), Imported::default());
 }
 
-fn a_backup_is_made_while_others_write(place: &dyn Place) {
-    let log = place.open();
+fn a_backup_is_made_while_others_write(backend: &dyn Backend) {
+    let log = backend.open();
     log.create(Session::new("s")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
@@ -301,7 +328,10 @@ fn a_backup_is_made_while_others_write(place: &dyn Place) {
         std::thread::spawn(move || {
             let mut tip = log.session("s").unwrap().tip;
             for round in 0..200 {
-                tip = log.append("s", tip, vec![one(Role::User, &format!("round {round}"))]).unwrap().tip;
+                tip = log
+                    .append("s", tip, vec![one(Role::User, &format!("round {round}"))])
+                    .unwrap()
+                    .tip;
             }
         })
     };
@@ -310,7 +340,7 @@ fn a_backup_is_made_while_others_write(place: &dyn Place) {
     let copy = match kind {
         Backup::Database => Log::open(&file.display().to_string()).unwrap(),
         Backup::Lines => {
-            let copy = Log::open(&place.other()).unwrap();
+            let copy = Log::open(&backend.other()).unwrap();
             import(&copy, &std::fs::read(&file).unwrap()).unwrap();
             copy
         }
@@ -322,7 +352,10 @@ fn a_backup_is_made_while_others_write(place: &dyn Place) {
     let nowhere = folder.path().join("no").join("such");
     assert!(log.backup(&nowhere).is_err());
     assert_eq!(
-        std::fs::read_dir(folder.path()).unwrap().filter(|e| e.as_ref().unwrap().path() != file).count(),
+        std::fs::read_dir(folder.path())
+            .unwrap()
+            .filter(|e| e.as_ref().unwrap().path() != file)
+            .count(),
         if kind == Backup::Database { 2 } else { 0 },
         "only the copy and what SQLite keeps beside it"
     );

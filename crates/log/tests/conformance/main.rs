@@ -1,5 +1,5 @@
-//! One suite, run against both databases. PostgreSQL's part needs a server (`scripts/with-postgres cargo test`); without
-//! one its tests are listed as ignored.
+//! One suite, run against both databases. PostgreSQL's part needs a server (`scripts/with-postgres
+//! cargo test`); without one its tests are listed as ignored.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,21 +10,21 @@
     reason = "a test fails by panicking; the cases are no `#[test]` functions, so the lints do not know"
 )]
 
+mod backend;
 mod branches;
 mod generations;
 mod handle;
 mod leases;
 mod lines;
 mod messages;
-mod place;
 mod sessions;
 mod upkeep;
 mod work;
 
+use backend::{Backend, Postgres, Sqlite};
 use libtest_mimic::{Arguments, Failed, Trial};
-use place::{Place, Postgres, Sqlite};
 
-type Case = (&'static str, fn(&dyn Place));
+type Case = (&'static str, fn(&dyn Backend));
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -52,13 +52,15 @@ fn main() {
         trials.push(trial.with_ignored_flag(server.is_none()));
     }
     if server.is_none() {
-        eprintln!("PostgreSQL is left out: no server in WATERLINE_TEST_POSTGRES (scripts/with-postgres starts one)");
+        eprintln!(
+            "PostgreSQL is left out: no server in WATERLINE_TEST_POSTGRES (scripts/with-postgres starts one)"
+        );
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn run(case: fn(&dyn Place), place: &dyn Place) -> Result<(), Failed> {
-    case(place);
+fn run(case: fn(&dyn Backend), backend: &dyn Backend) -> Result<(), Failed> {
+    case(backend);
     Ok(())
 }
 

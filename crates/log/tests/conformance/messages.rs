@@ -5,8 +5,8 @@ use std::sync::Arc;
 use waterline::message::{Form, Message, Raw, Role, Wire};
 use waterline_log::{Encoding, Filter, Id, Incoming, LogError, Session, Tip};
 
+use crate::backend::{Backend, counter, one, parse, said, session, texts};
 use crate::cases;
-use crate::place::{Place, counter, one, parse, said, session, texts};
 
 cases![
     s0_9_s3_38_an_append_adds_and_keeps_what_was_there,
@@ -29,8 +29,8 @@ cases![
     sessions_that_begin_alike_share_their_beginning,
 ];
 
-fn s0_9_s3_38_an_append_adds_and_keeps_what_was_there(place: &dyn Place) {
-    let log = place.open();
+fn s0_9_s3_38_an_append_adds_and_keeps_what_was_there(backend: &dyn Backend) {
+    let log = backend.open();
     let first = session(&log, "s", &["one", "two"]);
     let before = log.entries("s").unwrap();
     let added = log.append("s", first.tip, vec![one(Role::User, "three")]).unwrap();
@@ -43,17 +43,17 @@ fn s0_9_s3_38_an_append_adds_and_keeps_what_was_there(place: &dyn Place) {
     assert!(after.iter().all(|entry| entry.tokens > 0 && entry.counter == counter().name()));
 }
 
-fn s0_2_s2_26_sessions_survive_a_restart(place: &dyn Place) {
-    let log = place.open();
+fn s0_2_s2_26_sessions_survive_a_restart(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two"]);
     drop(log);
-    let log = place.open();
+    let log = backend.open();
     assert_eq!(texts(&log, "s"), ["one", "two"]);
     assert_eq!(log.session("s").unwrap().tip.position(), 2);
 }
 
-fn ids_name_a_message_with_everything_before_it(place: &dyn Place) {
-    let log = place.open();
+fn ids_name_a_message_with_everything_before_it(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "a", &["one", "yes"]);
     session(&log, "b", &["two", "yes"]);
     let (a, b) = (log.entries("a").unwrap(), log.entries("b").unwrap());
@@ -72,46 +72,54 @@ fn wire(text: &str) -> Incoming {
     Incoming::of(&message, &counter())
 }
 
-fn spelling_does_not_change_an_id(place: &dyn Place) {
-    let log = place.open();
+fn spelling_does_not_change_an_id(backend: &dyn Backend) {
+    let log = backend.open();
     let made = log.create(Session::new("s")).unwrap();
     log.append("s", made.tip, vec![wire(r#"{"role":"user","content":"hé"}"#)]).unwrap();
-    let again = log.resend("s", vec![wire("{ \"content\": \"h\\u00e9\",\n \"role\": \"user\" }")]).unwrap();
+    let again =
+        log.resend("s", vec![wire("{ \"content\": \"h\\u00e9\",\n \"role\": \"user\" }")]).unwrap();
     assert_eq!(again.new, 0);
     // The first spelling is the one that stays.
     assert_eq!(log.entries("s").unwrap()[0].bytes, r#"{"role":"user","content":"hé"}"#.as_bytes());
 }
 
-fn raw_bytes_come_back_as_they_came(place: &dyn Place) {
-    let log = place.open();
+fn raw_bytes_come_back_as_they_came(backend: &dyn Backend) {
+    let log = backend.open();
     let made = log.create(Session::new("s")).unwrap();
     let odd = "{ \"role\":\"user\",  \"n\": 1.50, \"content\":\"a\\u0000\\ud800b 数据\" }";
     log.append("s", made.tip, vec![wire(odd)]).unwrap();
     let entry = log.entries("s").unwrap().remove(0);
-    assert_eq!((entry.encoding, entry.bytes.as_slice()), (Encoding::Wire(Wire::OPENAI_CHAT), odd.as_bytes()));
+    assert_eq!(
+        (entry.encoding, entry.bytes.as_slice()),
+        (Encoding::Wire(Wire::OPENAI_CHAT), odd.as_bytes())
+    );
 }
 
-fn a_wire_without_a_number_is_stored_by_its_name(place: &dyn Place) {
-    let log = place.open();
+fn a_wire_without_a_number_is_stored_by_its_name(backend: &dyn Backend) {
+    let log = backend.open();
     let made = log.create(Session::new("s")).unwrap();
     let telegraph = Wire::named("telegraph").unwrap();
     let text = Arc::new("{ \"say\":  \"hello\" }".to_owned());
     let raw = Raw::new(telegraph, Arc::clone(&text), 0..text.len());
     let message = Message { raw, form: Form::AsReceived, ..Message::user("hello") };
     log.append("s", made.tip, vec![Incoming::of(&message, &counter())]).unwrap();
-    let entry = place.open().entries("s").unwrap().remove(0);
+    let entry = backend.open().entries("s").unwrap().remove(0);
     let read = entry.message(parse);
-    assert_eq!((entry.wire(), read.text().as_str(), read.form), (Some(telegraph), "hello", Form::AsReceived));
+    assert_eq!(
+        (entry.wire(), read.text().as_str(), read.form),
+        (Some(telegraph), "hello", Form::AsReceived)
+    );
     assert_eq!(read.raw.unwrap().as_str(), text.as_str(), "the bytes it came in are kept");
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
 }
 
-fn nul_bytes_and_invalid_utf8_are_kept(place: &dyn Place) {
-    let log = place.open();
+fn nul_bytes_and_invalid_utf8_are_kept(backend: &dyn Backend) {
+    let log = backend.open();
     let made = log.create(Session { title: "a\0b".into(), ..Session::new("s") }).unwrap();
     let bytes = b"\x00\xff\xfe{\"a\":\x80}\x00".to_vec();
     let text = one(Role::User, "nul \0 here");
-    log.append("s", made.tip, vec![Incoming::unread(Role::Tool, bytes.clone(), &counter()), text]).unwrap();
+    log.append("s", made.tip, vec![Incoming::unread(Role::Tool, bytes.clone(), &counter()), text])
+        .unwrap();
     let entries = log.entries("s").unwrap();
     assert_eq!((entries[0].encoding, &entries[0].bytes), (Encoding::Bytes, &bytes));
     assert_eq!(texts(&log, "s")[1], "nul \0 here");
@@ -119,8 +127,8 @@ fn nul_bytes_and_invalid_utf8_are_kept(place: &dyn Place) {
     assert_eq!(log.search("here", None, 5).unwrap().len(), 1);
 }
 
-fn the_same_message_is_stored_once(place: &dyn Place) {
-    let log = place.open();
+fn the_same_message_is_stored_once(backend: &dyn Backend) {
+    let log = backend.open();
     let long = "the same long output ".repeat(500);
     session(&log, "s", &["a", &long, "b", &long, "c", &long]);
     session(&log, "t", &["other", &long]);
@@ -130,8 +138,8 @@ fn the_same_message_is_stored_once(place: &dyn Place) {
     assert_eq!(texts(&log, "s")[5], long);
 }
 
-fn a_resent_history_adds_only_what_is_new(place: &dyn Place) {
-    let log = place.open();
+fn a_resent_history_adds_only_what_is_new(backend: &dyn Backend) {
+    let log = backend.open();
     log.create(Session::new("s")).unwrap();
     let mut history = Vec::new();
     for round in 0..60 {
@@ -151,8 +159,8 @@ fn a_resent_history_adds_only_what_is_new(place: &dyn Place) {
     assert_eq!(log.branches("s").unwrap().len(), 2);
 }
 
-fn two_writers_make_a_conflict_never_a_lost_message(place: &dyn Place) {
-    let log = place.open();
+fn two_writers_make_a_conflict_never_a_lost_message(backend: &dyn Backend) {
+    let log = backend.open();
     let start = session(&log, "s", &["one"]).tip;
     log.append("s", start, vec![one(Role::Assistant, "first")]).unwrap();
     let late = log.append("s", start, vec![one(Role::Assistant, "second")]);
@@ -163,8 +171,8 @@ fn two_writers_make_a_conflict_never_a_lost_message(place: &dyn Place) {
     assert_eq!(texts(&log, "s"), ["one", "first", "second"]);
 }
 
-fn an_answer_that_comes_late_is_kept_in_a_fork(place: &dyn Place) {
-    let log = place.open();
+fn an_answer_that_comes_late_is_kept_in_a_fork(backend: &dyn Backend) {
+    let log = backend.open();
     let start = session(&log, "s", &["one"]).tip;
     log.append("s", start, vec![one(Role::Assistant, "first")]).unwrap();
     log.append_aside("s", start, vec![one(Role::Assistant, "second")]).unwrap();
@@ -174,8 +182,8 @@ fn an_answer_that_comes_late_is_kept_in_a_fork(place: &dyn Place) {
     assert_eq!(texts(&log, &forks[0].id), ["one", "second"]);
 }
 
-fn an_append_whose_answer_was_lost_can_be_said_again(place: &dyn Place) {
-    let log = place.open();
+fn an_append_whose_answer_was_lost_can_be_said_again(backend: &dyn Backend) {
+    let log = backend.open();
     let start = session(&log, "s", &["one"]).tip;
     let said = || vec![one(Role::Assistant, "two"), one(Role::User, "three")];
     let first = log.append("s", start, said()).unwrap();
@@ -184,8 +192,8 @@ fn an_append_whose_answer_was_lost_can_be_said_again(place: &dyn Place) {
     assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
 }
 
-fn the_same_bytes_of_two_speakers_are_two_messages(place: &dyn Place) {
-    let log = place.open();
+fn the_same_bytes_of_two_speakers_are_two_messages(backend: &dyn Backend) {
+    let log = backend.open();
     let made = log.create(Session::new("s")).unwrap();
     let said = |role| Incoming::unread(role, b"\"hello\"".to_vec(), &counter());
     log.append("s", made.tip, vec![said(Role::System), said(Role::User)]).unwrap();
@@ -196,8 +204,8 @@ fn the_same_bytes_of_two_speakers_are_two_messages(place: &dyn Place) {
     assert_eq!(log.entries("t").unwrap()[0].role, Role::User);
 }
 
-fn many_writers_on_many_sessions_lose_nothing(place: &dyn Place) {
-    let log = place.open();
+fn many_writers_on_many_sessions_lose_nothing(backend: &dyn Backend) {
+    let log = backend.open();
     let write = |number: usize| {
         let log = log.clone();
         std::thread::spawn(move || {
@@ -205,7 +213,8 @@ fn many_writers_on_many_sessions_lose_nothing(place: &dyn Place) {
             let mut tip = log.create(Session::new(&id)).unwrap().tip;
             for round in 0..25 {
                 // What all say at the same time is stored once, whoever comes first.
-                let incoming = said(&[&format!("shared {round}"), &format!("own {number} {round}")]);
+                let incoming =
+                    said(&[&format!("shared {round}"), &format!("own {number} {round}")]);
                 tip = log.append(&id, tip, incoming).unwrap().tip;
             }
         })
@@ -222,8 +231,8 @@ fn many_writers_on_many_sessions_lose_nothing(place: &dyn Place) {
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
 }
 
-fn eight_writers_on_one_session_lose_nothing(place: &dyn Place) {
-    let log = place.open();
+fn eight_writers_on_one_session_lose_nothing(backend: &dyn Backend) {
+    let log = backend.open();
     log.create(Session::new("s")).unwrap();
     let write = |number: usize| {
         let log = log.clone();
@@ -231,7 +240,8 @@ fn eight_writers_on_one_session_lose_nothing(place: &dyn Place) {
             for round in 0..10 {
                 loop {
                     let tip = log.session("s").unwrap().tip;
-                    match log.append("s", tip, vec![one(Role::User, &format!("{number} {round}"))]) {
+                    match log.append("s", tip, vec![one(Role::User, &format!("{number} {round}"))])
+                    {
                         Ok(_) => break,
                         Err(LogError::Conflict { .. }) => {}
                         Err(error) => panic!("{error}"),
@@ -250,8 +260,8 @@ fn eight_writers_on_one_session_lose_nothing(place: &dyn Place) {
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
 }
 
-fn ids_that_are_none_are_refused(place: &dyn Place) {
-    let log = place.open();
+fn ids_that_are_none_are_refused(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one"]);
     for odd in ["", "zz", "0", &"f".repeat(65), "../../etc", "\0", "数据"] {
         assert!(matches!(odd.parse::<Id>(), Err(LogError::NoId { .. })), "{odd:?}");
@@ -271,13 +281,14 @@ fn ids_that_are_none_are_refused(place: &dyn Place) {
 }
 
 /// A hundred megabytes in a long run.
-fn a_very_large_message(place: &dyn Place) {
-    let log = place.open();
+fn a_very_large_message(backend: &dyn Backend) {
+    let log = backend.open();
     let made = log.create(Session::new("s")).unwrap();
     let lines: u64 = waterline_testkit::effort(300_000, 3_700_000);
     // No two lines are alike, so that compression alone does not make it small.
-    let text: String =
-        (0..lines).map(|n| format!("line {:x} of it\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
+    let text: String = (0..lines)
+        .map(|n| format!("line {:x} of it\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+        .collect();
     assert!(text.len() as u64 > lines * 27);
     let message = Incoming {
         role: Role::Tool,
@@ -294,10 +305,14 @@ fn a_very_large_message(place: &dyn Place) {
     assert_eq!(entries[1].message(parse).text(), "and?");
 }
 
-fn sessions_that_begin_alike_share_their_beginning(place: &dyn Place) {
-    let log = place.open();
+fn sessions_that_begin_alike_share_their_beginning(backend: &dyn Backend) {
+    let log = backend.open();
     for number in 0..20 {
-        session(&log, &format!("s{number}"), &["the same system prompt", "ready", &format!("task {number}")]);
+        session(
+            &log,
+            &format!("s{number}"),
+            &["the same system prompt", "ready", &format!("task {number}")],
+        );
     }
     assert_eq!(log.stats().unwrap().messages, 2 + 20);
     assert_eq!(texts(&log, "s7"), ["the same system prompt", "ready", "task 7"]);

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde_json::json;
 use waterline::message::{Message, Role, ToolCall};
 use waterline_log::{
-    CHECKPOINTS, Document, Filter, Incoming, LogError, Relation, Session, Step, Usage, Whom, turns_to_restore,
+    CHECKPOINTS, Document, Filter, Incoming, LogError, Relation, Session, Step, Usage, Whom,
+    turns_to_restore,
 };
 
+use crate::backend::{Backend, counter, one, parse, session, texts};
 use crate::cases;
-use crate::place::{Place, counter, one, parse, session, texts};
 
 cases![
     documents_and_tools_are_kept_as_they_came,
@@ -37,10 +38,11 @@ fn full() -> Document {
     }))
 }
 
-fn documents_and_tools_are_kept_as_they_came(place: &dyn Place) {
-    let log = place.open();
-    let mut made =
-        log.create(Session { user: Some("u".into()), model: Some("m".into()), ..Session::new("s") }).unwrap();
+fn documents_and_tools_are_kept_as_they_came(backend: &dyn Backend) {
+    let log = backend.open();
+    let mut made = log
+        .create(Session { user: Some("u".into()), model: Some("m".into()), ..Session::new("s") })
+        .unwrap();
     assert_eq!(made.context_id, "main");
     made.state = full();
     made.local = document(json!({"approvals": ["run_bash_command ls"]}));
@@ -51,14 +53,17 @@ fn documents_and_tools_are_kept_as_they_came(place: &dyn Place) {
     made.overrides.insert("window.turns".into(), "30".into());
     log.save(&made).unwrap();
     drop(log);
-    let found = place.open().session("s").unwrap();
+    let found = backend.open().session("s").unwrap();
     assert_eq!(found.state, full());
     assert_eq!(Session { active: made.active, ..found }, made);
-    assert!(matches!(place.open().save(&Session::new("nobody")), Err(LogError::NoSession { .. })));
+    assert!(matches!(
+        backend.open().save(&Session::new("nobody")),
+        Err(LogError::NoSession { .. })
+    ));
 }
 
-fn tool_definitions_are_stored_once(place: &dyn Place) {
-    let log = place.open();
+fn tool_definitions_are_stored_once(backend: &dyn Backend) {
+    let log = backend.open();
     let tools = vec![b'['; 20_000];
     for id in ["a", "b"] {
         session(&log, id, &["hi"]);
@@ -77,8 +82,8 @@ fn tool_definitions_are_stored_once(place: &dyn Place) {
     assert!(matches!(log.set_tools("nobody", tools), Err(LogError::NoSession { .. })));
 }
 
-fn a_step_is_stored_in_one_transaction(place: &dyn Place) {
-    let log = place.open();
+fn a_step_is_stored_in_one_transaction(backend: &dyn Backend) {
+    let log = backend.open();
     let made = session(&log, "s", &["one"]);
     let before = log.writes();
     let step = Step {
@@ -106,8 +111,8 @@ fn a_step_is_stored_in_one_transaction(place: &dyn Place) {
     assert_eq!((checkpoint.messages, checkpoint.state), (3, stored.state));
 }
 
-fn a_step_of_a_session_that_moved_on_is_refused_whole(place: &dyn Place) {
-    let log = place.open();
+fn a_step_of_a_session_that_moved_on_is_refused_whole(backend: &dyn Backend) {
+    let log = backend.open();
     let made = session(&log, "s", &["one"]);
     let said = |text: &str| Step {
         messages: vec![one(Role::User, text)],
@@ -121,20 +126,30 @@ fn a_step_of_a_session_that_moved_on_is_refused_whole(place: &dyn Place) {
     let moved = log.commit(&made, Step { changes: Vec::new(), ..said("two") }).unwrap();
     let refused = log.commit(&made, said("otherwise"));
     assert!(matches!(refused, Err(LogError::Conflict { position: 2, .. })), "{refused:?}");
-    assert_eq!((texts(&log, "s"), log.checkpoints("s").unwrap().len()), (vec!["one".into(), "two".into()], 1));
+    assert_eq!(
+        (texts(&log, "s"), log.checkpoints("s").unwrap().len()),
+        (vec!["one".into(), "two".into()], 1)
+    );
     assert_eq!(log.session("s").unwrap().state, Document::new());
     // The same once more, because the answer was lost, is no second step.
     assert_eq!(log.commit(&made, said("two")).unwrap().tip, moved.tip);
     assert_eq!(log.checkpoints("s").unwrap().len(), 1);
 }
 
-fn s0_17_e13_sub_agents_have_contexts_of_their_own(place: &dyn Place) {
-    let log = place.open();
+fn s0_17_e13_sub_agents_have_contexts_of_their_own(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["do it"]);
     let child = log.create_sub_agent("s").unwrap();
     let digits = child.context_id.strip_prefix("subagent-").unwrap();
-    assert!(digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase()), "{digits}");
-    assert_eq!((child.id.as_str(), child.parent_context.as_deref()), (child.context_id.as_str(), Some("main")));
+    assert!(
+        digits.len() == 8
+            && digits.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase()),
+        "{digits}"
+    );
+    assert_eq!(
+        (child.id.as_str(), child.parent_context.as_deref()),
+        (child.context_id.as_str(), Some("main"))
+    );
     assert_eq!((child.relation, child.tip.position()), (Relation::SubAgent, 0));
     let grandchild = log.create_sub_agent(&child.id).unwrap();
     assert_eq!(grandchild.parent_context, Some(child.context_id.clone()));
@@ -145,8 +160,8 @@ fn s0_17_e13_sub_agents_have_contexts_of_their_own(place: &dyn Place) {
     assert!(matches!(log.create_sub_agent("nobody"), Err(LogError::NoSession { .. })));
 }
 
-fn s0_63_a_session_is_found_by_the_beginning_of_its_id(place: &dyn Place) {
-    let log = place.open();
+fn s0_63_a_session_is_found_by_the_beginning_of_its_id(backend: &dyn Backend) {
+    let log = backend.open();
     for id in ["abc1", "abc2", "Abd", "x"] {
         session(&log, id, &["hi"]);
     }
@@ -154,38 +169,47 @@ fn s0_63_a_session_is_found_by_the_beginning_of_its_id(place: &dyn Place) {
     assert_eq!(log.find("abc2").unwrap().id, "abc2");
     assert_eq!(log.find("Ab").unwrap().id, "Abd");
     let several = log.find("ab");
-    assert!(matches!(&several, Err(LogError::Ambiguous { matches, .. }) if matches.len() == 2), "{several:?}");
+    assert!(
+        matches!(&several, Err(LogError::Ambiguous { matches, .. }) if matches.len() == 2),
+        "{several:?}"
+    );
     assert!(matches!(log.find("q"), Err(LogError::NoSession { .. })));
 }
 
-fn s3_32_settings_are_per_user(place: &dyn Place) {
-    let log = place.open();
+fn s3_32_settings_are_per_user(backend: &dyn Backend) {
+    let log = backend.open();
     log.set_preference("u", "policy", Some("budget")).unwrap();
     log.set_preference("u", "policy", Some("chat")).unwrap();
     log.set_preference("u", "window.turns", Some("30")).unwrap();
     log.set_preference("v", "policy", Some("auto")).unwrap();
     log.set_preference("u", "window.turns", None).unwrap();
-    assert_eq!(log.preferences("u").unwrap().into_iter().collect::<Vec<_>>(), [("policy".into(), "chat".into())]);
+    assert_eq!(
+        log.preferences("u").unwrap().into_iter().collect::<Vec<_>>(),
+        [("policy".into(), "chat".into())]
+    );
     assert_eq!(log.preferences("nobody").unwrap().len(), 0);
 }
 
-fn sessions_are_listed_by_use(place: &dyn Place) {
-    let log = place.open();
+fn sessions_are_listed_by_use(backend: &dyn Backend) {
+    let log = backend.open();
     for id in ["a", "b", "c"] {
-        log.create(Session { user: (id != "c").then(|| "u".to_owned()), ..Session::new(id) }).unwrap();
+        log.create(Session { user: (id != "c").then(|| "u".to_owned()), ..Session::new(id) })
+            .unwrap();
     }
     std::thread::sleep(std::time::Duration::from_millis(3));
     let tip = log.session("a").unwrap().tip;
     log.append("a", tip, vec![one(Role::User, "hi")]).unwrap();
-    let ids = |filter: &Filter| log.sessions(filter).unwrap().into_iter().map(|session| session.id).collect::<Vec<_>>();
+    let ids = |filter: &Filter| {
+        log.sessions(filter).unwrap().into_iter().map(|session| session.id).collect::<Vec<_>>()
+    };
     assert_eq!(ids(&Filter::default())[0], "a");
     assert_eq!(ids(&Filter { user: Some("u".into()), ..Filter::default() }).len(), 2);
     assert_eq!(ids(&Filter { idle_since: Some(0), ..Filter::default() }).len(), 0);
     assert_eq!(ids(&Filter { idle_since: Some(i64::MAX), ..Filter::default() }).len(), 3);
 }
 
-fn s0_59_to_s0_61_a_checkpoint_after_every_step(place: &dyn Place) {
-    let log = place.open();
+fn s0_59_to_s0_61_a_checkpoint_after_every_step(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one"]);
     let first = log.checkpoint("s", json!({"step": 1})).unwrap();
     let second = log.checkpoint("s", json!({"step": 2, "node": "planner"})).unwrap();
@@ -198,8 +222,8 @@ fn s0_59_to_s0_61_a_checkpoint_after_every_step(place: &dyn Place) {
     assert!(log.checkpoint("nobody", json!(null)).is_err());
 }
 
-fn s0_64_s4_41_a_checkpoint_restores_messages_and_state(place: &dyn Place) {
-    let log = place.open();
+fn s0_64_s4_41_a_checkpoint_restores_messages_and_state(backend: &dyn Backend) {
+    let log = backend.open();
     let mut made = session(&log, "s", &["one", "two"]);
     made.state = full();
     log.save(&made).unwrap();
@@ -221,8 +245,8 @@ fn s0_64_s4_41_a_checkpoint_restores_messages_and_state(place: &dyn Place) {
     assert!(matches!(log.restore("s", "nothing"), Err(LogError::Missing { .. })));
 }
 
-fn checkpoints_are_thinned_and_messages_are_not(place: &dyn Place) {
-    let log = place.open();
+fn checkpoints_are_thinned_and_messages_are_not(backend: &dyn Backend) {
+    let log = backend.open();
     let mut tip = session(&log, "s", &["start"]).tip;
     let state = |step: u64| {
         // Something stays, something is counted, and now and then something large comes or goes.
@@ -245,21 +269,31 @@ fn checkpoints_are_thinned_and_messages_are_not(place: &dyn Place) {
 }
 
 /// E.6: max_turns 20→3, 18→3, 24→4, 30→5, 6→3 (C2.10: rounded down).
-fn e06_s2_27_s2_28_the_newest_turns_are_restored_as_texts(place: &dyn Place) {
+fn e06_s2_27_s2_28_the_newest_turns_are_restored_as_texts(backend: &dyn Backend) {
     assert_eq!([20, 18, 24, 30, 6, 0].map(turns_to_restore), [3, 3, 4, 5, 3, 3]);
-    let log = place.open();
+    let log = backend.open();
     let made = log.create(Session::new("s")).unwrap();
     let mut incoming = Vec::new();
     for turn in 0..6 {
         incoming.push(one(Role::User, &format!("question {turn}")));
         incoming.push(one(Role::Assistant, &format!("looking {turn}")));
-        incoming.push(Incoming::of(&Message::assistant_with_calls("", [ToolCall::new("c", "read", "{}")]), &counter()));
+        incoming.push(Incoming::of(
+            &Message::assistant_with_calls("", [ToolCall::new("c", "read", "{}")]),
+            &counter(),
+        ));
         incoming.push(Incoming::of(&Message::tool_result("c", "a file"), &counter()));
         incoming.push(one(Role::Assistant, &format!("answer {turn}")));
     }
     log.append("s", made.tip, incoming).unwrap();
-    let shown: Vec<String> =
-        log.recent_turns("s", turns_to_restore(20), parse).unwrap().iter().map(Message::text).collect();
-    assert_eq!(shown, ["question 3", "answer 3", "question 4", "answer 4", "question 5", "answer 5"]);
+    let shown: Vec<String> = log
+        .recent_turns("s", turns_to_restore(20), parse)
+        .unwrap()
+        .iter()
+        .map(Message::text)
+        .collect();
+    assert_eq!(
+        shown,
+        ["question 3", "answer 3", "question 4", "answer 4", "question 5", "answer 5"]
+    );
     assert_eq!(log.recent_turns("s", 99, parse).unwrap().len(), 12);
 }

@@ -4,8 +4,8 @@ use serde_json::json;
 use waterline::message::Role;
 use waterline_log::{Erased, LogError, Session, To, Usage, Whom};
 
+use crate::backend::{Backend, one, session, texts};
 use crate::cases;
-use crate::place::{Place, one, session, texts};
 
 cases![
     words_are_found,
@@ -25,12 +25,18 @@ cases![
 
 fn found(log: &waterline_log::Log, question: &str) -> Vec<String> {
     let hits = log.search(question, None, 10).unwrap();
-    hits.iter().map(|hit| format!("{}/{}", hit.session.as_deref().unwrap_or("-"), hit.entry.position)).collect()
+    hits.iter()
+        .map(|hit| format!("{}/{}", hit.session.as_deref().unwrap_or("-"), hit.entry.position))
+        .collect()
 }
 
-fn words_are_found(place: &dyn Place) {
-    let log = place.open();
-    session(&log, "s", &["the build fails with error E0382", "a value was moved", "The Build is green"]);
+fn words_are_found(backend: &dyn Backend) {
+    let log = backend.open();
+    session(
+        &log,
+        "s",
+        &["the build fails with error E0382", "a value was moved", "The Build is green"],
+    );
     assert_eq!(found(&log, "build"), ["s/3", "s/1"]);
     assert_eq!(found(&log, "BUILD fails"), ["s/1"]);
     assert_eq!(found(&log, "e0382"), ["s/1"]);
@@ -40,12 +46,18 @@ fn words_are_found(place: &dyn Place) {
     assert_eq!(found(&log, "fail*"), ["s/1"]);
 }
 
-fn chinese_japanese_and_korean_are_found(place: &dyn Place) {
-    let log = place.open();
+fn chinese_japanese_and_korean_are_found(backend: &dyn Backend) {
+    let log = backend.open();
     session(
         &log,
         "s",
-        &["请升级数据库的索引", "データベースを更新する", "데이터베이스를 갱신", "二叉树", "据此入库，另有数字"],
+        &[
+            "请升级数据库的索引",
+            "データベースを更新する",
+            "데이터베이스를 갱신",
+            "二叉树",
+            "据此入库，另有数字",
+        ],
     );
     assert_eq!(found(&log, "数据库"), ["s/1"]);
     assert_eq!(found(&log, "树"), ["s/4"]);
@@ -56,9 +68,13 @@ fn chinese_japanese_and_korean_are_found(place: &dyn Place) {
     assert_eq!(found(&log, "数据库 索引"), ["s/1"]);
 }
 
-fn identifiers_are_found_whole_and_in_part(place: &dyn Place) {
-    let log = place.open();
-    session(&log, "s", &["call get_user_by_id(7)", "class HttpServerError", "src/tokens/estimate.rs:73"]);
+fn identifiers_are_found_whole_and_in_part(backend: &dyn Backend) {
+    let log = backend.open();
+    session(
+        &log,
+        "s",
+        &["call get_user_by_id(7)", "class HttpServerError", "src/tokens/estimate.rs:73"],
+    );
     assert_eq!(found(&log, "get_user_by_id"), ["s/1"]);
     assert_eq!(found(&log, "user"), ["s/1"]);
     assert_eq!(found(&log, "server error"), ["s/2"]);
@@ -67,8 +83,8 @@ fn identifiers_are_found_whole_and_in_part(place: &dyn Place) {
     assert_eq!(found(&log, "get_user_by_name"), Vec::<String>::new());
 }
 
-fn search_keeps_to_a_session(place: &dyn Place) {
-    let log = place.open();
+fn search_keeps_to_a_session(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "a", &["common start", "needle in a"]);
     session(&log, "b", &["common start", "needle in b"]);
     let hits = log.search("needle", Some("b"), 10).unwrap();
@@ -81,18 +97,20 @@ fn search_keeps_to_a_session(place: &dyn Place) {
     assert!(matches!(log.search("needle", Some("c"), 1), Err(LogError::NoSession { .. })));
 }
 
-fn odd_questions_find_nothing_and_break_nothing(place: &dyn Place) {
-    let log = place.open();
+fn odd_questions_find_nothing_and_break_nothing(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["it's \"quoted\" AND OR NOT NEAR"]);
-    for odd in ["", "   ", "\"", "'", "*", "a*", ":", "-", "(", "\\", "' OR 1=1 --", "\0", "&|!", "<->"] {
+    for odd in
+        ["", "   ", "\"", "'", "*", "a*", ":", "-", "(", "\\", "' OR 1=1 --", "\0", "&|!", "<->"]
+    {
         log.search(odd, None, 5).unwrap();
     }
     assert_eq!(found(&log, "\"quoted\""), ["s/1"]);
     assert_eq!(found(&log, "NEAR"), ["s/1"]);
 }
 
-fn erasing_a_session_takes_everything_that_is_only_its_own(place: &dyn Place) {
-    let log = place.open();
+fn erasing_a_session_takes_everything_that_is_only_its_own(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "keep", &["hello", "stays"]);
     let tip = session(&log, "s", &["hello", "secretword", "more"]).tip;
     log.checkpoint("s", json!({})).unwrap();
@@ -122,7 +140,14 @@ fn erasing_a_session_takes_everything_that_is_only_its_own(place: &dyn Place) {
     assert_eq!(texts(&log, "keep"), ["hello", "stays"]);
     let stats = log.stats().unwrap();
     assert_eq!(
-        (stats.messages, stats.contents, stats.artifacts, stats.jobs, stats.calls, stats.checkpoints),
+        (
+            stats.messages,
+            stats.contents,
+            stats.artifacts,
+            stats.jobs,
+            stats.calls,
+            stats.checkpoints
+        ),
         (2, 2, 0, 0, 0, 0)
     );
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
@@ -130,8 +155,8 @@ fn erasing_a_session_takes_everything_that_is_only_its_own(place: &dyn Place) {
     assert!(log.erase(&Whom::Session("s".into())).is_err());
 }
 
-fn what_a_living_fork_shares_is_kept(place: &dyn Place) {
-    let log = place.open();
+fn what_a_living_fork_shares_is_kept(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three", "four"]);
     let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
     log.append("f", fork.tip, vec![one(Role::User, "other")]).unwrap();
@@ -152,8 +177,8 @@ fn what_a_living_fork_shares_is_kept(place: &dyn Place) {
 }
 
 /// S2.29: sessions that nobody used for thirty days go; C0.10: they and what hangs on them.
-fn s2_29_c0_10_idle_sessions_are_cleaned(place: &dyn Place) {
-    let log = place.open();
+fn s2_29_c0_10_idle_sessions_are_cleaned(backend: &dyn Backend) {
+    let log = backend.open();
     let mut old = session(&log, "old", &["one"]);
     old.workspace = Some("/w/old".into());
     log.save(&old).unwrap();
@@ -172,24 +197,28 @@ fn s2_29_c0_10_idle_sessions_are_cleaned(place: &dyn Place) {
     assert_eq!(log.erase(&Whom::IdleSince(limit)).unwrap().sessions.len(), 0);
 }
 
-fn erasing_a_user_takes_all_of_theirs(place: &dyn Place) {
-    let log = place.open();
+fn erasing_a_user_takes_all_of_theirs(backend: &dyn Backend) {
+    let log = backend.open();
     for (id, user) in [("a", "u"), ("b", "u"), ("c", "v")] {
         let made = log.create(Session { user: Some(user.into()), ..Session::new(id) }).unwrap();
-        log.append(id, made.tip, vec![one(Role::User, "the same"), one(Role::Assistant, id)]).unwrap();
+        log.append(id, made.tip, vec![one(Role::User, "the same"), one(Role::Assistant, id)])
+            .unwrap();
     }
     log.set_preference("u", "policy", Some("chat")).unwrap();
     log.set_preference("w", "policy", Some("chat")).unwrap();
     assert_eq!(log.erase(&Whom::User("w".into())).unwrap().rows["preference"], 1);
     let erased = log.erase(&Whom::User("u".into())).unwrap();
-    assert_eq!((erased.sessions.as_slice(), erased.messages), (["a".to_owned(), "b".to_owned()].as_slice(), 2));
+    assert_eq!(
+        (erased.sessions.as_slice(), erased.messages),
+        (["a".to_owned(), "b".to_owned()].as_slice(), 2)
+    );
     assert_eq!(log.preferences("u").unwrap().len(), 0);
     assert_eq!(texts(&log, "c"), ["the same", "c"]);
     assert!(matches!(log.erase(&Whom::User("u".into())), Err(LogError::Missing { .. })));
 }
 
-fn a_session_whose_sub_agent_works_is_not_idle(place: &dyn Place) {
-    let log = place.open();
+fn a_session_whose_sub_agent_works_is_not_idle(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one"]);
     let child = log.create_sub_agent("s").unwrap();
     std::thread::sleep(std::time::Duration::from_millis(5));
@@ -200,16 +229,16 @@ fn a_session_whose_sub_agent_works_is_not_idle(place: &dyn Place) {
     assert_eq!(log.would_erase(&Whom::IdleSince(i64::MAX)).unwrap().sessions.len(), 2);
 }
 
-fn a_dry_run_deletes_nothing(place: &dyn Place) {
-    let log = place.open();
+fn a_dry_run_deletes_nothing(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two"]);
     let would = log.would_erase(&Whom::Session("s".into())).unwrap();
     assert_eq!((would.messages, would.sessions.len()), (2, 1));
     assert_eq!(texts(&log, "s"), ["one", "two"]);
 }
 
-fn statistics_count_what_there_is(place: &dyn Place) {
-    let log = place.open();
+fn statistics_count_what_there_is(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two"]);
     let call = Usage {
         model: "m".into(),
@@ -232,8 +261,8 @@ fn statistics_count_what_there_is(place: &dyn Place) {
     assert!(log.record_usage("nobody", call).is_err());
 }
 
-fn artifacts_are_stored_once_and_whole(place: &dyn Place) {
-    let log = place.open();
+fn artifacts_are_stored_once_and_whole(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one"]);
     session(&log, "t", &["one"]);
     let bytes: Vec<u8> = (0..200_000_u32).flat_map(|n| (n % 251).to_le_bytes()).collect();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use waterline_log::{ATTEMPTS, Fold, JobState, Log, LogError, Relation, Session, Summary, Usage};
 
+use crate::backend::{Backend, session};
 use crate::cases;
-use crate::place::{Place, session};
 
 cases![
     a_job_is_taken_by_one_worker,
@@ -19,8 +19,8 @@ cases![
 
 const LONG: Duration = Duration::from_secs(600);
 
-fn a_job_is_taken_by_one_worker(place: &dyn Place) {
-    let log = place.open();
+fn a_job_is_taken_by_one_worker(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one"]);
     log.add_job("summary", Some("s"), "first").unwrap();
     log.add_job("summary", None, "second").unwrap();
@@ -37,20 +37,20 @@ fn a_job_is_taken_by_one_worker(place: &dyn Place) {
     assert_eq!(log.jobs(None).unwrap().len(), 2);
 }
 
-fn a_job_outlives_its_worker(place: &dyn Place) {
-    let log = place.open();
+fn a_job_outlives_its_worker(backend: &dyn Backend) {
+    let log = backend.open();
     log.add_job("summary", None, "x").unwrap();
     let lost = log.take_job("summary", "dies", Duration::ZERO).unwrap().unwrap();
     drop(log);
-    let log = place.open();
+    let log = backend.open();
     let again = log.take_job("summary", "lives", LONG).unwrap().unwrap();
     assert_eq!((again.key, again.attempts), (lost.key, 2));
     assert!(log.finish_job(&lost, "dies").is_err());
     log.finish_job(&again, "lives").unwrap();
 }
 
-fn a_job_is_tried_so_often_and_no_more(place: &dyn Place) {
-    let log = place.open();
+fn a_job_is_tried_so_often_and_no_more(backend: &dyn Backend) {
+    let log = backend.open();
     log.add_job("summary", None, "x").unwrap();
     for attempt in 1..=ATTEMPTS {
         let job = log.take_job("summary", "w", LONG).unwrap().unwrap();
@@ -73,8 +73,8 @@ fn a_job_is_tried_so_often_and_no_more(place: &dyn Place) {
     assert_eq!(log.take_job("later", "w", LONG).unwrap(), None);
 }
 
-fn many_workers_share_the_work(place: &dyn Place) {
-    let log = place.open();
+fn many_workers_share_the_work(backend: &dyn Backend) {
+    let log = backend.open();
     for number in 0..60 {
         log.add_job("k", None, &number.to_string()).unwrap();
     }
@@ -91,14 +91,15 @@ fn many_workers_share_the_work(place: &dyn Place) {
         })
     };
     let workers: Vec<_> = (0..6).map(work).collect();
-    let mut done: Vec<String> = workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
+    let mut done: Vec<String> =
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
     done.sort();
     done.dedup();
     assert_eq!(done.len(), 60);
 }
 
-fn opening_together_makes_one_log(place: &dyn Place) {
-    let url = place.other();
+fn opening_together_makes_one_log(backend: &dyn Backend) {
+    let url = backend.other();
     let open = |number: usize| {
         let url = url.clone();
         std::thread::spawn(move || {
@@ -107,14 +108,18 @@ fn opening_together_makes_one_log(place: &dyn Place) {
             Ok::<_, LogError>(log)
         })
     };
-    let opened: Vec<Log> =
-        (0..6).map(open).collect::<Vec<_>>().into_iter().map(|t| t.join().unwrap().unwrap()).collect();
+    let opened: Vec<Log> = (0..6)
+        .map(open)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|t| t.join().unwrap().unwrap())
+        .collect();
     assert_eq!(opened[0].sessions(&Default::default()).unwrap().len(), 6);
 }
 
 /// Several who import the same file at the same time.
-fn what_many_note_at_once_is_noted_once(place: &dyn Place) {
-    let log = place.open();
+fn what_many_note_at_once_is_noted_once(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let note = |_| {
         let log = log.clone();
@@ -146,23 +151,37 @@ fn what_many_note_at_once_is_noted_once(place: &dyn Place) {
     // An answer that went on since took more; one that did not is left alone.
     log.note_usage(
         "s",
-        vec![Usage { position: 2, output: 9, ..Usage::default() }, Usage { position: 3, ..Usage::default() }],
+        vec![
+            Usage { position: 2, output: 9, ..Usage::default() },
+            Usage { position: 3, ..Usage::default() },
+        ],
     )
     .unwrap();
-    assert_eq!(log.usage("s").unwrap().iter().map(|usage| usage.output).collect::<Vec<_>>(), [7, 9, 7]);
+    assert_eq!(
+        log.usage("s").unwrap().iter().map(|usage| usage.output).collect::<Vec<_>>(),
+        [7, 9, 7]
+    );
 }
 
-fn what_a_session_took_is_told_with_those_who_work_for_it(place: &dyn Place) {
-    let log = place.open();
+fn what_a_session_took_is_told_with_those_who_work_for_it(backend: &dyn Backend) {
+    let log = backend.open();
     session(&log, "s", &["one", "two"]);
     let below = log.create_sub_agent("s").unwrap().id;
     let deeper = log.create_sub_agent(&below).unwrap().id;
-    let role = log.create(Session { parent: Some("s".to_owned()), ..Session::new("role") }).unwrap().id;
+    let role =
+        log.create(Session { parent: Some("s".to_owned()), ..Session::new("role") }).unwrap().id;
     let fork = log.fork("s", None, Some("fork".to_owned())).unwrap().id;
-    for (id, output) in [("s", 1), (below.as_str(), 2), (deeper.as_str(), 4), (role.as_str(), 8), (fork.as_str(), 16)] {
+    for (id, output) in [
+        ("s", 1),
+        (below.as_str(), 2),
+        (deeper.as_str(), 4),
+        (role.as_str(), 8),
+        (fork.as_str(), 16),
+    ] {
         log.record_usage(id, Usage { position: 1, output, ..Usage::default() }).unwrap();
     }
-    let mut told: Vec<_> = log.usage_below("s").unwrap().into_iter().map(|(of, call)| (call.output, of)).collect();
+    let mut told: Vec<_> =
+        log.usage_below("s").unwrap().into_iter().map(|(of, call)| (call.output, of)).collect();
     told.sort_by_key(|(output, _)| *output);
     assert_eq!(
         told,

@@ -23,7 +23,8 @@ pub(crate) fn a_torn_write_ahead_log_loses_no_whole_append() {
     assert_eq!(acknowledged, 40);
     child.kill().unwrap();
     child.wait().unwrap();
-    let (data, wal) = (std::fs::read(&file).unwrap(), std::fs::read(with_ending(&file, "-wal")).unwrap());
+    let (data, wal) =
+        (std::fs::read(&file).unwrap(), std::fs::read(with_ending(&file, "-wal")).unwrap());
     assert!(wal.len() > 50_000, "{}", wal.len());
     let mut before = 0;
     for part in 0..40 {
@@ -72,15 +73,19 @@ pub(crate) fn a_damaged_page_is_told_and_the_rest_stays_readable() {
                     match texts(&log, &format!("s{session}")) {
                         // Whatever is given back is what was said.
                         Ok(given) => {
-                            let right =
-                                given.len() == 100 && given.iter().zip(0..).all(|(text, n)| *text == said(session, n));
+                            let right = given.len() == 100
+                                && given.iter().zip(0..).all(|(text, n)| *text == said(session, n));
                             assert!(right || given.len() < 100, "round {round}");
                             readable += usize::from(right);
                             all &= right;
                         }
                         Err(error) => {
                             let text = error.to_string();
-                            assert!(text.contains("verify") || matches!(error, LogError::NoSession { .. }), "{text}");
+                            assert!(
+                                text.contains("verify")
+                                    || matches!(error, LogError::NoSession { .. }),
+                                "{text}"
+                            );
                             all = false;
                         }
                     }
@@ -91,7 +96,8 @@ pub(crate) fn a_damaged_page_is_told_and_the_rest_stays_readable() {
             }
         }
     }
-    // Some pages are free, and some hold only the index that verify rebuilds nothing of; most are told.
+    // Some pages are free, and some hold only the index that verify rebuilds nothing of; most are
+    // told.
     assert!(told >= 20, "{told} of 30");
     assert!(readable > 30 * 40 / 2, "{readable}");
 }
@@ -107,7 +113,10 @@ pub(crate) fn a_flipped_bit_in_a_message_is_found() {
     std::fs::write(&file, bytes).unwrap();
     let log = Log::open(&file.display().to_string()).unwrap();
     let read = texts(&log, "s1");
-    assert!(matches!(&read, Err(LogError::Damaged { text, .. }) if text.contains("message 5")), "{read:?}");
+    assert!(
+        matches!(&read, Err(LogError::Damaged { text, .. }) if text.contains("message 5")),
+        "{read:?}"
+    );
     assert_eq!(texts(&log, "s0").unwrap().len(), 10);
     assert_eq!(texts(&log, "s2").unwrap().len(), 10);
     let problems = log.verify(|_, _| ()).unwrap().problems;
@@ -126,10 +135,13 @@ pub(crate) fn erased_words_are_nowhere_in_the_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db");
     let log = filled(&file, 5, 50);
-    let made = log.create(Session { title: "zebraquagga title".into(), ..Session::new("secret-zebraquagga") }).unwrap();
+    let made = log
+        .create(Session { title: "zebraquagga title".into(), ..Session::new("secret-zebraquagga") })
+        .unwrap();
     let incoming = (0..200).map(|n| message(&format!("zebraquagga {n} hippogriff{n}"))).collect();
     log.append(&made.id, made.tip, incoming).unwrap();
-    log.put_artifact(&made.id, "text/plain", "zebraquagga", b"zebraquagga artifact".to_vec()).unwrap();
+    log.put_artifact(&made.id, "text/plain", "zebraquagga", b"zebraquagga artifact".to_vec())
+        .unwrap();
     log.checkpoint(&made.id, serde_json::json!({"note": "zebraquagga"})).unwrap();
     let erased = log.erase(&Whom::Session(made.id)).unwrap();
     assert_eq!(erased.messages, 200);

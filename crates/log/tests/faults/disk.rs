@@ -26,7 +26,10 @@ pub(crate) fn after_a_failed_write_nothing_more_is_written() {
         .output()
         .unwrap();
     let [count, error, again, stored] = lines(&output).try_into().unwrap();
-    assert!(error.contains("nothing more is written") && error.contains("check the disk"), "{error}");
+    assert!(
+        error.contains("nothing more is written") && error.contains("check the disk"),
+        "{error}"
+    );
     assert!(again.contains("nothing more is written"), "{again}");
     assert_eq!(stored, count, "everything acknowledged can be read");
     let log = Log::open(&file.display().to_string()).unwrap();
@@ -41,8 +44,9 @@ fn on_a_small_disk(folder: &Path, then: &str) -> Option<Output> {
 }
 
 pub(crate) fn can_mount() -> bool {
-    tempfile::tempdir()
-        .is_ok_and(|folder| on_a_small_disk(folder.path(), "true").is_some_and(|output| output.status.success()))
+    tempfile::tempdir().is_ok_and(|folder| {
+        on_a_small_disk(folder.path(), "true").is_some_and(|output| output.status.success())
+    })
 }
 
 pub(crate) fn a_full_disk_is_told_and_survived() {
@@ -59,7 +63,9 @@ pub(crate) fn a_full_disk_is_told_and_survived() {
     );
     let output = on_a_small_disk(folder.path(), &then).unwrap();
     let all = String::from_utf8_lossy(&output.stdout).into_owned();
-    let [count, error, again, stored, later, more] = all.lines().collect::<Vec<_>>()[..] else { panic!("{output:?}") };
+    let [count, error, again, stored, later, more] = all.lines().collect::<Vec<_>>()[..] else {
+        panic!("{output:?}")
+    };
     assert!(error.contains("no room left") && error.contains("free some space"), "{error}");
     assert!(again.contains("no room left") || again == "written", "{again}");
     assert!(stored == count || again == "written", "{all}");
@@ -73,7 +79,9 @@ pub(crate) fn a_file_without_permission_is_read_and_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db");
     drop(filled(&file, 1, 5));
-    let set = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let set = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap()
+    };
     set(&file, 0o444);
     set(folder.path(), 0o555);
     let mut child = command(&format!("read-and-write {} s0", file.display()));

@@ -17,14 +17,18 @@ pub(crate) fn files_that_are_no_logs_are_refused() {
     assert!(Log::open(&path.display().to_string()).is_err());
     assert!(std::fs::read(&path).unwrap() == before, "it is left as it was");
     let text = folder.path().join("notes.txt");
-    std::fs::write(&text, "these are my notes, and they are longer than a page\n".repeat(200)).unwrap();
+    std::fs::write(&text, "these are my notes, and they are longer than a page\n".repeat(200))
+        .unwrap();
     assert!(matches!(Log::open(&text.display().to_string()), Err(LogError::Foreign { .. })));
     assert!(std::fs::read_to_string(&text).unwrap().starts_with("these are my notes"));
     assert!(matches!(Log::open(&folder.path().display().to_string()), Err(LogError::Open { .. })));
     assert!(matches!(Log::open("mysql://host/db"), Err(LogError::Address { .. })));
     assert!(matches!(Log::open(""), Err(LogError::Address { .. })));
     let settings = Log::open("host=h password=secret-word").unwrap_err();
-    assert!(matches!(settings, LogError::Address { .. }) && !settings.to_string().contains("secret-word"));
+    assert!(
+        matches!(settings, LogError::Address { .. })
+            && !settings.to_string().contains("secret-word")
+    );
     let missing = folder.path().join("no").join("such.db");
     assert!(matches!(Log::open(&missing.display().to_string()), Err(LogError::Open { .. })));
 }
@@ -33,7 +37,10 @@ pub(crate) fn a_newer_format_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.db");
     drop(filled(&path, 1, 3));
-    rusqlite::Connection::open(&path).unwrap().execute_batch("UPDATE format SET version = 99").unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("UPDATE format SET version = 99")
+        .unwrap();
     let refused = Log::open(&path.display().to_string()).unwrap_err().to_string();
     assert!(refused.contains("format 99") && refused.contains("newer waterline"), "{refused}");
 }
@@ -50,7 +57,8 @@ pub(crate) fn a_file_of_every_format_opens() {
         std::fs::copy(kept().join(name), &copy).unwrap();
         Log::open(&copy.display().to_string()).unwrap()
     };
-    // Of the first format there are two: one with a session of an agent in the middle of its work, and one without.
+    // Of the first format there are two: one with a session of an agent in the middle of its work,
+    // and one without.
     check(&open("1.db"));
     for name in ["1-agent.db", "3.db"] {
         let log = open(name);
@@ -58,7 +66,8 @@ pub(crate) fn a_file_of_every_format_opens() {
         check_working(&log);
     }
     let formats = std::fs::read_dir(kept()).unwrap().flatten();
-    let count = formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
+    let count =
+        formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
     assert_eq!(count, 3, "every database that is kept was opened");
 }
 
@@ -83,24 +92,34 @@ pub(crate) fn check_working(log: &Log) {
     assert_eq!(Value::from(session.state.clone()), state);
     assert_eq!(Value::from(session.local), local);
     assert_eq!((session.workspace.as_deref(), session.imported), (Some("/w/working"), 2));
-    let tools: Value = serde_json::from_slice(&log.tools(&session.tools.unwrap()).unwrap()).unwrap();
+    let tools: Value =
+        serde_json::from_slice(&log.tools(&session.tools.unwrap()).unwrap()).unwrap();
     assert_eq!(
         (tools[0]["name"].as_str(), tools[0]["description"].as_str()),
         (Some("read_file"), Some("Reads a file."))
     );
     let fork = log.session("working-fork").unwrap();
-    assert_eq!((fork.workspace.as_deref(), fork.imported, fork.local.len()), (Some("/w/working"), 2, 0));
+    assert_eq!(
+        (fork.workspace.as_deref(), fork.imported, fork.local.len()),
+        (Some("/w/working"), 2, 0)
+    );
     let checkpoints = log.checkpoints("working").unwrap();
     assert_eq!((checkpoints.len(), checkpoints[0].metadata["after"].as_str()), (2, Some("model")));
     assert_eq!(checkpoints[1].checkpoint.state, session.state);
     let restored = log.restore("working", &checkpoints[0].checkpoint_id).unwrap();
-    assert_eq!((restored.state["loops"].as_u64(), restored.state.get("pending_action")), (Some(1), None));
+    assert_eq!(
+        (restored.state["loops"].as_u64(), restored.state.get("pending_action")),
+        (Some(1), None)
+    );
     assert_eq!(restored.tip, session.tip);
 }
 
 /// What every kept database holds: made by `cargo run -p waterline-log --example format`.
 pub(crate) fn check(log: &Log) {
-    assert_eq!(texts(log, "main").unwrap(), ["Why does the build fail?", "A value was moved.", "数据库呢？"]);
+    assert_eq!(
+        texts(log, "main").unwrap(),
+        ["Why does the build fail?", "A value was moved.", "数据库呢？"]
+    );
     assert_eq!(texts(log, "fork").unwrap(), ["Why does the build fail?", "Because of E0382."]);
     assert_eq!(log.session("main").unwrap().state["todos"].as_array().unwrap().len(), 1);
     assert_eq!(log.summary("main").unwrap().unwrap().text, "The build fails.");

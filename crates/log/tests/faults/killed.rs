@@ -19,7 +19,9 @@ fn acknowledged(out: impl BufRead) -> HashMap<String, usize> {
     for line in out.lines() {
         let line = line.unwrap();
         // The last line may be cut off by the kill.
-        if let Some((id, number)) = line.split_once(' ').and_then(|(id, n)| Some((id, n.parse::<usize>().ok()?))) {
+        if let Some((id, number)) =
+            line.split_once(' ').and_then(|(id, n)| Some((id, n.parse::<usize>().ok()?)))
+        {
             last.insert(id.to_owned(), number);
         }
     }
@@ -39,11 +41,13 @@ pub(crate) fn every_acknowledged_append_survives_kills() {
         let mut child = command(&format!("append {file} {} {}", ids[0], ids[1])).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
-        // One in four may be killed while it starts, the others while they write, however long the start takes here.
+        // One in four may be killed while it starts, the others while they write, however long the
+        // start takes here.
         if kill % 4 > 0 {
             out.read_line(&mut first).unwrap();
         }
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_micros(random >> 50));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -52,13 +56,24 @@ pub(crate) fn every_acknowledged_append_survives_kills() {
         hit += usize::from(!said.is_empty());
         for (id, number) in said {
             let said = texts(&log, &id).unwrap();
-            assert!(said.len() >= number, "kill {kill}: {number} were acknowledged, {} are there", said.len());
+            assert!(
+                said.len() >= number,
+                "kill {kill}: {number} were acknowledged, {} are there",
+                said.len()
+            );
             // Nothing half-written: every message is whole and in its place.
-            assert!(said.iter().zip(1..).all(|(text, n)| *text == format!("{id} {n}")), "kill {kill}");
+            assert!(
+                said.iter().zip(1..).all(|(text, n)| *text == format!("{id} {n}")),
+                "kill {kill}"
+            );
             // E.21: the newest checkpoint is whole, and leads to a message that is there.
             if let Some(newest) = log.checkpoints(&id).unwrap().last() {
                 let message = newest.checkpoint.message.as_ref().unwrap().parse().unwrap();
-                assert_eq!(log.entry(message).unwrap().position, newest.metadata["step"], "kill {kill}");
+                assert_eq!(
+                    log.entry(message).unwrap().position,
+                    newest.metadata["step"],
+                    "kill {kill}"
+                );
             }
             most = most.max(number);
         }
@@ -66,14 +81,17 @@ pub(crate) fn every_acknowledged_append_survives_kills() {
             assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
         }
     }
-    eprintln!("{kills} kills, {hit} of them while it was writing; up to {most} messages in a session");
+    eprintln!(
+        "{kills} kills, {hit} of them while it was writing; up to {most} messages in a session"
+    );
     assert!(hit as u64 > kills / 2, "the writers were killed before they wrote: {hit}");
 }
 
 pub(crate) fn several_processes_write_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db").display().to_string();
-    let mut children: Vec<_> = (0..4).map(|n| command(&format!("append {file} p{n}")).spawn().unwrap()).collect();
+    let mut children: Vec<_> =
+        (0..4).map(|n| command(&format!("append {file} p{n}")).spawn().unwrap()).collect();
     // Each must get its turn: every one is listened to until it has written fifty.
     for child in &mut children {
         let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();

@@ -14,7 +14,8 @@ fn url(schema: &str) -> String {
 }
 
 fn client() -> postgres::Client {
-    postgres::Client::connect(&std::env::var("WATERLINE_TEST_POSTGRES").unwrap(), postgres::NoTls).unwrap()
+    postgres::Client::connect(&std::env::var("WATERLINE_TEST_POSTGRES").unwrap(), postgres::NoTls)
+        .unwrap()
 }
 
 fn fresh(name: &str) -> String {
@@ -29,11 +30,17 @@ fn gone(schema: &str) {
 
 pub(crate) fn a_server_that_is_not_there_is_told() {
     let options = Options::default().with_wait(Duration::from_secs(2));
-    let refused = Log::open_with("postgres://user:secret-word@127.0.0.1:1/db", &options).unwrap_err();
+    let refused =
+        Log::open_with("postgres://user:secret-word@127.0.0.1:1/db", &options).unwrap_err();
     let text = refused.to_string();
-    assert!(matches!(refused, LogError::Connection { .. }) && text.contains("is the server running"), "{text}");
+    assert!(
+        matches!(refused, LogError::Connection { .. }) && text.contains("is the server running"),
+        "{text}"
+    );
     assert!(!text.contains("secret-word"), "{text}");
-    let odd = Log::open_with("postgres://user:secret-word@host:not-a-port/db", &options).unwrap_err().to_string();
+    let odd = Log::open_with("postgres://user:secret-word@host:not-a-port/db", &options)
+        .unwrap_err()
+        .to_string();
     assert!(!odd.contains("secret-word"), "{odd}");
 }
 
@@ -43,7 +50,10 @@ pub(crate) fn a_server_that_hangs_is_given_up() {
     let url = format!("postgres://user@{}/db", listener.local_addr().unwrap());
     let options = Options::default().with_wait(Duration::from_millis(300));
     let refused = Log::open_with(&url, &options).unwrap_err().to_string();
-    assert!(refused.contains("has said nothing") && refused.contains("is the server running"), "{refused}");
+    assert!(
+        refused.contains("has said nothing") && refused.contains("is the server running"),
+        "{refused}"
+    );
     drop(listener);
 }
 
@@ -60,14 +70,16 @@ pub(crate) fn a_lost_connection_is_told_and_comes_back() {
         };
         // At some moment of the append: before it, in the middle, or after.
         std::thread::sleep(Duration::from_micros(round * 150));
-        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+        let sql =
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
         killer.execute(sql, &[&schema]).unwrap();
         match writer.join().unwrap() {
             Ok(appended) => tip = appended.tip,
             Err(error) => {
                 assert!(matches!(error, LogError::Connection { .. }), "{error}");
                 told += 1;
-                // Whether it was stored is not known: the session says so, and saying it again is safe.
+                // Whether it was stored is not known: the session says so, and saying it again is
+                // safe.
                 let now = log.session("s").unwrap().tip;
                 tip = if now == tip {
                     log.append("s", tip, vec![message(&format!("m{round}"))]).unwrap().tip

@@ -33,7 +33,10 @@ pub(crate) fn filled(path: &Path, sessions: usize, messages: usize) -> Log {
 }
 
 pub(crate) fn said(session: usize, number: usize) -> String {
-    format!("session {session} message {number} {:x}", (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    format!(
+        "session {session} message {number} {:x}",
+        (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    )
 }
 
 /// This program as a writer.
@@ -71,7 +74,8 @@ fn append(file: &str, sessions: &[String]) {
                 };
                 while tip.position() < 1_000_000 {
                     let number = tip.position() + 1;
-                    tip = log.append(&id, tip, vec![message(&format!("{id} {number}"))]).unwrap().tip;
+                    tip =
+                        log.append(&id, tip, vec![message(&format!("{id} {number}"))]).unwrap().tip;
                     if number % 3 == 0 {
                         log.checkpoint(&id, serde_json::json!({"step": number})).unwrap();
                     }
@@ -104,7 +108,8 @@ fn until_it_fails(file: &str) {
     println!("{error}");
     println!(
         "{}",
-        log.append("s", tip, vec![message("small")]).map_or_else(|error| error.to_string(), |_| "written".into())
+        log.append("s", tip, vec![message("small")])
+            .map_or_else(|error| error.to_string(), |_| "written".into())
     );
     println!("{}", texts(&log, "s").unwrap().len());
 }
@@ -117,7 +122,8 @@ fn read_and_write(file: &str, id: &str) {
             let tip = log.session(id).unwrap().tip;
             println!(
                 "{}",
-                log.append(id, tip, vec![message("x")]).map_or_else(|error| error.to_string(), |_| "written".into())
+                log.append(id, tip, vec![message("x")])
+                    .map_or_else(|error| error.to_string(), |_| "written".into())
             );
         }
     }

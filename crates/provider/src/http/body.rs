@@ -1,4 +1,5 @@
-//! The bytes of a response, with patience: how long a server may be silent, and how much of an error is kept.
+//! The bytes of a response, with patience: how long a server may be silent, and how much of an
+//! error is kept.
 
 use std::time::Duration;
 
@@ -24,8 +25,8 @@ pub(super) enum BytesError {
 #[error("nothing came for {0:?}")]
 pub(super) struct Silence(Duration);
 
-/// The bytes of an answer, as long as they come: the first may take its time, the others less. Any byte counts, also those
-/// by which a server only says that it is still there.
+/// The bytes of an answer, as long as they come: the first may take its time, the others less. Any
+/// byte counts, also those by which a server only says that it is still there.
 pub(super) fn patient(
     response: reqwest::Response,
     timeouts: Timeouts,

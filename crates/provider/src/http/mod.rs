@@ -1,7 +1,8 @@
-//! Models behind HTTP: one request, an answer that streams, and errors that keep everything the provider said.
+//! Models behind HTTP: one request, an answer that streams, and errors that keep everything the
+//! provider said.
 //!
-//! One call is one request here. What to do about an error (wait, fold, take another model) is the caller's business;
-//! [`crate::retry`] says how long to wait.
+//! One call is one request here. What to do about an error (wait, fold, take another model) is the
+//! caller's business; [`crate::retry`] says how long to wait.
 
 mod body;
 mod key;
@@ -59,7 +60,12 @@ impl Endpoint {
     ///
     /// # Errors
     /// When the address or the key cannot be used, or the system's certificates cannot be read.
-    pub fn new(wire: Wire, base: Option<&str>, key: Option<Key>, timeouts: Timeouts) -> Result<Self, CallError> {
+    pub fn new(
+        wire: Wire,
+        base: Option<&str>,
+        key: Option<Key>,
+        timeouts: Timeouts,
+    ) -> Result<Self, CallError> {
         let base = base.unwrap_or_else(|| wire::default_base(wire)).trim_end_matches('/');
         // The address of the call itself, as some guides give it.
         let base = base.strip_suffix(wire::path(wire, "", "").as_str()).unwrap_or(base).to_owned();
@@ -68,20 +74,29 @@ impl Endpoint {
             return Err(CallError::Key);
         }
         // A key goes to the address it is meant for, and is not sent along when that one redirects.
-        let client = client().connect_timeout(timeouts.connect).redirect(reqwest::redirect::Policy::none()).build();
-        let client = client.map_err(|error| CallError::Connect { url: String::new(), text: causes(&error) })?;
+        let client = client()
+            .connect_timeout(timeouts.connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .build();
+        let client = client
+            .map_err(|error| CallError::Connect { url: String::new(), text: causes(&error) })?;
         Ok(Self { wire, base, key, timeouts, client })
     }
 
     /// Sends a body and waits for the head of the answer.
     async fn send(&self, url: String, body: String) -> Result<reqwest::Response, CallError> {
-        let mut call =
-            self.client.post(&url).header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
+        let mut call = self
+            .client
+            .post(&url)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "text/event-stream");
         for (name, value) in wire::headers(self.wire, self.key.as_ref().map(Key::secret)) {
             call = call.header(name, value);
         }
         let sent = tokio::time::timeout(self.timeouts.first_byte, call.body(body).send()).await;
-        let Ok(sent) = sent else { return Err(CallError::Silent { url, after: self.timeouts.first_byte }) };
+        let Ok(sent) = sent else {
+            return Err(CallError::Silent { url, after: self.timeouts.first_byte });
+        };
         let response = sent.map_err(|error| CallError::Connect { url, text: causes(&error) })?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
@@ -96,14 +111,25 @@ impl Endpoint {
 
     async fn refused(&self, response: reqwest::Response) -> CallError {
         let status = response.status().as_u16();
-        let text = |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let headers = response.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
-        CallError::Refused(Refused { status, headers, body: body::text(response, self.timeouts).await })
+        let text = |value: &reqwest::header::HeaderValue| {
+            String::from_utf8_lossy(value.as_bytes()).into_owned()
+        };
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), text(value)))
+            .collect();
+        CallError::Refused(Refused {
+            status,
+            headers,
+            body: body::text(response, self.timeouts).await,
+        })
     }
 
     /// The error without the key, which some servers repeat.
     fn redacted(&self, mut error: CallError) -> CallError {
-        let secret = self.key.as_ref().map(Key::secret).filter(|secret| secret.len() >= SECRET_BYTES);
+        let secret =
+            self.key.as_ref().map(Key::secret).filter(|secret| secret.len() >= SECRET_BYTES);
         let Some(secret) = secret else { return error };
         let redact = |text: &mut String| *text = text.replace(secret, "[key]");
         match &mut error {
@@ -127,7 +153,9 @@ impl Model for Endpoint {
             let response = sender.send(url, body).await?;
             let events = SseStream::from_bytes_stream(body::patient(response, sender.timeouts));
             let events = events.map(|event| match event {
-                Ok(event) => Ok(RawEvent { name: event.event, data: event.data.unwrap_or_default() }),
+                Ok(event) => {
+                    Ok(RawEvent { name: event.event, data: event.data.unwrap_or_default() })
+                }
                 Err(error) => Err(causes(&error)),
             });
             Ok(decode(sender.wire, events))
@@ -148,11 +176,13 @@ impl Model for Endpoint {
         wire::provider(self.wire)
     }
 
-    /// Servers that imitate a provider may hold every word of the model to the shape, so that it can call no tool (vLLM,
-    /// Ollama): where tools are wanted it goes to the provider's own address only.
+    /// Servers that imitate a provider may hold every word of the model to the shape, so that it
+    /// can call no tool (vLLM, Ollama): where tools are wanted it goes to the provider's own
+    /// address only.
     fn takes_shape(&self, with_tools: bool) -> bool {
         // With the version or without it, as addresses are given.
-        let is_own = self.base.trim_end_matches("/v1") == wire::default_base(self.wire).trim_end_matches("/v1");
+        let is_own = self.base.trim_end_matches("/v1")
+            == wire::default_base(self.wire).trim_end_matches("/v1");
         wire::has_shape(self.wire) && (is_own || !with_tools)
     }
 
@@ -161,7 +191,8 @@ impl Model for Endpoint {
     }
 }
 
-/// What caused an error, outermost first. The error's own text is left out: it may hold an address with a key in it.
+/// What caused an error, outermost first. The error's own text is left out: it may hold an address
+/// with a key in it.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut next = error.source();

@@ -36,18 +36,22 @@ pub struct Conversation {
     fields: Vec<(String, Raw)>,
 }
 
-/// Reads a conversation: a JSON list of messages, or an object that holds one. The wire is told from the content
-/// unless given.
+/// Reads a conversation: a JSON list of messages, or an object that holds one. The wire is told
+/// from the content unless given.
 ///
 /// # Errors
 /// When the text is not JSON or holds no conversation, with line and column.
 pub fn parse(text: &Arc<String>, wire: Option<Wire>) -> Result<Conversation, ParseError> {
-    let value: &RawValue = serde_json::from_str(text).map_err(|error| ParseError::of_json(text, &error))?;
+    let value: &RawValue =
+        serde_json::from_str(text).map_err(|error| ParseError::of_json(text, &error))?;
     let source = Source { text };
     match value.get().as_bytes().first() {
         Some(b'[') => source.bare_list(value.get(), wire),
         Some(b'{') => source.body(value.get(), wire),
-        _ => Err(source.error(value.get(), "not a conversation: expected a list of messages or a request body")),
+        _ => Err(source.error(
+            value.get(),
+            "not a conversation: expected a list of messages or a request body",
+        )),
     }
 }
 
@@ -78,18 +82,22 @@ pub fn body<'a>(
 /// # Errors
 /// When it is no message of that wire, with what is wrong.
 pub fn message(json: &str, wire: Wire) -> Result<Message, String> {
-    let mut message = format(wire).message(json, &mut Reader::default()).map_err(|refusal| refusal.0)?;
+    let mut message =
+        format(wire).message(json, &mut Reader::default()).map_err(|refusal| refusal.0)?;
     message.form = Form::Changed;
-    // The bytes are not kept; that it came from this wire is: only then does its thinking go back there.
+    // The bytes are not kept; that it came from this wire is: only then does its thinking go back
+    // there.
     message.raw = Raw::new(format(wire).wire(), Arc::default(), 0..0);
     Ok(message)
 }
 
-/// Parses a message that was stored as it came. Its role tells a system prompt that was not in the message list.
+/// Parses a message that was stored as it came. Its role tells a system prompt that was not in the
+/// message list.
 #[must_use]
 pub fn parse_stored(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
     let format = format(wire);
-    let listed = format.message(&text, &mut Reader::default()).ok().filter(|message| message.role == role);
+    let listed =
+        format.message(&text, &mut Reader::default()).ok().filter(|message| message.role == role);
     let mut message = match role {
         Role::System => listed.or_else(|| format.system(&text, &mut Reader::default()))?,
         _ => listed?,
@@ -119,8 +127,8 @@ impl Source<'_> {
     }
 
     fn bare_list(&self, list: &str, wire: Option<Wire>) -> Result<Conversation, ParseError> {
-        let elements =
-            json::elements(list).ok_or_else(|| self.error(list, "not a conversation: expected a list of messages"))?;
+        let elements = json::elements(list)
+            .ok_or_else(|| self.error(list, "not a conversation: expected a list of messages"))?;
         let wire = wire.unwrap_or_else(|| detect::list(&elements));
         let mut conversation = Conversation::empty(wire);
         self.read_list(&mut conversation, &elements)?;
@@ -130,42 +138,66 @@ impl Source<'_> {
     fn body(&self, body: &str, wire: Option<Wire>) -> Result<Conversation, ParseError> {
         let fields = Fields::parse(body).unwrap_or_default();
         let wire = wire.or_else(|| detect::body(&fields)).ok_or_else(|| {
-            self.error(body, "not a conversation: no field \"messages\", \"input\" or \"contents\" in it")
+            self.error(
+                body,
+                "not a conversation: no field \"messages\", \"input\" or \"contents\" in it",
+            )
         })?;
         let format = format(wire);
         let name = format.list_field();
         let list = fields.get(name).ok_or_else(|| {
-            self.error(body, format!("not a conversation: no field {name:?} in it, where {wire} has its messages"))
+            self.error(
+                body,
+                format!(
+                    "not a conversation: no field {name:?} in it, where {wire} has its messages"
+                ),
+            )
         })?;
         let mut conversation = Conversation::empty(wire);
         let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text);
-        let number = || fields.get("id").filter(|id| id.bytes().all(|byte| byte.is_ascii_digit())).map(str::to_owned);
+        let number = || {
+            fields
+                .get("id")
+                .filter(|id| id.bytes().all(|byte| byte.is_ascii_digit()))
+                .map(str::to_owned)
+        };
         conversation.id = word("id").or_else(number).or_else(|| word("session_id"));
         conversation.model = word("model");
         self.read_system(&mut conversation, format, &fields);
         let tools = fields.get("tools").and_then(json::elements).unwrap_or_default();
-        conversation.tools =
-            tools.into_iter().filter_map(Fields::parse).flat_map(|entry| format.tools(&entry)).collect();
+        conversation.tools = tools
+            .into_iter()
+            .filter_map(Fields::parse)
+            .flat_map(|entry| format.tools(&entry))
+            .collect();
         let elements = match json::elements(list) {
             Some(elements) => elements,
             None if format.takes_text_for_list() && json::string(list).is_some() => vec![list],
-            None => return Err(self.error(list, format!("not a conversation: {name:?} is no list of messages"))),
+            None => {
+                return Err(self
+                    .error(list, format!("not a conversation: {name:?} is no list of messages")));
+            }
         };
         self.read_list(&mut conversation, &elements)?;
         if ["previous_response_id", "conversation"]
             .iter()
             .any(|name| fields.get(name).is_some_and(|v| !json::is_null(v)))
         {
-            let text =
-                "the request goes on from a conversation that the provider holds; what is in it is not known here";
+            let text = "the request goes on from a conversation that the provider holds; what is in it is not known here";
             conversation.warnings.push(Warning::new(Oddity::OrphanResult, text));
         }
-        let raw = fields.iter().filter_map(|(key, value)| Some((key.to_owned(), self.raw(wire, value)?)));
+        let raw =
+            fields.iter().filter_map(|(key, value)| Some((key.to_owned(), self.raw(wire, value)?)));
         conversation.fields = raw.collect();
         Ok(conversation)
     }
 
-    fn read_system(&self, conversation: &mut Conversation, format: &dyn Format, fields: &Fields<'_>) {
+    fn read_system(
+        &self,
+        conversation: &mut Conversation,
+        format: &dyn Format,
+        fields: &Fields<'_>,
+    ) {
         let found = format.system_fields().iter().find_map(|name| fields.get(name));
         let Some(value) = found.filter(|value| !json::is_null(value)) else { return };
         let mut reader = Reader::default();
@@ -176,14 +208,18 @@ impl Source<'_> {
         }
     }
 
-    fn read_list(&self, conversation: &mut Conversation, elements: &[&str]) -> Result<(), ParseError> {
+    fn read_list(
+        &self,
+        conversation: &mut Conversation,
+        elements: &[&str],
+    ) -> Result<(), ParseError> {
         conversation.messages.reserve_exact(elements.len());
         let format = format(conversation.wire);
         for (at, element) in elements.iter().enumerate() {
             let mut reader = Reader::default();
-            let mut message = format
-                .message(element, &mut reader)
-                .map_err(|refusal| self.error(element, format!("not a conversation: message {at}: {}", refusal.0)))?;
+            let mut message = format.message(element, &mut reader).map_err(|refusal| {
+                self.error(element, format!("not a conversation: message {at}: {}", refusal.0))
+            })?;
             message.raw = self.raw(conversation.wire, element);
             conversation.push(message, reader);
         }
@@ -207,19 +243,31 @@ impl Conversation {
 
     /// A conversation that did not come as JSON of a wire.
     #[must_use]
-    pub fn of(wire: Wire, id: String, model: Option<String>, messages: Vec<Message>, tools: Vec<Tool>) -> Self {
+    pub fn of(
+        wire: Wire,
+        id: String,
+        model: Option<String>,
+        messages: Vec<Message>,
+        tools: Vec<Tool>,
+    ) -> Self {
         Self { id: Some(id), model, messages, tools, ..Self::empty(wire) }
     }
 
     fn push(&mut self, message: Message, reader: Reader) {
         let at = self.messages.len();
-        self.warnings.extend(reader.oddities.into_iter().map(|(oddity, text)| Warning::at(at, oddity, text)));
+        self.warnings.extend(
+            reader.oddities.into_iter().map(|(oddity, text)| Warning::at(at, oddity, text)),
+        );
         self.messages.push(message);
     }
 
     /// The messages of the list as JSON text.
     pub fn list(&self) -> impl Iterator<Item = &str> {
-        self.messages.iter().skip(self.outside).filter_map(|message| message.raw.as_ref()).map(Raw::as_str)
+        self.messages
+            .iter()
+            .skip(self.outside)
+            .filter_map(|message| message.raw.as_ref())
+            .map(Raw::as_str)
     }
 
     /// The answer's limit as the body gives it, under whatever name, for a wire that demands one.
@@ -229,8 +277,8 @@ impl Conversation {
         given.map_or_else(|| "4096".to_owned(), |(_, raw)| raw.as_str().to_owned())
     }
 
-    /// The request body with another context in it. On its own wire every other field goes out as it came; on another
-    /// one, model and tools are carried over.
+    /// The request body with another context in it. On its own wire every other field goes out as
+    /// it came; on another one, model and tools are carried over.
     #[must_use]
     pub fn body_with(&self, wire: Wire, context: &Rendered) -> String {
         let target = format(wire);

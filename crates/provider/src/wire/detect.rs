@@ -11,25 +11,33 @@ use super::read::kind;
 pub(super) fn body(fields: &Fields<'_>) -> Option<Wire> {
     let formats = formats();
     // The rarer names first: a list called "messages" is what most have.
-    let list_field = formats.iter().rev().map(|format| format.list_field()).find(|name| fields.get(name).is_some())?;
+    let list_field = formats
+        .iter()
+        .rev()
+        .map(|format| format.list_field())
+        .find(|name| fields.get(name).is_some())?;
     let candidates: Vec<&dyn Format> =
         formats.iter().copied().filter(|format| format.list_field() == list_field).collect();
-    let has_mark = |format: &&&dyn Format| format.marks().body.iter().any(|name| fields.get(name).is_some());
+    let has_mark =
+        |format: &&&dyn Format| format.marks().body.iter().any(|name| fields.get(name).is_some());
     if let Some(format) = candidates.iter().find(has_mark) {
         return Some(format.wire());
     }
     let messages = fields.get(list_field)?;
-    let told = json::elements(messages).and_then(|list| list.iter().find_map(|json| message(&formats, json)));
+    let told = json::elements(messages)
+        .and_then(|list| list.iter().find_map(|json| message(&formats, json)));
     if let Some(format) = candidates.iter().find(|format| told == Some(format.wire())) {
         return Some(format.wire());
     }
     // A body of plain texts fits several; the model that it is addressed to decides.
-    let model = fields.get("model").and_then(json::string).map(|loose| loose.text).unwrap_or_default();
+    let model =
+        fields.get("model").and_then(json::string).map(|loose| loose.text).unwrap_or_default();
     let is_addressed = |format: &&&dyn Format| {
         format.required_limit().is_some_and(|limit| fields.get(limit).is_some())
             && format.model_prefixes().iter().any(|prefix| model.starts_with(prefix))
     };
-    let is_neutral = told.is_none() && !messages.contains("\"tool_calls\"") && !messages.contains("\"system\"");
+    let is_neutral =
+        told.is_none() && !messages.contains("\"tool_calls\"") && !messages.contains("\"system\"");
     let addressed = candidates.iter().filter(|_| is_neutral).find(is_addressed);
     addressed.or(candidates.first()).map(|format| format.wire())
 }
@@ -43,8 +51,9 @@ pub(super) fn list(messages: &[&str]) -> Wire {
 /// The wire of one message, if it has something that only one wire has.
 fn message(formats: &[&'static dyn Format], json: &str) -> Option<Wire> {
     let fields = Fields::parse(json)?;
-    let find =
-        |has: &dyn Fn(&&dyn Format) -> bool| formats.iter().find(|format| has(format)).map(|format| format.wire());
+    let find = |has: &dyn Fn(&&dyn Format) -> bool| {
+        formats.iter().find(|format| has(format)).map(|format| format.wire())
+    };
     let is_there = |name: &&str| fields.get(name).is_some_and(|value| !json::is_null(value));
     if let Some(wire) = find(&|format| format.marks().message.iter().any(&is_there)) {
         return Some(wire);

@@ -1,4 +1,5 @@
-//! What the checkers share: collecting violations, and keeping track of which calls wait for a result.
+//! What the checkers share: collecting violations, and keeping track of which calls wait for a
+//! result.
 
 use std::collections::HashSet;
 
@@ -44,7 +45,9 @@ impl Findings {
             Some(call) => {
                 self.open.remove(call);
             }
-            None => self.report(at, "V1", format!("a result for {id:?} without a call right before it")),
+            None => {
+                self.report(at, "V1", format!("a result for {id:?} without a call right before it"))
+            }
         }
     }
 

@@ -1,4 +1,5 @@
-//! Parts that only another wire can read: where a user said something with them, a word is left in their place.
+//! Parts that only another wire can read: where a user said something with them, a word is left in
+//! their place.
 
 use std::borrow::Cow;
 
@@ -62,7 +63,10 @@ fn is_foreign(wire: Wire, part: &Part) -> bool {
 fn replace(wire: Wire, part: &mut Part) {
     match &mut part.body {
         Body::Opaque(opaque) if opaque.wire != wire => {
-            *part = Part::text(format!("[left out: something that only the {} wire can carry]", opaque.wire));
+            *part = Part::text(format!(
+                "[left out: something that only the {} wire can carry]",
+                opaque.wire
+            ));
         }
         Body::Result(result) => result.parts.iter_mut().for_each(|inner| replace(wire, inner)),
         _ => {}

@@ -1,5 +1,5 @@
-//! What a protocol must say of itself. Everything the program asks about a wire is asked here, so that a new one needs no edit
-//! elsewhere.
+//! What a protocol must say of itself. Everything the program asks about a wire is asked here, so
+//! that a new one needs no edit elsewhere.
 
 use waterline::json::Fields;
 use waterline::message::{Message, Wire};
@@ -11,7 +11,8 @@ use super::rendered::Rendered;
 use super::tool::Tool;
 use crate::answer::Decoder;
 
-/// One protocol. A built-in one has a line in `list.rs`, an application's own is given to [`super::register`].
+/// One protocol. A built-in one has a line in `list.rs`, an application's own is given to
+/// [`super::register`].
 pub trait Format: Sync {
     /// Its name, and what the engine must know of it.
     fn wire(&self) -> Wire;

@@ -7,9 +7,14 @@ use waterline::message::Wire;
 use super::format::Format;
 use super::{anthropic, gemini, openai_chat, openai_responses};
 
-/// The built-in formats, in the order they are listed. A new one is a directory beside this file and a line here.
-const BUILT_IN: [&dyn Format; 4] =
-    [&openai_chat::OpenaiChat, &openai_responses::OpenaiResponses, &anthropic::Anthropic, &gemini::Gemini];
+/// The built-in formats, in the order they are listed. A new one is a directory beside this file
+/// and a line here.
+const BUILT_IN: [&dyn Format; 4] = [
+    &openai_chat::OpenaiChat,
+    &openai_responses::OpenaiResponses,
+    &anthropic::Anthropic,
+    &gemini::Gemini,
+];
 
 static REGISTERED: RwLock<Vec<&'static dyn Format>> = RwLock::new(Vec::new());
 
@@ -23,8 +28,8 @@ pub struct UnknownWire {
     pub known: Vec<&'static str>,
 }
 
-/// Adds a format to the list, for the whole program. Returns whether its name was free; if it was not, nothing is changed.
-/// It is registered before conversations of that wire are read.
+/// Adds a format to the list, for the whole program. Returns whether its name was free; if it was
+/// not, nothing is changed. It is registered before conversations of that wire are read.
 #[must_use]
 pub fn register(format: &'static dyn Format) -> bool {
     if find(format.wire()).is_some() {
@@ -49,14 +54,19 @@ pub fn all() -> Vec<Wire> {
 pub fn named(name: &str) -> Result<Wire, UnknownWire> {
     let known = all();
     let found = known.iter().find(|wire| wire.name() == name).copied();
-    found.ok_or_else(|| UnknownWire { name: name.to_owned(), known: known.iter().map(|wire| wire.name()).collect() })
+    found.ok_or_else(|| UnknownWire {
+        name: name.to_owned(),
+        known: known.iter().map(|wire| wire.name()).collect(),
+    })
 }
 
 /// The wire that models of such a name are reached by. Names may carry a vendor in front.
 #[must_use]
 pub fn of_model(name: &str) -> Wire {
     let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
-    let fits = |format: &&&dyn Format| format.model_prefixes().iter().any(|prefix| name.starts_with(prefix));
+    let fits = |format: &&&dyn Format| {
+        format.model_prefixes().iter().any(|prefix| name.starts_with(prefix))
+    };
     formats().iter().find(fits).map_or(Wire::OPENAI_CHAT, |format| format.wire())
 }
 
@@ -73,8 +83,8 @@ fn find(wire: Wire) -> Option<&'static dyn Format> {
     registered.iter().copied().find(|format| format.wire() == wire)
 }
 
-/// The format of a wire. A wire from a log that this program has no format for is written as OpenAI's chat, which most servers
-/// take.
+/// The format of a wire. A wire from a log that this program has no format for is written as
+/// OpenAI's chat, which most servers take.
 pub(super) fn format(wire: Wire) -> &'static dyn Format {
     find(wire).unwrap_or(&openai_chat::OpenaiChat)
 }

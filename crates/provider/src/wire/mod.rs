@@ -1,5 +1,6 @@
-//! Wire formats: vendor JSON in, neutral messages out, and back. One directory a protocol, the same files in each:
-//! `parse`, `render`, `check`, `stream`. [`Format`] is what they have in common, `list.rs` lists them.
+//! Wire formats: vendor JSON in, neutral messages out, and back. One directory a protocol, the same
+//! files in each: `parse`, `render`, `check`, `stream`. [`Format`] is what they have in common,
+//! `list.rs` lists them.
 //!
 //! Same wire in and out: an untouched message goes out as the bytes it came in.
 
@@ -46,7 +47,11 @@ pub(crate) fn path(wire: Wire, base: &str, model: &str) -> String {
     let path = format(wire).path(model);
     let version = path.split('/').nth(1).unwrap_or_default();
     let is_there = version.starts_with('v') && base.ends_with(&format!("/{version}"));
-    if is_there { path.trim_start_matches('/').trim_start_matches(version).to_owned() } else { path }
+    if is_there {
+        path.trim_start_matches('/').trim_start_matches(version).to_owned()
+    } else {
+        path
+    }
 }
 
 /// The headers of a call.
@@ -54,10 +59,19 @@ pub(crate) fn headers(wire: Wire, key: Option<&str>) -> Vec<(&'static str, Strin
     format(wire).headers(key)
 }
 
-/// The body of a call. A field of `options.extra` replaces a setting of the same name; context and tools are not replaced.
-pub(crate) fn request(wire: Wire, model: &str, options: &Options, tools: &[Tool], context: &Rendered) -> String {
+/// The body of a call. A field of `options.extra` replaces a setting of the same name; context and
+/// tools are not replaced.
+pub(crate) fn request(
+    wire: Wire,
+    model: &str,
+    options: &Options,
+    tools: &[Tool],
+    context: &Rendered,
+) -> String {
     let format = format(wire);
-    let is_ours = |name: &str| name == "tools" || name == format.list_field() || format.system_fields().contains(&name);
+    let is_ours = |name: &str| {
+        name == "tools" || name == format.list_field() || format.system_fields().contains(&name)
+    };
     let extra = options.extra.iter().map(|(name, json)| (name.as_str(), json.clone()));
     let extra: Vec<(&str, String)> = extra.filter(|(name, _)| !is_ours(name)).collect();
     let settings = format.settings(model, options).into_iter();
@@ -66,7 +80,8 @@ pub(crate) fn request(wire: Wire, model: &str, options: &Options, tools: &[Tool]
     body(wire, fields, tools, &format.marked(context))
 }
 
-/// The name of the provider that made a wire, as OpenTelemetry's conventions for generative AI write it.
+/// The name of the provider that made a wire, as OpenTelemetry's conventions for generative AI
+/// write it.
 #[must_use]
 pub fn provider(wire: Wire) -> &'static str {
     format(wire).provider()

@@ -16,14 +16,20 @@ pub struct Options {
     pub cache_key: Option<String>,
     /// What the answer must be; any words where nothing is said. Anthropic's wire leaves it out.
     pub shape: Option<Shape>,
-    /// Fields of the request that this type does not name: name and JSON text. They go out unchanged, behind the others.
+    /// Fields of the request that this type does not name: name and JSON text. They go out
+    /// unchanged, behind the others.
     pub extra: Vec<(String, String)>,
 }
 
 impl Options {
     /// Everything is left to the provider.
-    pub const NONE: Self =
-        Self { max_tokens: None, temperature: None, cache_key: None, shape: None, extra: Vec::new() };
+    pub const NONE: Self = Self {
+        max_tokens: None,
+        temperature: None,
+        cache_key: None,
+        shape: None,
+        extra: Vec::new(),
+    };
 }
 
 /// What an answer must be, where words of any kind will not do.
@@ -35,8 +41,8 @@ pub enum Shape {
     Schema {
         /// The schema, as JSON text.
         schema: String,
-        /// Whether the provider is to hold the model to it without exception. Then it takes fewer kinds of schemas, so nothing
-        /// is said of it unless somebody asked for it.
+        /// Whether the provider is to hold the model to it without exception. Then it takes fewer
+        /// kinds of schemas, so nothing is said of it unless somebody asked for it.
         strict: Option<bool>,
     },
 }

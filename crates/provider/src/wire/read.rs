@@ -1,7 +1,7 @@
-//! Reading fields the way real clients write them: wrong types, missing values and broken strings are noted, not
-//! refused.
+//! Reading fields the way real clients write them: wrong types, missing values and broken strings
+//! are noted, not refused.
 
-use waterline::json::{self, Fields, Loose};
+use waterline::json::{self, Fields, LossyString};
 use waterline::message::{Form, Image, Message, Part, Role};
 use waterline::warning::Oddity;
 
@@ -30,7 +30,7 @@ impl Reader {
     }
 
     /// A string that was read, whatever was wrong with it.
-    pub fn text(&mut self, loose: Loose) -> String {
+    pub fn text(&mut self, loose: LossyString) -> String {
         if loose.mended {
             self.note(Oddity::LoneSurrogate, "half of a UTF-16 pair was replaced");
         }
@@ -51,7 +51,11 @@ impl Reader {
     }
 
     /// Content that is a text or a list of parts; anything else is noted.
-    pub fn content(&mut self, content: Option<&str>, part: fn(&str, &mut Self) -> Option<Part>) -> Vec<Part> {
+    pub fn content(
+        &mut self,
+        content: Option<&str>,
+        part: fn(&str, &mut Self) -> Option<Part>,
+    ) -> Vec<Part> {
         let content = content.unwrap_or("null");
         if let Some(loose) = json::string(content) {
             let text = self.text(loose);

@@ -16,11 +16,20 @@ pub struct Tool {
 
 impl Tool {
     /// A tool with a description and the JSON schema of its arguments.
-    pub fn new(name: impl Into<String>, description: impl Into<String>, schema: impl ToString) -> Self {
-        Self { name: name.into(), description: Some(description.into()), schema: Some(schema.to_string()) }
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        schema: impl ToString,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: Some(description.into()),
+            schema: Some(schema.to_string()),
+        }
     }
 
-    /// The definition as OpenAI's chat writes it; its tokens are what a definition takes on any wire, within a few.
+    /// The definition as OpenAI's chat writes it; its tokens are what a definition takes on any
+    /// wire, within a few.
     #[must_use]
     pub fn definition(&self) -> String {
         let function = [
@@ -28,6 +37,9 @@ impl Tool {
             self.description.as_ref().map(|text| ("description", json::quote(text))),
             self.schema.clone().map(|schema| ("parameters", schema)),
         ];
-        json::object([("type", json::quote("function")), ("function", json::object(function.into_iter().flatten()))])
+        json::object([
+            ("type", json::quote("function")),
+            ("function", json::object(function.into_iter().flatten())),
+        ])
     }
 }

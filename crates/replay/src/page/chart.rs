@@ -38,12 +38,16 @@ impl Chart<'_> {
         );
         scale.draw_axes(&mut text);
         // Ours is drawn last, over the others.
-        let mut lines: Vec<&Line<'_>> = self.lines.iter().filter(|line| !line.points.is_empty()).collect();
+        let mut lines: Vec<&Line<'_>> =
+            self.lines.iter().filter(|line| !line.points.is_empty()).collect();
         lines.sort_by_key(|line| line.name == "auto");
         for line in &lines {
             let class = if line.name == "auto" { "ours" } else { "other" };
-            let path: Vec<String> =
-                line.points.iter().map(|&(x, y)| format!("{:.1},{:.1}", scale.x(x), scale.y(y))).collect();
+            let path: Vec<String> = line
+                .points
+                .iter()
+                .map(|&(x, y)| format!("{:.1},{:.1}", scale.x(x), scale.y(y)))
+                .collect();
             let _ = write!(text, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "));
             for &(x, y) in &line.points {
                 let _ = write!(
@@ -75,7 +79,12 @@ fn draw_names(text: &mut String, scale: &Scale, lines: &[&Line<'_>]) {
         free = place + APART;
         let class = if *name == "auto" { "name ours" } else { "name" };
         let x = WIDTH - RIGHT + 8.0;
-        let _ = write!(text, "<text class=\"{class}\" x=\"{x}\" y=\"{:.1}\">{}</text>", place + 3.5, escape(name));
+        let _ = write!(
+            text,
+            "<text class=\"{class}\" x=\"{x}\" y=\"{:.1}\">{}</text>",
+            place + 3.5,
+            escape(name)
+        );
     }
 }
 

@@ -11,7 +11,8 @@ const HEIGHT: f64 = 96.0;
 /// More calls than this are drawn as so many columns.
 const COLUMNS: usize = 150;
 
-/// The prompts of one session: a column a call, what the cache served below, what it did not on top, folds as marks.
+/// The prompts of one session: a column a call, what the cache served below, what it did not on
+/// top, folds as marks.
 pub(super) fn svg(outcome: &Outcome, most: usize) -> String {
     let mut text = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"tokens per call, {}\">",
@@ -23,7 +24,9 @@ pub(super) fn svg(outcome: &Outcome, most: usize) -> String {
     let height = |count: usize| (HEIGHT - 10.0) * tokens(count) / tokens(most.max(1));
     for (at, calls) in outcome.calls.chunks(step).enumerate() {
         let x = tokens(at) * width;
-        let mean = |figure: fn(&CallFigures) -> usize| calls.iter().map(figure).sum::<usize>() / calls.len();
+        let mean = |figure: fn(&CallFigures) -> usize| {
+            calls.iter().map(figure).sum::<usize>() / calls.len()
+        };
         let (all, read) = (mean(|call| call.tokens), mean(|call| call.read));
         for (class, from, to) in [("read", 0, read), ("fresh", read, all)] {
             let (bottom, top) = (height(from), height(to));
@@ -35,8 +38,12 @@ pub(super) fn svg(outcome: &Outcome, most: usize) -> String {
                 top - bottom,
             );
         }
-        let (first, last) = (calls.first().map_or(0, |call| call.message), calls.last().map_or(0, |call| call.message));
-        let folds = outcome.folds.iter().filter(|fold| (first..=last).contains(&fold.before)).count();
+        let (first, last) = (
+            calls.first().map_or(0, |call| call.message),
+            calls.last().map_or(0, |call| call.message),
+        );
+        let folds =
+            outcome.folds.iter().filter(|fold| (first..=last).contains(&fold.before)).count();
         if folds > 0 {
             let _ = write!(
                 text,

@@ -1,13 +1,14 @@
-//! One page with the curves, complete in itself: no script, no address to fetch, readable in light and dark.
+//! One page with the curves, complete in itself: no script, no address to fetch, readable in light
+//! and dark.
 
 mod chart;
 mod course;
 
 use std::fmt::Write;
 
+use crate::counters::Counters;
 use crate::report::{Report, Row};
 use crate::run::Outcome;
-use crate::tally::Tally;
 use chart::{Chart, Line};
 
 const FRAME: &str = include_str!("frame.html");
@@ -33,7 +34,13 @@ pub fn write(report: &Report) -> String {
         ("{{about}}", about),
         ("{{curves}}", curves(report, &totals)),
         ("{{table}}", table(&totals)),
-        ("{{session}}", report.longest.as_ref().map_or_else(String::new, |longest| courses(report, &longest.id))),
+        (
+            "{{session}}",
+            report
+                .longest
+                .as_ref()
+                .map_or_else(String::new, |longest| courses(report, &longest.id)),
+        ),
     ];
     let mut page = FRAME.to_owned();
     for (place, text) in parts {
@@ -44,17 +51,18 @@ pub fn write(report: &Report) -> String {
 
 /// Retention, intact calls and cost against the window, a line for each policy.
 fn curves(report: &Report, totals: &[Row<'_>]) -> String {
-    type Figure = fn(&Tally) -> f64;
+    type Figure = fn(&Counters) -> f64;
     let figures: [(&str, Figure, bool); 3] = [
         ("Values retained, %", |tally| tally.retained() * 100.0, false),
         ("Calls intact, %", |tally| tally.calls_intact() * 100.0, false),
-        ("Cost against never folding", Tally::cost, true),
+        ("Cost against never folding", Counters::cost, true),
     ];
     let mut text = String::new();
     for (title, figure, from_zero) in figures {
         let lines = report.policies.iter().map(|policy| {
             let rows = totals.iter().filter(|row| row.policy == policy);
-            let points = rows.map(|row| (crate::price::tokens(row.window), figure(&row.tally))).collect();
+            let points =
+                rows.map(|row| (crate::price::tokens(row.window), figure(&row.tally))).collect();
             Line { name: policy, points }
         });
         let chart = Chart { title, lines: lines.collect(), from_zero };
@@ -95,13 +103,19 @@ fn table(totals: &[Row<'_>]) -> String {
 /// The prompts of one session, call by call: what the cache served, what it did not, and the folds.
 fn courses(report: &Report, id: &str) -> String {
     let Some(longest) = &report.longest else { return String::new() };
-    let mut text = format!("<h2>One session, call by call</h2><p class=\"note\">{}</p>", escape(id));
+    let mut text =
+        format!("<h2>One session, call by call</h2><p class=\"note\">{}</p>", escape(id));
     for &window in &report.windows {
         let outcomes = || longest.outcomes.iter().filter(|outcome| outcome.window == window);
-        let most = outcomes().flat_map(|outcome| &outcome.calls).map(|call| call.tokens).max().unwrap_or(1);
+        let most = outcomes()
+            .flat_map(|outcome| &outcome.calls)
+            .map(|call| call.tokens)
+            .max()
+            .unwrap_or(1);
         let _ = write!(text, "<h3>window {window}</h3><div class=\"courses\">");
         for outcome in outcomes() {
-            let _ = write!(text, "<figure>{}{}</figure>", course::svg(outcome, most), caption(outcome));
+            let _ =
+                write!(text, "<figure>{}{}</figure>", course::svg(outcome, most), caption(outcome));
         }
         text.push_str("</div>");
     }

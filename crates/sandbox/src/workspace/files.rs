@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::{Dir, DirEntry, Metadata, Permissions};
 
-use super::{Place, Workspace};
+use super::{Location, Workspace};
 use crate::error::SandboxError;
 use crate::open::open_in;
 
@@ -42,7 +42,11 @@ impl Workspace {
             return Err(SandboxError::NotRegular { path: path() });
         }
         if metadata.len() > FILE_BYTES {
-            return Err(SandboxError::TooLarge { path: path(), bytes: metadata.len(), limit: FILE_BYTES });
+            return Err(SandboxError::TooLarge {
+                path: path(),
+                bytes: metadata.len(),
+                limit: FILE_BYTES,
+            });
         }
         let mut bytes = Vec::new();
         let read = file.take(FILE_BYTES).read_to_end(&mut bytes);
@@ -61,12 +65,15 @@ impl Workspace {
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Text { text, lossy: false }),
-            Err(error) => Ok(Text { text: String::from_utf8_lossy(error.as_bytes()).into_owned(), lossy: true }),
+            Err(error) => Ok(Text {
+                text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                lossy: true,
+            }),
         }
     }
 
-    /// Writes a file whole, or not at all; its folders are made. Where a link stands that leads inside, the file it leads to is
-    /// written. Says whether it is new.
+    /// Writes a file whole, or not at all; its folders are made. Where a link stands that leads
+    /// inside, the file it leads to is written. Says whether it is new.
     ///
     /// # Errors
     /// When it is outside, may only be read, or there is no room.
@@ -77,17 +84,22 @@ impl Workspace {
         let file = linked.as_deref().unwrap_or(&place.path);
         let unnamed = || SandboxError::Path { path: path.to_owned(), why: "it names no file" };
         let name = file.file_name().ok_or_else(unnamed)?;
-        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent =
+            file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         place.dir.create_dir_all(parent).map_err(explain)?;
         let folder = place.dir.open_dir(parent).map_err(explain)?;
         let known = folder.symlink_metadata(name).ok();
         match &known {
-            Some(known) if known.is_dir() => return Err(SandboxError::IsDirectory { path: path.to_owned() }),
+            Some(known) if known.is_dir() => {
+                return Err(SandboxError::IsDirectory { path: path.to_owned() });
+            }
             // A link that is put there just now is replaced, not followed.
             Some(known) if !known.is_file() && !known.is_symlink() => {
                 return Err(SandboxError::NotRegular { path: path.to_owned() });
             }
-            None if linked.is_some() => return Err(SandboxError::NotFound { path: path.to_owned() }),
+            None if linked.is_some() => {
+                return Err(SandboxError::NotFound { path: path.to_owned() });
+            }
             _ => {}
         }
         let mode = known.as_ref().filter(|known| known.is_file()).map(Metadata::permissions);
@@ -102,7 +114,9 @@ impl Workspace {
     pub fn entries(&self, path: &str) -> Result<Vec<DirEntry>, SandboxError> {
         let place = self.place(path)?;
         let folder = place.dir.read_dir(&place.path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotADirectory => SandboxError::NotDirectory { path: path.to_owned() },
+            std::io::ErrorKind::NotADirectory => {
+                SandboxError::NotDirectory { path: path.to_owned() }
+            }
             _ => self.explain(path, error),
         })?;
         let mut entries: Vec<DirEntry> = folder.filter_map(Result::ok).collect();
@@ -112,13 +126,19 @@ impl Workspace {
 }
 
 /// The file that a link leads to, where a link stands. One that leads outside is refused.
-fn linked(place: &Place<'_>) -> std::io::Result<Option<PathBuf>> {
-    let is_link = place.dir.symlink_metadata(&place.path).is_ok_and(|metadata| metadata.is_symlink());
+fn linked(place: &Location<'_>) -> std::io::Result<Option<PathBuf>> {
+    let is_link =
+        place.dir.symlink_metadata(&place.path).is_ok_and(|metadata| metadata.is_symlink());
     is_link.then(|| place.dir.canonicalize(&place.path)).transpose()
 }
 
 /// Writes a file beside the one it is to replace, and puts it in its place when it is whole.
-fn replace(folder: &Dir, name: &Path, bytes: &[u8], mode: Option<Permissions>) -> std::io::Result<()> {
+fn replace(
+    folder: &Dir,
+    name: &Path,
+    bytes: &[u8],
+    mode: Option<Permissions>,
+) -> std::io::Result<()> {
     // Several agents may write the same file at once.
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let temporary = format!(".waterline-{}-{number}", std::process::id());
@@ -157,10 +177,17 @@ mod tests {
         assert!(!workspace.write("link.txt", b"new").unwrap(), "it was there before");
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
-        assert_eq!((text.as_str(), std::fs::read_to_string(&real).unwrap().as_str()), ("old", "new"));
+        assert_eq!(
+            (text.as_str(), std::fs::read_to_string(&real).unwrap().as_str()),
+            ("old", "new")
+        );
         assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(std::fs::symlink_metadata(folder.path().join("link.txt")).unwrap().is_symlink());
-        assert_eq!(std::fs::read_dir(folder.path().join("outputs/deep")).unwrap().count(), 1, "nothing is left over");
+        assert_eq!(
+            std::fs::read_dir(folder.path().join("outputs/deep")).unwrap().count(),
+            1,
+            "nothing is left over"
+        );
     }
 
     #[test]
@@ -168,7 +195,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
         symlink("outputs/new.txt", folder.path().join("link.txt")).unwrap();
-        assert!(workspace.write("link.txt", b"new").unwrap_err().to_string().contains("does not exist"));
+        assert!(
+            workspace.write("link.txt", b"new").unwrap_err().to_string().contains("does not exist")
+        );
         assert!(!folder.path().join("outputs/new.txt").exists());
     }
 }

@@ -1,9 +1,10 @@
-//! The folder of a session, and the folders its user granted beside it. Files are reached through handles of these folders
-//! only: whatever a path says, and whoever changes links meanwhile, the kernel does not let it lead out.
+//! The folder of a session, and the folders its user granted beside it. Files are reached through
+//! handles of these folders only: whatever a path says, and whoever changes links meanwhile, the
+//! kernel does not let it lead out.
 
 mod copy;
 mod files;
-mod place;
+mod location;
 
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -14,7 +15,7 @@ use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 
 pub use files::{FILE_BYTES, Text};
-pub use place::{Place, climbs_out};
+pub use location::{Location, climbs_out};
 
 use crate::error::SandboxError;
 use crate::small_file;
@@ -73,19 +74,23 @@ impl Workspace {
     /// Opens the workspace of a session; one that is not there is made.
     ///
     /// # Errors
-    /// When it cannot be made, or belongs to another session; when a folder that is granted is not there.
+    /// When it cannot be made, or belongs to another session; when a folder that is granted is not
+    /// there.
     pub fn open(path: &Path, session: &str, grants: &[Grant]) -> Result<Self, SandboxError> {
         let refused = |why: String| SandboxError::Workspace { path: path.to_owned(), why };
         make(path).map_err(|error| refused(error.to_string()))?;
         let mut roots = vec![root(path, true).map_err(|error| refused(error.to_string()))?];
         for grant in grants {
             let not_granted = |why: String| SandboxError::Grant { path: grant.path.clone(), why };
-            let granted = root(&grant.path, grant.writable).map_err(|error| not_granted(error.to_string()))?;
+            let granted = root(&grant.path, grant.writable)
+                .map_err(|error| not_granted(error.to_string()))?;
             roots.push(granted);
         }
         // The kernel cannot keep a part of what commands may change from being changed.
         for sealed in roots.iter().filter(|root| !root.writable) {
-            if let Some(around) = roots.iter().find(|root| root.writable && sealed.path.starts_with(&root.path)) {
+            if let Some(around) =
+                roots.iter().find(|root| root.writable && sealed.path.starts_with(&root.path))
+            {
                 let why = format!("it lies in {}, which may be changed", around.path.display());
                 return Err(SandboxError::Grant { path: sealed.path.clone(), why });
             }
@@ -95,12 +100,15 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Writes down whose workspace it is, or makes sure that it is this session's. What stands there may have been put there by a
-    /// command: it is looked at through the folder's handle, and nothing but a plain file is read or written.
+    /// Writes down whose workspace it is, or makes sure that it is this session's. What stands
+    /// there may have been put there by a command: it is looked at through the folder's handle, and
+    /// nothing but a plain file is read or written.
     fn claim(&self, session: &str) -> Result<(), String> {
         let Some(own) = self.roots.first() else { return Ok(()) };
-        // A folder that has the session's name is its own: a command must not be able to lock it out.
-        let is_own = self.path().file_name().is_some_and(|name| name == directory_name(session).as_str());
+        // A folder that has the session's name is its own: a command must not be able to lock it
+        // out.
+        let is_own =
+            self.path().file_name().is_some_and(|name| name == directory_name(session).as_str());
         let wrong = match own.dir.symlink_metadata(FILE) {
             Err(_) => return sign(&own.dir, session),
             Ok(metadata) if !metadata.is_file() => format!("its {FILE} is no plain file"),
@@ -122,24 +130,34 @@ impl Workspace {
         if !is_own {
             return Err(wrong);
         }
-        own.dir.remove_file(FILE).or_else(|_| own.dir.remove_dir_all(FILE)).map_err(|error| error.to_string())?;
+        own.dir
+            .remove_file(FILE)
+            .or_else(|_| own.dir.remove_dir_all(FILE))
+            .map_err(|error| error.to_string())?;
         sign(&own.dir, session)
     }
 
     /// Whose workspace a folder is, if it is one.
     #[must_use]
     pub fn owner(path: &Path) -> Option<String> {
-        let is_file = std::fs::symlink_metadata(path.join(FILE)).is_ok_and(|metadata| metadata.is_file());
-        let text = if is_file { small_file::read_inside(path, Path::new(FILE)).ok()? } else { return None };
+        let is_file =
+            std::fs::symlink_metadata(path.join(FILE)).is_ok_and(|metadata| metadata.is_file());
+        let text = if is_file {
+            small_file::read_inside(path, Path::new(FILE)).ok()?
+        } else {
+            return None;
+        };
         serde_json::from_str::<Metadata>(&text).ok().map(|metadata| metadata.session)
     }
 
-    /// Whether a folder is the workspace of a session: it lies where workspaces are and has the session's name, whatever a command
-    /// wrote into it, or its file names the session.
+    /// Whether a folder is the workspace of a session: it lies where workspaces are and has the
+    /// session's name, whatever a command wrote into it, or its file names the session.
     #[must_use]
     pub fn is_of(path: &Path, session: &str, workspaces: &Path) -> bool {
-        let is_there = path.is_absolute() && path.parent().is_some_and(|parent| is_same(parent, workspaces));
-        let is_named = path.file_name().is_some_and(|name| name == directory_name(session).as_str());
+        let is_there =
+            path.is_absolute() && path.parent().is_some_and(|parent| is_same(parent, workspaces));
+        let is_named =
+            path.file_name().is_some_and(|name| name == directory_name(session).as_str());
         (is_there && is_named) || Self::owner(path).is_some_and(|owner| owner == session)
     }
 
@@ -151,20 +169,25 @@ impl Workspace {
 
     /// The folders beside it that were granted.
     pub fn grants(&self) -> impl Iterator<Item = Grant> + '_ {
-        self.roots.iter().skip(1).map(|root| Grant { path: root.path.clone(), writable: root.writable })
+        self.roots
+            .iter()
+            .skip(1)
+            .map(|root| Grant { path: root.path.clone(), writable: root.writable })
     }
 }
 
 /// Writes down whose workspace a folder is, and since when.
 fn sign(dir: &Dir, session: &str) -> Result<(), String> {
-    let metadata = Metadata { session: session.to_owned(), created_at: jiff::Timestamp::now().to_string() };
+    let metadata =
+        Metadata { session: session.to_owned(), created_at: jiff::Timestamp::now().to_string() };
     let text = serde_json::to_string_pretty(&metadata).unwrap_or_default();
     let mut options = cap_std::fs::OpenOptions::new();
     let file = dir.open_with(FILE, options.write(true).create_new(true));
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())
 }
 
-/// Makes a workspace, or makes one usable again that a command closed or put a file into the place of a folder of.
+/// Makes a workspace, or makes one usable again that a command closed or put a file into the place
+/// of a folder of.
 fn make(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);
@@ -188,7 +211,10 @@ fn root(path: &Path, writable: bool) -> std::io::Result<Root> {
 /// Whether two paths lead to the same directory.
 #[must_use]
 pub fn is_same(left: &Path, right: &Path) -> bool {
-    left == right || left.canonicalize().is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
+    left == right
+        || left
+            .canonicalize()
+            .is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
 }
 
 /// The name of the workspace directory for a session id, which may hold any characters.

@@ -61,7 +61,12 @@ pub(crate) fn rules(yard: &Yard) -> Rules {
     Rules { write: vec![yard.ws()], read: Vec::new(), network: false }
 }
 
-pub(crate) fn run_by(yard: &Yard, rules: &Rules, text: &str, time: Option<Duration>) -> CommandOutput {
+pub(crate) fn run_by(
+    yard: &Yard,
+    rules: &Rules,
+    text: &str,
+    time: Option<Duration>,
+) -> CommandOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let ended = runtime.block_on(shell(yard).run(rules, &yard.ws(), text, time)).unwrap();
     // What could not be ended must not keep the trial from saying so.
@@ -172,7 +177,10 @@ fn nothing_is_removed_or_moved_outside(yard: &Yard) {
     ] {
         fails(yard, text);
     }
-    assert_eq!(works(yard, "mv note.txt other.txt; truncate -s 2 other.txt; cat other.txt; rm other.txt"), "in");
+    assert_eq!(
+        works(yard, "mv note.txt other.txt; truncate -s 2 other.txt; cat other.txt; rm other.txt"),
+        "in"
+    );
 }
 
 fn nothing_is_made_in_folders_that_everybody_may_write(yard: &Yard) {
@@ -197,15 +205,30 @@ fn the_environment_has_nothing_but_what_is_given(yard: &Yard) {
 }
 
 fn the_environment_of_the_program_is_not_read(yard: &Yard) {
-    for text in ["cat /proc/$PPID/environ", "cat /proc/$PPID/cmdline", "cat /proc/1/environ", "ls /proc/$PPID/fd"] {
+    for text in [
+        "cat /proc/$PPID/environ",
+        "cat /proc/$PPID/cmdline",
+        "cat /proc/1/environ",
+        "ls /proc/$PPID/fd",
+    ] {
         fails(yard, text);
     }
     assert_eq!(works(yard, r#"test "$HOME" = "$PWD" && echo mine"#), "mine\n");
 }
 
 fn a_link_made_by_a_command_does_not_lead_out(yard: &Yard) {
-    works(yard, r#"ln -s "$OUT/secret.txt" file; ln -s "$OUT/new.txt" new; ln -s "$OUT" folder; ln -s .. up"#);
-    for text in ["cat file", "echo mine > file", "echo mine > new", "ls folder/", "cat folder/secret.txt", "ls up/"] {
+    works(
+        yard,
+        r#"ln -s "$OUT/secret.txt" file; ln -s "$OUT/new.txt" new; ln -s "$OUT" folder; ln -s .. up"#,
+    );
+    for text in [
+        "cat file",
+        "echo mine > file",
+        "echo mine > new",
+        "ls folder/",
+        "cat folder/secret.txt",
+        "ls up/",
+    ] {
         fails(yard, text);
     }
     fails(yard, "rm folder/secret.txt");
@@ -241,22 +264,35 @@ fn a_device_is_not_made(yard: &Yard) {
     fails(yard, "mknod temp/disk b 8 0");
     fails(yard, "mknod temp/memory c 1 1");
     fails(yard, "head -c 1 /dev/mem");
-    assert_eq!(works(yard, "mkfifo temp/p; echo through > temp/p & cat temp/p; echo gone > /dev/null"), "through\n");
+    assert_eq!(
+        works(yard, "mkfifo temp/p; echo through > temp/p & cat temp/p; echo gone > /dev/null"),
+        "through\n"
+    );
 }
 
 fn a_folder_granted_to_read_is_not_changed(yard: &Yard) {
     let rules = Rules { read: vec![yard.granted("")], ..rules(yard) };
-    for text in ["echo mine > g.txt", "echo mine > new.txt", "rm -f g.txt", "mv g.txt h.txt", "mkdir new", "ln -s x y"]
-    {
+    for text in [
+        "echo mine > g.txt",
+        "echo mine > new.txt",
+        "rm -f g.txt",
+        "mv g.txt h.txt",
+        "mkdir new",
+        "ln -s x y",
+    ] {
         fails_by(yard, &rules, &format!("cd ../granted && {text}"));
     }
     fails_by(yard, &rules, "cat ../granted-evil/e.txt");
     assert_eq!(works_by(yard, &rules, "cat ../granted/g.txt; ls ../granted"), "granted\ng.txt\n");
     let rules = Rules { write: vec![yard.ws(), yard.granted("")], ..rules };
-    assert_eq!(works_by(yard, &rules, "mv note.txt ../granted/ && cat ../granted/note.txt"), "inside\n");
+    assert_eq!(
+        works_by(yard, &rules, "mv note.txt ../granted/ && cat ../granted/note.txt"),
+        "inside\n"
+    );
 }
 
-/// Rules are held against paths anew for each command, and an earlier one may have changed what is there.
+/// Rules are held against paths anew for each command, and an earlier one may have changed what is
+/// there.
 fn a_granted_folder_that_became_a_link_grants_nothing(yard: &Yard) {
     std::fs::create_dir(yard.inside("bin")).unwrap();
     let nested = Rules { read: vec![yard.inside("bin")], ..rules(yard) };
@@ -264,12 +300,18 @@ fn a_granted_folder_that_became_a_link_grants_nothing(yard: &Yard) {
     fails_by(yard, &nested, "cat bin/secret.txt");
     let nested = Rules { write: vec![yard.ws(), yard.inside("bin")], ..rules(yard) };
     fails_by(yard, &nested, "echo mine > bin/new.txt");
-    assert_eq!(nested.without_nested(), rules(yard), "what lies in a folder that may be changed needs no rule");
+    assert_eq!(
+        nested.without_nested(),
+        rules(yard),
+        "what lies in a folder that may be changed needs no rule"
+    );
     assert_eq!(works(yard, "cat note.txt"), "inside\n");
 }
 
 fn a_program_outside_is_not_run(yard: &Yard) {
-    for text in [r#""$OUT/tool""#, r#"PATH="$OUT:$PATH"; tool"#, r#"bash "$OUT/tool""#, r#". "$OUT/tool""#] {
+    for text in
+        [r#""$OUT/tool""#, r#"PATH="$OUT:$PATH"; tool"#, r#"bash "$OUT/tool""#, r#". "$OUT/tool""#]
+    {
         let said = fails(yard, text);
         assert!(!said.lines().any(|line| line == "ran"), "{text}: {said}");
     }
@@ -308,20 +350,35 @@ fn files_in_the_workspace_are_made_changed_and_removed(yard: &Yard) {
     let made = "mkdir -p a/b && echo one > a/b/f && echo two >> a/b/f && sed -i s/one/1/ a/b/f && mv a/b c && cat c/f";
     assert_eq!(works(yard, made), "1\ntwo\n");
     assert_eq!(works(yard, "rm -r a c && ls"), "note.txt\ntemp\nuploads\n");
-    assert_eq!(works(yard, "cp note.txt temp/n && chmod +x temp/n && test -x temp/n && stat -c %s temp/n"), "7\n");
+    assert_eq!(
+        works(yard, "cp note.txt temp/n && chmod +x temp/n && test -x temp/n && stat -c %s temp/n"),
+        "7\n"
+    );
 }
 
 fn pipes_and_here_documents_and_substitutions_work(yard: &Yard) {
     assert_eq!(works(yard, "cat <<END | tr a-z A-Z\nhere\nEND\n"), "HERE\n");
-    assert_eq!(works(yard, "diff <(echo same) <(echo same) && cat <(echo one) <(echo two)"), "one\ntwo\n");
-    assert_eq!(works(yard, r#"wc -c <<< "$(head -c 200000 /dev/zero | tr '\0' x)""#).trim(), "200001");
-    assert_eq!(works(yard, "yes | head -1; echo ${PIPESTATUS[0]}; echo both > /dev/stderr"), "y\n141\nboth\n");
+    assert_eq!(
+        works(yard, "diff <(echo same) <(echo same) && cat <(echo one) <(echo two)"),
+        "one\ntwo\n"
+    );
+    assert_eq!(
+        works(yard, r#"wc -c <<< "$(head -c 200000 /dev/zero | tr '\0' x)""#).trim(),
+        "200001"
+    );
+    assert_eq!(
+        works(yard, "yes | head -1; echo ${PIPESTATUS[0]}; echo both > /dev/stderr"),
+        "y\n141\nboth\n"
+    );
 }
 
 fn exit_codes_come_through(yard: &Yard) {
     use std::os::unix::process::ExitStatusExt;
     let code = |text: &str| run(yard, text).status.and_then(|status| status.code());
-    assert_eq!([code("true"), code("exit 7"), code("no-such-program")], [Some(0), Some(7), Some(127)]);
+    assert_eq!(
+        [code("true"), code("exit 7"), code("no-such-program")],
+        [Some(0), Some(7), Some(127)]
+    );
     assert_eq!(run(yard, "kill -KILL $$").status.and_then(|status| status.signal()), Some(9));
 }
 

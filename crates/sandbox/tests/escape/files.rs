@@ -122,7 +122,14 @@ fn a_link_to_a_folder_outside_is_refused(yard: &Yard) {
 
 fn a_chain_of_links_is_followed_only_inside(yard: &Yard) {
     let workspace = yard.workspace(&[]);
-    for (name, to) in [("a", "b"), ("b", "uploads/c"), ("round", "about"), ("about", "round"), ("x", "y"), ("y", "z")] {
+    for (name, to) in [
+        ("a", "b"),
+        ("b", "uploads/c"),
+        ("round", "about"),
+        ("about", "round"),
+        ("x", "y"),
+        ("y", "z"),
+    ] {
         yard.link(name, to);
     }
     yard.link("uploads/c", yard.outside("secret.txt"));
@@ -148,7 +155,9 @@ fn a_link_in_the_middle_of_a_path_is_refused(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     yard.link("uploads/mid", yard.outside("deep"));
     yard.link("uploads/near", "../../outside/deep");
-    for path in ["uploads/mid/hidden.txt", "uploads/mid/../secret.txt", "uploads/near/../secret.txt"] {
+    for path in
+        ["uploads/mid/hidden.txt", "uploads/mid/../secret.txt", "uploads/near/../secret.txt"]
+    {
         refuses(&workspace, path);
     }
     workspace.write("uploads/real/f.txt", b"here").unwrap();
@@ -203,7 +212,11 @@ fn a_folder_swapped_for_a_link_takes_no_file_out(yard: &Yard) {
     yard.link("other", yard.outside(""));
     let (here, there) = (yard.inside("d"), yard.inside("other"));
     beside(|| exchange(&here, &there), || workspace.write("d/f.txt", b"mine").is_ok());
-    assert!(["d/f.txt", "other/f.txt"].iter().any(|path| workspace.read(path).is_ok_and(|bytes| bytes == b"mine")));
+    assert!(
+        ["d/f.txt", "other/f.txt"]
+            .iter()
+            .any(|path| workspace.read(path).is_ok_and(|bytes| bytes == b"mine"))
+    );
 }
 
 fn a_folder_swapped_for_a_link_shows_nothing_outside(yard: &Yard) {
@@ -259,7 +272,9 @@ fn the_files_of_the_process_are_not_reached(yard: &Yard) {
     yard.link("environ", "/proc/self/environ");
     yard.link("root", "/proc/self/root");
     yard.link("held", "/proc/self/fd");
-    for path in ["/proc/self/environ", "/proc/self/cwd/Cargo.toml", "environ", "root/etc/passwd", "held/0"] {
+    for path in
+        ["/proc/self/environ", "/proc/self/cwd/Cargo.toml", "environ", "root/etc/passwd", "held/0"]
+    {
         refuses(&workspace, path);
     }
     refuses(&workspace, &format!("/proc/self/root{}", yard.secret()));
@@ -285,7 +300,10 @@ fn a_pipe_keeps_nobody_waiting_who_reads_it(yard: &Yard) {
     pipe(&yard.inside("pipe"));
     yard.link("link", "pipe");
     let reader = Arc::clone(&workspace);
-    assert_eq!(in_time(move || ["pipe", "link"].map(|path| reader.read(path).is_err())), Some([true, true]));
+    assert_eq!(
+        in_time(move || ["pipe", "link"].map(|path| reader.read(path).is_err())),
+        Some([true, true])
+    );
     assert_eq!(text(&workspace, "note.txt"), "inside\n");
 }
 
@@ -301,7 +319,10 @@ fn a_link_to_a_pipe_keeps_nobody_waiting_who_writes_it(yard: &Yard) {
 
 fn a_folder_granted_to_read_is_not_changed(yard: &Yard) {
     let workspace = yard.workspace(&[yard.grant("granted", ":ro")]);
-    let (known, new) = (yard.granted("g.txt").display().to_string(), yard.granted("new/f.txt").display().to_string());
+    let (known, new) = (
+        yard.granted("g.txt").display().to_string(),
+        yard.granted("new/f.txt").display().to_string(),
+    );
     refused(&known, workspace.write(&known, b"changed"));
     refused(&new, workspace.write(&new, b"changed"));
     assert_eq!(text(&workspace, &known), "granted\n");
@@ -315,8 +336,13 @@ fn a_granted_folder_is_not_left_by_dots_or_links(yard: &Yard) {
     let workspace = yard.workspace(&[yard.grant("granted", "")]);
     symlink(yard.outside("secret.txt"), yard.granted("file")).unwrap();
     symlink("../outside", yard.granted("folder")).unwrap();
-    for path in ["../outside/secret.txt", "../ws/../outside/secret.txt", "file", "folder/secret.txt", "folder/new.txt"]
-    {
+    for path in [
+        "../outside/secret.txt",
+        "../ws/../outside/secret.txt",
+        "file",
+        "folder/secret.txt",
+        "folder/new.txt",
+    ] {
         refuses(&workspace, &yard.granted(path).display().to_string());
     }
     let new = yard.granted("new.txt").display().to_string();
@@ -340,7 +366,13 @@ fn a_read_only_folder_inside_the_workspace_stays_read_only(yard: &Yard) {
     yard.link("link", "sealed");
     if let Ok(workspace) = Workspace::open(&yard.ws(), "s", &[yard.grant("ws/sealed", ":ro")]) {
         let whole = yard.inside("sealed/f.txt").display().to_string();
-        for path in [whole.as_str(), "sealed/f.txt", "./sealed/f.txt", "uploads/../sealed/f.txt", "link/f.txt"] {
+        for path in [
+            whole.as_str(),
+            "sealed/f.txt",
+            "./sealed/f.txt",
+            "uploads/../sealed/f.txt",
+            "link/f.txt",
+        ] {
             refused(path, workspace.write(path, b"changed"));
         }
         workspace.write("note.txt", b"changed").unwrap();
@@ -370,7 +402,13 @@ fn the_file_that_says_whose_workspace_it_is_stays(yard: &Yard) {
     let root = yard.ws().display().to_string();
     let said = text(&workspace, "workspace.json");
     yard.link("link", "workspace.json");
-    let paths = ["workspace.json", "workspace.json/", "./workspace.json", "uploads/../workspace.json", "link"];
+    let paths = [
+        "workspace.json",
+        "workspace.json/",
+        "./workspace.json",
+        "uploads/../workspace.json",
+        "link",
+    ];
     let whole = [format!("{root}/workspace.json"), format!("{root}/uploads/../workspace.json")];
     for path in paths.into_iter().chain(whole.iter().map(String::as_str)) {
         refused(path, workspace.write(path, b"{}"));

@@ -1,9 +1,14 @@
 //! Attempts to get out of the workspace: with paths and links, with commands and what they start.
-//! Each trial looks afterwards at what lies outside, and does beside each attempt something that must go well, so that none
-//! passes because nothing works.
+//! Each trial looks afterwards at what lies outside, and does beside each attempt something that
+//! must go well, so that none passes because nothing works.
 //!
 //! The test program is its own launcher.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails loudly"
+)]
 
 /// Trials that are called as their functions are.
 macro_rules! trials {
@@ -35,7 +40,8 @@ fn main() -> ExitCode {
             trials.extend(commands::trials());
             trials.extend(processes::trials());
         }
-        // Whoever runs the tests on a kernel without Landlock says so; nobody else misses half of them unawares.
+        // Whoever runs the tests on a kernel without Landlock says so; nobody else misses half of
+        // them unawares.
         Support::None(why) => {
             let known = std::env::var_os("WATERLINE_NO_LANDLOCK").is_some();
             let how = "set WATERLINE_NO_LANDLOCK=1 if this kernel is meant to have none";

@@ -41,7 +41,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         an_endless_output_is_cut_in_the_middle,
     ];
     let has = |program: &str| {
-        ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].iter().any(|at| Path::new(at).join(program).exists())
+        ["/usr/bin", "/bin", "/usr/sbin", "/sbin"]
+            .iter()
+            .any(|at| Path::new(at).join(program).exists())
     };
     if has("perl") {
         trials.extend(trials!["processes":
@@ -83,7 +85,10 @@ fn with_network(yard: &Yard) -> Rules {
 fn a_server_is_reached_only_with_the_network(yard: &Yard) {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     server.set_nonblocking(true).unwrap();
-    let text = format!("exec 3<>/dev/tcp/127.0.0.1/{} && echo connected", server.local_addr().unwrap().port());
+    let text = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{} && echo connected",
+        server.local_addr().unwrap().port()
+    );
     fails(yard, &text);
     assert!(server.accept().is_err(), "somebody came");
     assert_eq!(works_by(yard, &with_network(yard), &text), "connected\n");
@@ -126,7 +131,9 @@ fn memory_of_other_programs_is_not_shared(yard: &Yard) {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let id = perl("$id = shmget(0, 64, 01600); shmwrite($id, $ARGV[0], 0, 64); print $id", SECRET);
-    let inside = |call: &str| run(yard, &format!(r#"perl -e 'print {call} ? "done" : "refused"' {id}"#)).output;
+    let inside = |call: &str| {
+        run(yard, &format!(r#"perl -e 'print {call} ? "done" : "refused"' {id}"#)).output
+    };
     let read = inside("shmread($ARGV[0], $seen, 0, 64)");
     let write = inside(r#"shmwrite($ARGV[0], "changed", 0, 7)"#);
     // Looked at and given back before anything is asserted: nobody else would.
@@ -152,7 +159,9 @@ fn a_pair_of_sockets_is_not_turned_to_another_program(yard: &Yard) {
 }
 
 fn other_programs_keep_their_priority(yard: &Yard) {
-    let set = |which: u8, who: u32| works(yard, &format!("perl -e 'print setpriority({which}, {who}, 3) ? 1 : 0'"));
+    let set = |which: u8, who: u32| {
+        works(yard, &format!("perl -e 'print setpriority({which}, {who}, 3) ? 1 : 0'"))
+    };
     assert_eq!(
         [set(2, 0), set(1, 0), set(0, std::process::id())],
         ["0", "0", "0"],
@@ -183,7 +192,8 @@ impl Other {
 
     /// What it may use, and how urgent it is.
     fn limits(&self) -> (String, Option<String>) {
-        let read = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", self.0.id())).unwrap();
+        let read =
+            |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", self.0.id())).unwrap();
         (read("limits"), read("stat").split_whitespace().nth(18).map(str::to_owned))
     }
 }
@@ -208,7 +218,10 @@ fn other_processes_get_no_signal(yard: &Yard) {
 fn a_signal_to_the_own_group_stays_in_it(yard: &Yard) {
     let mut other = Other::start();
     let ended = run(yard, "echo begun; kill -TERM 0; sleep 60");
-    assert_eq!((ended.output.as_str(), ended.status.and_then(|status| status.signal())), ("begun\n", Some(15)));
+    assert_eq!(
+        (ended.output.as_str(), ended.status.and_then(|status| status.signal())),
+        ("begun\n", Some(15))
+    );
     assert!(other.lives());
 }
 
@@ -261,7 +274,8 @@ fn mark() -> String {
     format!("60.{:07}{:03}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Whether a process is there that sleeps so long. One that was killed may need a moment to be gone.
+/// Whether a process is there that sleeps so long. One that was killed may need a moment to be
+/// gone.
 fn is_there(mark: &str) -> bool {
     let until = Instant::now() + Duration::from_secs(3);
     loop {
@@ -276,32 +290,48 @@ fn is_there(mark: &str) -> bool {
     }
 }
 
-/// Runs a command that leaves a process behind, which says in `temp/alive` that it runs; afterwards it must be gone.
+/// Runs a command that leaves a process behind, which says in `temp/alive` that it runs; afterwards
+/// it must be gone.
 #[track_caller]
 fn leaves_nothing(yard: &Yard, text: &str, mark: &str) {
     let since = Instant::now();
     let text = format!("{text}\nuntil [ -s temp/alive ]; do sleep 0.01; done; echo begun");
     let ended = run(yard, &text);
-    assert!(ended.status.is_some_and(|status| status.success()) && ended.output.ends_with("begun\n"), "{ended:?}");
+    assert!(
+        ended.status.is_some_and(|status| status.success()) && ended.output.ends_with("begun\n"),
+        "{ended:?}"
+    );
     assert!(since.elapsed() < Duration::from_secs(10), "the output was kept open");
     assert!(!is_there(mark), "{text}");
 }
 
 fn what_runs_in_the_background_ends_with_the_command(yard: &Yard) {
     let mark = mark();
-    leaves_nothing(yard, &format!("(echo yes > temp/alive; exec sleep {mark}) & disown 2> /dev/null"), &mark);
+    leaves_nothing(
+        yard,
+        &format!("(echo yes > temp/alive; exec sleep {mark}) & disown 2> /dev/null"),
+        &mark,
+    );
     std::fs::remove_file(yard.inside("temp/alive")).unwrap();
-    leaves_nothing(yard, &format!("nohup sh -c 'echo yes > temp/alive; exec sleep {mark}' > /dev/null 2>&1 &"), &mark);
+    leaves_nothing(
+        yard,
+        &format!("nohup sh -c 'echo yes > temp/alive; exec sleep {mark}' > /dev/null 2>&1 &"),
+        &mark,
+    );
 }
 
 /// It may be refused one, or have one: it is not left in either case.
 fn what_asks_for_a_session_of_its_own_ends_with_the_command(yard: &Yard) {
     let mark = mark();
     for text in ["setsid", "setsid -f", "setsid -w", "unshare -p -f", "unshare -U -p -f"] {
-        assert_eq!(run(yard, &format!("{text} sleep {mark} > /dev/null 2>&1 & echo begun")).output, "begun\n");
+        assert_eq!(
+            run(yard, &format!("{text} sleep {mark} > /dev/null 2>&1 & echo begun")).output,
+            "begun\n"
+        );
         // With a moment to get away.
         assert_eq!(
-            run(yard, &format!("{text} sleep {mark} > /dev/null 2>&1 & sleep 0.1; echo begun")).output,
+            run(yard, &format!("{text} sleep {mark} > /dev/null 2>&1 & sleep 0.1; echo begun"))
+                .output,
             "begun\n"
         );
     }
@@ -310,14 +340,19 @@ fn what_asks_for_a_session_of_its_own_ends_with_the_command(yard: &Yard) {
 
 fn what_job_control_starts_ends_with_the_command(yard: &Yard) {
     let mark = mark();
-    leaves_nothing(yard, &format!("set -m; (echo yes > temp/alive; exec sleep {mark}) & set +m"), &mark);
+    leaves_nothing(
+        yard,
+        &format!("set -m; (echo yes > temp/alive; exec sleep {mark}) & set +m"),
+        &mark,
+    );
 }
 
 /// The name of a process may hold bytes that are no text.
 fn what_has_an_odd_name_ends_with_the_command(yard: &Yard) {
     let mark = mark();
-    let text =
-        format!(r"cp /bin/sleep $'temp/x\xff) S 1'; (echo yes > temp/alive; exec $'temp/x\xff) S 1' {mark}) & disown");
+    let text = format!(
+        r"cp /bin/sleep $'temp/x\xff) S 1'; (echo yes > temp/alive; exec $'temp/x\xff) S 1' {mark}) & disown"
+    );
     leaves_nothing(yard, &text, &mark);
 }
 
@@ -335,12 +370,16 @@ fn a_daemon_ends_with_the_command(yard: &Yard) {
 
 fn a_command_that_ignores_signals_ends_after_its_time(yard: &Yard) {
     let (mark, since) = (mark(), Instant::now());
-    let text = format!("trap '' TERM INT HUP; echo begun; sleep {mark}; sleep {mark}; sleep {mark}");
+    let text =
+        format!("trap '' TERM INT HUP; echo begun; sleep {mark}; sleep {mark}; sleep {mark}");
     let ended = run_by(yard, &rules(yard), &text, Some(Duration::from_secs(1)));
     assert!(ended.status.is_none() && ended.output == "begun\n", "{ended:?}");
     assert!(since.elapsed() < Duration::from_secs(10) && !is_there(&mark));
     let quick = run_by(yard, &rules(yard), "echo quick", Some(Duration::from_secs(10)));
-    assert_eq!((quick.output.as_str(), quick.status.map(|status| status.success())), ("quick\n", Some(true)));
+    assert_eq!(
+        (quick.output.as_str(), quick.status.map(|status| status.success())),
+        ("quick\n", Some(true))
+    );
 }
 
 fn a_command_that_nobody_waits_for_is_ended(yard: &Yard) {
@@ -363,11 +402,13 @@ fn a_command_that_nobody_waits_for_is_ended(yard: &Yard) {
     assert!(!is_there(&mark));
 }
 
-/// A host that was killed can kill nothing any more; the supervisor that it started sees that it is gone.
+/// A host that was killed can kill nothing any more; the supervisor that it started sees that it is
+/// gone.
 fn a_command_whose_program_is_killed_is_ended(yard: &Yard) {
     let mark = mark();
     let text = format!("(set -m; (echo yes > temp/alive; exec sleep {mark}) & wait); sleep {mark}");
-    let spec = serde_json::json!({"rules": rules(yard), "confined": true, "supervised": false}).to_string();
+    let spec = serde_json::json!({"rules": rules(yard), "confined": true, "supervised": false})
+        .to_string();
     let mut supervisor = Command::new(std::env::current_exe().unwrap());
     supervisor.args(["sandbox-exec", &spec, "--", "/bin/bash", "-c", &text]).current_dir(yard.ws());
     let mut supervisor = supervisor.stdin(Stdio::piped()).spawn().unwrap();
@@ -381,14 +422,20 @@ fn a_command_whose_program_is_killed_is_ended(yard: &Yard) {
     assert!(!is_there(&mark));
 }
 
-/// The neighbour of all commands that are ended: `timeout` ends its own command, not the one it stands in.
+/// The neighbour of all commands that are ended: `timeout` ends its own command, not the one it
+/// stands in.
 fn a_limit_of_time_inside_a_command_ends_only_what_it_is_for(yard: &Yard) {
     assert_eq!(run(yard, "timeout 0.2 sleep 60; echo $?").output, "124\n");
 }
 
 fn an_endless_output_is_cut_in_the_middle(yard: &Yard) {
     let ended = run(yard, "yes | head -c 50000000; echo end");
-    assert!(ended.output.len() < 1_100_000 && ended.dropped > 48_000_000, "{} {}", ended.output.len(), ended.dropped);
+    assert!(
+        ended.output.len() < 1_100_000 && ended.dropped > 48_000_000,
+        "{} {}",
+        ended.output.len(),
+        ended.dropped
+    );
     assert!(ended.output.contains(&format!("[... {} bytes omitted ...]", ended.dropped)));
     assert!(ended.output.starts_with("y\ny\n") && ended.output.ends_with("y\nend\n"));
     let short = run(yard, "seq 1 3");

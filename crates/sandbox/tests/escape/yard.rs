@@ -13,9 +13,11 @@ use waterline_sandbox::{Grant, Workspace};
 pub(crate) const SECRET: &str = "the-vault-opens-at-4711";
 
 /// The folders of a yard. `spare` is for what a trial needs outside; nobody looks at it afterwards.
-const FOLDERS: [&str; 6] = ["ws/uploads", "ws/temp", "outside/deep", "granted", "granted-evil", "spare"];
+const FOLDERS: [&str; 6] =
+    ["ws/uploads", "ws/temp", "outside/deep", "granted", "granted-evil", "spare"];
 
-/// A workspace `ws` with a note in it, a folder `granted` that can be granted, and what lies outside of both.
+/// A workspace `ws` with a note in it, a folder `granted` that can be granted, and what lies
+/// outside of both.
 pub(crate) struct Yard {
     _folder: TempDir,
     path: PathBuf,
@@ -35,7 +37,8 @@ impl Yard {
         write("outside/deep/hidden.txt", SECRET.as_bytes());
         write("outside/keys.bin", &[0xff, 0, 0xfe, 1]);
         write("outside/tool", b"#!/bin/sh\necho ran\n");
-        std::fs::set_permissions(path.join("outside/tool"), PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(path.join("outside/tool"), PermissionsExt::from_mode(0o755))
+            .unwrap();
         let mut yard = Self { _folder: folder, path, before: Vec::new() };
         yard.before = yard.picture();
         yard
@@ -108,7 +111,8 @@ pub(crate) fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -118,7 +122,8 @@ fn look(path: &Path, lines: &mut Vec<String>) {
     let data = std::fs::symlink_metadata(path).unwrap();
     let bytes = if data.is_file() { std::fs::read(path) } else { Ok(Vec::new()) };
     let bytes = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let (mode, owner, modified) = (data.mode(), (data.uid(), data.gid()), (data.mtime(), data.mtime_nsec()));
+    let (mode, owner, modified) =
+        (data.mode(), (data.uid(), data.gid()), (data.mtime(), data.mtime_nsec()));
     lines.push(format!("{} {mode:o} {owner:?} {modified:?} {bytes:?}", path.display()));
     if data.is_dir() {
         names(path).iter().for_each(|name| look(&path.join(name), lines));

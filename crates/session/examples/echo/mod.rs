@@ -12,7 +12,10 @@ impl Model for Echo {
     fn call(&self, request: Request<'_>) -> EventStream {
         let heard = request.messages.last().map(|message| message.text()).unwrap_or_default();
         let text = format!("You said: {heard}");
-        let words: Vec<_> = text.split_inclusive(' ').map(|word| Ok(Event::Delta(Delta::Text(word.into())))).collect();
+        let words: Vec<_> = text
+            .split_inclusive(' ')
+            .map(|word| Ok(Event::Delta(Delta::Text(word.into()))))
+            .collect();
         let messages = vec![Message::assistant(text)];
         let answer = Answer { messages, stop: Stop::End, ..Answer::default() };
         Box::pin(stream::iter(words.into_iter().chain([Ok(Event::Answer(answer))])))

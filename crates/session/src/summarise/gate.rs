@@ -1,4 +1,5 @@
-//! Whether a summary can be believed. One that cannot is worse than the digest: it would take the place of what was said.
+//! Whether a summary can be believed. One that cannot is worse than the digest: it would take the
+//! place of what was said.
 
 use std::collections::HashSet;
 
@@ -46,8 +47,14 @@ const RUN: usize = 5;
 const NOTHING: [&str; 4] = ["none", "nothing", "无", "n/a"];
 
 /// Takes a summary, or says in a sentence for the model what is wrong with it.
-pub(crate) fn check(answer: &Answer, schema: &Schema, replaces: usize, tokens: usize) -> Result<Made, String> {
-    let texts: Vec<String> = answer.messages.iter().map(waterline::message::Message::text).collect();
+pub(crate) fn check(
+    answer: &Answer,
+    schema: &Schema,
+    replaces: usize,
+    tokens: usize,
+) -> Result<Made, String> {
+    let texts: Vec<String> =
+        answer.messages.iter().map(waterline::message::Message::text).collect();
     let text = texts.join("\n").trim().to_owned();
     if answer.messages.iter().any(|message| message.calls().next().is_some()) {
         return Err("it called a tool instead of writing the summary".to_owned());
@@ -59,7 +66,8 @@ pub(crate) fn check(answer: &Answer, schema: &Schema, replaces: usize, tokens: u
         return Err("it was cut off: write a shorter one".to_owned());
     }
     let lower = text.to_lowercase();
-    if text.chars().count() < EXCUSE_CHARS && EXCUSES.iter().any(|excuse| lower.starts_with(excuse)) {
+    if text.chars().count() < EXCUSE_CHARS && EXCUSES.iter().any(|excuse| lower.starts_with(excuse))
+    {
         return Err("it was no summary but an excuse or an error".to_owned());
     }
     if is_nothing(&text) {
@@ -78,7 +86,8 @@ pub(crate) fn check(answer: &Answer, schema: &Schema, replaces: usize, tokens: u
     }
 }
 
-/// Whether most of an answer is what was asked, as small models like to answer: told from runs of words, whatever their case.
+/// Whether most of an answer is what was asked, as small models like to answer: told from runs of
+/// words, whatever their case.
 fn echoes(text: &str, request: &str) -> bool {
     let asked: HashSet<Vec<String>> = runs(request).collect();
     let (mut all, mut same) = (0, 0);
@@ -90,9 +99,13 @@ fn echoes(text: &str, request: &str) -> bool {
 }
 
 fn runs(text: &str) -> impl Iterator<Item = Vec<String>> {
-    let words: Vec<String> =
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    (0..(words.len() + 1).saturating_sub(RUN)).map(move |at| words.iter().skip(at).take(RUN).cloned().collect())
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    (0..(words.len() + 1).saturating_sub(RUN))
+        .map(move |at| words.iter().skip(at).take(RUN).cloned().collect())
 }
 
 fn is_nothing(text: &str) -> bool {
@@ -100,17 +113,21 @@ fn is_nothing(text: &str) -> bool {
     NOTHING.contains(&word.as_str())
 }
 
-/// C1.7, C1.8: the object stands inside the tags, or is the first one in the text; every key must be there.
+/// C1.7, C1.8: the object stands inside the tags, or is the first one in the text; every key must
+/// be there.
 fn json(text: String, schema: &Schema) -> Result<Made, String> {
     let tagged = text.split_once("<compact_summary>").map(|(_, rest)| rest);
-    let tagged = tagged.map(|rest| rest.split_once("</compact_summary>").map_or(rest, |(inner, _)| inner));
+    let tagged =
+        tagged.map(|rest| rest.split_once("</compact_summary>").map_or(rest, |(inner, _)| inner));
     let start = tagged.unwrap_or(&text);
     let object = start.find('{').and_then(|at| start.get(at..));
-    let parsed = object.and_then(|object| serde_json::Deserializer::from_str(object).into_iter::<Value>().next());
+    let parsed = object
+        .and_then(|object| serde_json::Deserializer::from_str(object).into_iter::<Value>().next());
     let Some(Ok(Value::Object(object))) = parsed else {
         return Err("it had no JSON object inside <compact_summary>".to_owned());
     };
-    let missing: Vec<&str> = schema.keys.iter().map(String::as_str).filter(|key| !object.contains_key(*key)).collect();
+    let missing: Vec<&str> =
+        schema.keys.iter().map(String::as_str).filter(|key| !object.contains_key(*key)).collect();
     if missing.is_empty() {
         Ok(Made { text, ..Made::default() })
     } else {
@@ -120,7 +137,9 @@ fn json(text: String, schema: &Schema) -> Result<Made, String> {
 
 /// S2.17: one answer for the day's file, the context and what lasts.
 fn sections(text: &str) -> Result<Made, String> {
-    let Some((_, rest)) = text.split_once("[DAILY]") else { return Err("it had no section [DAILY]".to_owned()) };
+    let Some((_, rest)) = text.split_once("[DAILY]") else {
+        return Err("it had no section [DAILY]".to_owned());
+    };
     let (daily, lasting) = rest.split_once("[MEMORY]").unwrap_or((rest, ""));
     let kept = |text: &str| if is_nothing(text) { String::new() } else { text.trim().to_owned() };
     let (daily, lasting) = (kept(daily), kept(lasting));
@@ -174,11 +193,17 @@ mod tests {
         let cut = Answer { stop: Stop::Length, ..answer("Task: x") };
         assert!(check(&cut, &Schema::general(), 100, 10).unwrap_err().contains("cut off"));
         let call = Answer {
-            messages: vec![Message::assistant_with_calls("", [ToolCall::new("1", "read_file", "{}")])],
+            messages: vec![Message::assistant_with_calls(
+                "",
+                [ToolCall::new("1", "read_file", "{}")],
+            )],
             ..answer("")
         };
         assert!(check(&call, &Schema::general(), 100, 10).unwrap_err().contains("tool"));
-        assert!(checked("general", "Error handling was the Task: see src/lib.rs").is_err(), "short and begins so");
+        assert!(
+            checked("general", "Error handling was the Task: see src/lib.rs").is_err(),
+            "short and begins so"
+        );
         let long = format!("Error handling was the Task. {}", "It went well. ".repeat(40));
         assert!(checked("general", &long).is_ok(), "a real summary may begin with the word");
     }
@@ -193,7 +218,8 @@ mod tests {
         ] {
             assert_eq!(checked("execute", &text).unwrap().text, text);
         }
-        let missing = checked("execute", r#"<compact_summary>{"key_paths":{}}</compact_summary>"#).unwrap_err();
+        let missing = checked("execute", r#"<compact_summary>{"key_paths":{}}</compact_summary>"#)
+            .unwrap_err();
         assert!(missing.contains("pending_work") && !missing.contains("key_paths"), "{missing}");
         assert!(checked("execute", "all is well").is_err());
         assert!(checked("execute", "<compact_summary>{\"a\": </compact_summary>").is_err());
@@ -203,7 +229,10 @@ mod tests {
     #[test]
     fn s2_17_sections_are_told_apart_and_nothing_is_nothing() {
         let made = checked("daily", "[DAILY]\n- sent order 4711\n[MEMORY]\n- likes tea").unwrap();
-        assert_eq!((made.daily.as_str(), made.lasting.as_str()), ("- sent order 4711", "- likes tea"));
+        assert_eq!(
+            (made.daily.as_str(), made.lasting.as_str()),
+            ("- sent order 4711", "- likes tea")
+        );
         assert_eq!(made.text, "- sent order 4711\n- likes tea");
         assert_eq!(checked("daily", "[DAILY]\n- x\n[MEMORY]\n无").unwrap().lasting, "");
         for nothing in ["无", "None.", " nothing "] {

@@ -1,5 +1,6 @@
-//! A conversation as material for a summary, where the conversation itself cannot be sent: another model writes it, or it is
-//! too large. Long texts are shortened first; what is still too large comes in parts.
+//! A conversation as material for a summary, where the conversation itself cannot be sent: another
+//! model writes it, or it is too large. Long texts are shortened first; what is still too large
+//! comes in parts.
 
 use waterline::history::History;
 use waterline::message::{Body, Message, Role};
@@ -59,7 +60,8 @@ fn pack(texts: impl Iterator<Item = String>, counter: &Counter, room: usize) -> 
 fn write(message: &Message, length: usize) -> String {
     let short = |text: &str| {
         let text = text.trim();
-        let cut = truncate(text, &Cut::new(length * 3 / 5, length / 5)).filter(|_| text.chars().count() > length);
+        let cut = truncate(text, &Cut::new(length * 3 / 5, length / 5))
+            .filter(|_| text.chars().count() > length);
         let text = cut.map_or_else(|| text.to_owned(), |cut| cut.text);
         // No line of it may look like somebody else speaking, and nothing in it ends the quotation.
         text.replace('\n', "\n  ").replace("</conversation", "</ conversation")
@@ -94,7 +96,10 @@ mod tests {
     fn talk(messages: usize, words: usize) -> History {
         let text = |n: usize| format!("message {n}: {}", "some words here ".repeat(words / 3));
         let role = |n: usize| if n.is_multiple_of(2) { Role::User } else { Role::Assistant };
-        History::of(Counter::default(), (0..messages).map(|n| Message::new(role(n), vec![Part::text(text(n))])))
+        History::of(
+            Counter::default(),
+            (0..messages).map(|n| Message::new(role(n), vec![Part::text(text(n))])),
+        )
     }
 
     /// What a tool says cannot speak for the user.
@@ -126,7 +131,11 @@ mod tests {
         assert!((2..=PARTS).contains(&few), "{few}");
         let most = parts(&talk(120, 900), &(0..120).collect::<Vec<_>>(), 300);
         assert_eq!(most.len(), PARTS);
-        assert!(most[0].contains("message 0:") && most[1].starts_with("(a long stretch"), "{}", most[1]);
+        assert!(
+            most[0].contains("message 0:") && most[1].starts_with("(a long stretch"),
+            "{}",
+            most[1]
+        );
         assert!(most[PARTS - 1].contains("message 119:"), "the newest stay");
     }
 }

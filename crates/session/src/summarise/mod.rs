@@ -1,5 +1,5 @@
-//! Summaries of what a fold drops: before the call, or beside it. One that cannot be had or believed costs nothing but the
-//! attempt: the digest, made without a model, stands in its place.
+//! Summaries of what a fold drops: before the call, or beside it. One that cannot be had or
+//! believed costs nothing but the attempt: the digest, made without a model, stands in its place.
 
 mod gate;
 mod material;
@@ -14,18 +14,18 @@ use waterline::summary::{Summary, digest, schema::Form};
 use waterline_log::Summary as Stored;
 
 use crate::between_calls::Pending;
+use crate::config::ModelTarget;
 use crate::error::SessionError;
 use crate::event::Event;
-use crate::live::Live;
+use crate::live::LiveSession;
 use crate::memory::Section;
-use crate::setup::Candidate;
 use gate::Made;
 use work::Work;
 
 /// Tokens of a rule-made memory, where no model made one.
 const DIGEST_TOKENS: usize = 4_000;
 
-impl Live {
+impl LiveSession {
     /// Has the summary made that a fold wants before its call.
     pub(crate) async fn summarise(
         &mut self,
@@ -48,8 +48,9 @@ impl Live {
         }
     }
 
-    /// Lets a summary be made beside the calls, for the generation that a fold is about to begin. It is stored when it is
-    /// there, and what is for the memory goes there; the context has it from the next turn on.
+    /// Lets a summary be made beside the calls, for the generation that a fold is about to begin.
+    /// It is stored when it is there, and what is for the memory goes there; the context has it
+    /// from the next turn on.
     pub(crate) async fn begin_summary(&mut self, wanted: &Wanted) -> Result<(), SessionError> {
         let Some((work, sources)) = self.work(wanted).await? else {
             self.flush(Section::Trimmed, &wanted.sources).await;
@@ -58,8 +59,12 @@ impl Live {
         let generation = self.generation.number + 1;
         let row = self.row(&sources, generation).await?;
         let fallback = digest(&self.history, &sources, DIGEST_TOKENS);
-        let (log, id, memory, counter) =
-            (self.log.clone(), self.session.id.clone(), self.setup.memory.clone(), *self.history.counter());
+        let (log, id, memory, counter) = (
+            self.log.clone(),
+            self.session.id.clone(),
+            self.config.memory.clone(),
+            *self.history.counter(),
+        );
         let for_memory = wanted.schema.form == Form::Sections;
         let task = tokio::spawn(async move {
             let (text, daily, lasting) = match work.run().await {
@@ -99,10 +104,15 @@ impl Live {
         if let Some(summary) = self.stored_summary().await {
             return Ok(Some(summary));
         }
-        if self.pending.as_ref().is_some_and(|pending| pending.generation != self.generation.number) {
+        if self.pending.as_ref().is_some_and(|pending| pending.generation != self.generation.number)
+        {
             self.pending = None;
         }
-        if !self.pending.as_ref().is_some_and(|pending| pending.made.is_some() || pending.task.is_finished()) {
+        if !self
+            .pending
+            .as_ref()
+            .is_some_and(|pending| pending.made.is_some() || pending.task.is_finished())
+        {
             return Ok(None);
         }
         let Some(mut pending) = self.pending.take() else { return Ok(None) };
@@ -111,9 +121,11 @@ impl Live {
         Ok(made.map(|text| Summary { sources: std::mem::take(&mut pending.sources), text }))
     }
 
-    /// Whether a summary may be there that was made beside the calls, by this process or an earlier one.
+    /// Whether a summary may be there that was made beside the calls, by this process or an earlier
+    /// one.
     pub(crate) fn may_be_ready(&self) -> bool {
-        let is_summed_up = || self.generation.slots().iter().any(|slot| slot.treatment == Treatment::Summary);
+        let is_summed_up =
+            || self.generation.slots().iter().any(|slot| slot.treatment == Treatment::Summary);
         self.pending.is_some() || self.may_have_summary && is_summed_up()
     }
 
@@ -123,17 +135,20 @@ impl Live {
             return None;
         }
         let id = self.session.id.clone();
-        let read = self.on_log(move |log| Ok((log.summary(&id)?, log.generations(&id)?))).await.ok()?;
+        let read =
+            self.on_log(move |log| Ok((log.summary(&id)?, log.generations(&id)?))).await.ok()?;
         let (Some(stored), generations) = read else { return None };
         let number = self.generation.number;
         // A later fold may have been taken back, and with it this summary.
         if generations.iter().any(|fold| fold.number > number) {
             return None;
         }
-        let slot = self.generation.slots().iter().find(|slot| slot.treatment == Treatment::Summary)?;
+        let slot =
+            self.generation.slots().iter().find(|slot| slot.treatment == Treatment::Summary)?;
         let covered = slot.sources.iter().copied().filter(|&source| self.covers(&stored, source));
         let sources: Vec<usize> = covered.collect();
-        (stored.generation == Some(number) && !sources.is_empty()).then_some(Summary { sources, text: stored.text })
+        (stored.generation == Some(number) && !sources.is_empty())
+            .then_some(Summary { sources, text: stored.text })
     }
 
     /// Waits until nothing is made beside the calls any more: for programs that end.
@@ -145,7 +160,7 @@ impl Live {
 
     /// Writes a digest of messages to the memory, made without a model.
     pub(crate) async fn flush(&self, section: Section, sources: &[usize]) {
-        let Some(memory) = self.setup.memory.clone() else { return };
+        let Some(memory) = self.config.memory.clone() else { return };
         let text = digest(&self.history, sources, DIGEST_TOKENS);
         let kept = tokio::task::spawn_blocking(move || memory.keep(section, &text)).await;
         if let Ok(Err(error)) = kept {
@@ -153,21 +168,28 @@ impl Live {
         }
     }
 
-    /// What it takes to make a summary, and the messages it will cover; nothing where no model can be asked.
+    /// What it takes to make a summary, and the messages it will cover; nothing where no model can
+    /// be asked.
     async fn work(&self, wanted: &Wanted) -> Result<Option<(Work, Vec<usize>)>, SessionError> {
-        let own = self.setup.candidate(self.at);
-        let candidate = self.setup.summariser.as_ref().unwrap_or(own);
+        let own = self.config.candidate(self.at);
+        let candidate = self.config.summariser.as_ref().unwrap_or(own);
         if !candidate.model.can_summarise() {
             return Ok(None);
         }
-        let is_own = self.setup.summariser.is_none();
+        let is_own = self.config.summariser.is_none();
         let prefix = if is_own { self.prefix(wanted) } else { None };
         let covered = self.generation.covered();
-        let sources: Vec<usize> =
-            wanted.sources.iter().copied().filter(|&source| prefix.is_none() || source < covered).collect();
+        let sources: Vec<usize> = wanted
+            .sources
+            .iter()
+            .copied()
+            .filter(|&source| prefix.is_none() || source < covered)
+            .collect();
         let earlier = self.earlier(&sources).await?;
         let rest: Vec<usize> = match &earlier {
-            Some(earlier) => sources.iter().copied().filter(|&source| !self.covers(earlier, source)).collect(),
+            Some(earlier) => {
+                sources.iter().copied().filter(|&source| !self.covers(earlier, source)).collect()
+            }
             None => sources.clone(),
         };
         let room = self.room_for(candidate, wanted);
@@ -175,7 +197,7 @@ impl Live {
             name: candidate.name.clone(),
             model: Arc::clone(&candidate.model),
             has_fixed_temperature: candidate.about.fixed_temperature,
-            retry: self.setup.retry.clone(),
+            retry: self.config.retry.clone(),
             counter: *self.history.counter(),
             cache_key: self.session.id.clone(),
             schema: Arc::clone(&wanted.schema),
@@ -199,22 +221,33 @@ impl Live {
     }
 
     /// The conversation as it was sent last, if the request still fits behind it.
-    fn prefix(&self, wanted: &Wanted) -> Option<(Vec<Message>, Vec<waterline_provider::wire::Tool>)> {
+    fn prefix(
+        &self,
+        wanted: &Wanted,
+    ) -> Option<(Vec<Message>, Vec<waterline_provider::wire::Tool>)> {
         let request = self.history.counter().message(&Message::user(&wanted.schema.request));
         let tokens = self.generation.tokens() + self.budget.tools + request;
-        let covers = wanted.sources.first().is_some_and(|&source| source < self.generation.covered());
-        let own = self.model().window.is_none() && self.experience().window(self.log.now()).is_none();
-        // A summary is shorter than an answer may be: what is kept free for one serves the request, where all is known.
+        let covers =
+            wanted.sources.first().is_some_and(|&source| source < self.generation.covered());
+        let own =
+            self.model().window.is_none() && self.model_stats().window(self.log.now()).is_none();
+        // A summary is shorter than an answer may be: what is kept free for one serves the request,
+        // where all is known.
         let spare = if own { self.model.output.saturating_sub(wanted.max_tokens) } else { 0 };
         let fits = covers && self.budget.calibration.correct(tokens) <= self.budget.window + spare;
-        fits.then(|| (self.generation.context(&self.history).cloned().collect(), self.setup.tools.clone()))
+        fits.then(|| {
+            (self.generation.context(&self.history).cloned().collect(), self.config.tools.clone())
+        })
     }
 
     /// The tokens of material that a summariser can read at once.
-    fn room_for(&self, candidate: &Candidate, wanted: &Wanted) -> usize {
+    fn room_for(&self, candidate: &ModelTarget, wanted: &Wanted) -> usize {
         let known = candidate.about.input_window();
-        let window =
-            if self.setup.summariser.is_some() { candidate.window.unwrap_or(known) } else { self.budget.window };
+        let window = if self.config.summariser.is_some() {
+            candidate.window.unwrap_or(known)
+        } else {
+            self.budget.window
+        };
         let request = self.history.counter().text(&wanted.schema.request);
         let window = self.budget.calibration.uncorrect(window);
         let room = window.saturating_sub(request + 2 * wanted.max_tokens);
@@ -222,11 +255,20 @@ impl Live {
         room.max(window / 3) * 9 / 10
     }
 
-    /// The summary there was before, as far as it covers what is folded now: better than a digest while there is no newer one.
-    pub(crate) async fn earlier_summary(&self, wanted: &Wanted) -> Result<Option<Summary>, SessionError> {
+    /// The summary there was before, as far as it covers what is folded now: better than a digest
+    /// while there is no newer one.
+    pub(crate) async fn earlier_summary(
+        &self,
+        wanted: &Wanted,
+    ) -> Result<Option<Summary>, SessionError> {
         let earlier = self.earlier(&wanted.sources).await?;
         Ok(earlier.map(|earlier| {
-            let sources = wanted.sources.iter().copied().filter(|&source| self.covers(&earlier, source)).collect();
+            let sources = wanted
+                .sources
+                .iter()
+                .copied()
+                .filter(|&source| self.covers(&earlier, source))
+                .collect();
             Summary { sources, text: earlier.text }
         }))
     }
@@ -249,9 +291,15 @@ impl Live {
         self.cleared + index as u64 + 1
     }
 
-    async fn store(&self, sources: &[usize], text: &str, generation: u64) -> Result<(), SessionError> {
+    async fn store(
+        &self,
+        sources: &[usize],
+        text: &str,
+        generation: u64,
+    ) -> Result<(), SessionError> {
         let row = self.row(sources, generation).await?;
-        let (id, text, tokens) = (self.session.id.clone(), text.to_owned(), self.history.counter().text(text));
+        let (id, text, tokens) =
+            (self.session.id.clone(), text.to_owned(), self.history.counter().text(text));
         self.on_log(move |log| log.summarise(&id, Stored { text, tokens, ..row })).await.map(drop)
     }
 
@@ -267,7 +315,10 @@ impl Live {
             generation: Some(generation),
             text: String::new(),
             tokens: 0,
-            original_tokens: sources.iter().map(|&source| self.history.message_tokens(source)).sum(),
+            original_tokens: sources
+                .iter()
+                .map(|&source| self.history.message_tokens(source))
+                .sum(),
             time: 0,
         })
     }

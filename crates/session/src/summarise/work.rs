@@ -1,4 +1,5 @@
-//! Making one summary: asked for once, once more if it cannot be believed, and in parts where it must be.
+//! Making one summary: asked for once, once more if it cannot be believed, and in parts where it
+//! must be.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ const REASONING_TOKENS: usize = 4_000;
 /// How often a summary is asked for before the digest serves.
 const TRIES: usize = 2;
 
-/// A summary to be made, with everything it takes: it can be made before a call, or beside the next ones.
+/// A summary to be made, with everything it takes: it can be made before a call, or beside the next
+/// ones.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(super) name: String,
@@ -34,7 +36,8 @@ pub(crate) struct Work {
     pub(super) max_tokens: usize,
     /// Tokens of what it stands for.
     pub(super) replaces: usize,
-    /// The conversation as it was sent last, with its tools: the provider's cache serves it. None where it cannot be sent.
+    /// The conversation as it was sent last, with its tools: the provider's cache serves it. None
+    /// where it cannot be sent.
     pub(super) prefix: Option<(Vec<Message>, Vec<Tool>)>,
     /// The messages as text.
     pub(super) parts: Vec<String>,
@@ -81,9 +84,12 @@ impl Work {
             } else {
                 format!("<earlier_summary>\n{earlier}\n</earlier_summary>\n\n")
             };
-            let of = if count > 1 { format!(", part {} of {count}", at + 1) } else { String::new() };
-            let text =
-                format!("{before}The conversation{of}:\n<conversation>\n{part}\n</conversation>\n\n{}", self.request);
+            let of =
+                if count > 1 { format!(", part {} of {count}", at + 1) } else { String::new() };
+            let text = format!(
+                "{before}The conversation{of}:\n<conversation>\n{part}\n</conversation>\n\n{}",
+                self.request
+            );
             let replaces = if at + 1 == count { self.replaces } else { self.counter.text(&text) };
             match self.attempt(&[], &[], &text, replaces).await {
                 Ok(one) if one.text.is_empty() => made = made.or(Ok(one)),
@@ -91,7 +97,9 @@ impl Work {
                     earlier.clone_from(&one.text);
                     made = Ok(one);
                 }
-                Err(Failure::TooLong) => return Err("the conversation is too long to be summed up".to_owned()),
+                Err(Failure::TooLong) => {
+                    return Err("the conversation is too long to be summed up".to_owned());
+                }
                 Err(Failure::Rejected(why)) => return Err(why),
             }
         }
@@ -107,14 +115,21 @@ impl Work {
     ) -> Result<Made, Failure> {
         let mut why = String::new();
         for attempt in 1..=TRIES {
-            let again =
-                if why.is_empty() { String::new() } else { format!("\n\nThe last answer was not taken: {why}.") };
+            let again = if why.is_empty() {
+                String::new()
+            } else {
+                format!("\n\nThe last answer was not taken: {why}.")
+            };
             // A word is about a token and a half, to be on the safe side.
             let words = self.max_tokens.max(LEAST_TOKENS) * 2 / 3;
             let question = Message::user(format!("{request}\n\nAt most {words} words.{again}"));
             match self.ask(before, tools, &question).await {
                 Ok(answer) => {
-                    let tokens = answer.messages.iter().map(|message| self.counter.text(&message.text())).sum();
+                    let tokens = answer
+                        .messages
+                        .iter()
+                        .map(|message| self.counter.text(&message.text()))
+                        .sum();
                     match gate::check(&answer, &self.schema, replaces, tokens) {
                         Ok(made) => return Ok(made),
                         Err(reason) => why = reason,
@@ -134,7 +149,12 @@ impl Work {
     }
 
     /// S1.21: the same model, at most so many tokens, temperature 0 where it may be set.
-    async fn ask(&self, before: &[Message], tools: &[Tool], question: &Message) -> Result<Answer, CallError> {
+    async fn ask(
+        &self,
+        before: &[Message],
+        tools: &[Tool],
+        question: &Message,
+    ) -> Result<Answer, CallError> {
         let messages: Vec<&Message> = before.iter().chain([question]).collect();
         let context = wire::render(self.model.wire(), &messages);
         // A model whose temperature is fixed reasons before it answers, and what it reasons counts.

@@ -1,8 +1,10 @@
-//! The soak: many turns of generated traffic with large tool results and parallel calls, against a model with faults, in
-//! processes that are killed at any moment. Every request must be valid and inside the window, every answer that came must be
-//! in the log, and between folds what was sent must stay as it was.
+//! The soak: many turns of generated traffic with large tool results and parallel calls, against a
+//! model with faults, in processes that are killed at any moment. Every request must be valid and
+//! inside the window, every answer that came must be in the log, and between folds what was sent
+//! must stay as it was.
 //!
-//! With `WATERLINE_SOAK_DUMP=FOLDER` every context is written there, one a line, as an independent checker reads them.
+//! With `WATERLINE_SOAK_DUMP=FOLDER` every context is written there, one a line, as an independent
+//! checker reads them.
 //!
 //! A few turns run with the other tests. `scripts/soak` runs 2,000 on each wire and both databases.
 #![expect(
@@ -55,7 +57,13 @@ fn main() {
             let server = server.ok_or("WATERLINE_TEST_POSTGRES names no server")?;
             let mark = if server.contains('?') { '&' } else { '?' };
             let folder = tempfile::tempdir()?;
-            soak(&format!("{server}{mark}schema=soak_{}_{seed}", std::process::id()), folder.path(), wire, seed, turns)
+            soak(
+                &format!("{server}{mark}schema=soak_{}_{seed}", std::process::id()),
+                folder.path(),
+                wire,
+                seed,
+                turns,
+            )
         });
         trials.push(trial.with_ignored_flag(postgres.is_none()));
     }
@@ -73,7 +81,10 @@ fn soak(url: &str, folder: &Path, wire: Wire, seed: u64, turns: u64) -> Result<(
     let started = Instant::now();
     loop {
         let mut worker = Command::new(std::env::current_exe()?)
-            .env(worker::ORDERS, worker::orders(url, &model.url, wire, turns, seed * 1_000 + starts, &journal))
+            .env(
+                worker::ORDERS,
+                worker::orders(url, &model.url, wire, turns, seed * 1_000 + starts, &journal),
+            )
             .stdin(Stdio::null())
             .spawn()?;
         starts += 1;
@@ -99,7 +110,11 @@ fn soak(url: &str, folder: &Path, wire: Wire, seed: u64, turns: u64) -> Result<(
             None => kills += 1,
             Some(status) if status.success() => break,
             Some(status) => {
-                return Err(format!("a worker ended with {status}; the model saw {}", model.report()).into());
+                return Err(format!(
+                    "a worker ended with {status}; the model saw {}",
+                    model.report()
+                )
+                .into());
             }
         }
     }
@@ -117,7 +132,8 @@ fn check(log: &Log, journal: &Path, model: &Model, turns: u64) -> Result<(), Fai
         return Err(format!("the log is damaged: {problems:?}").into());
     }
     let entries = log.entries("soak")?;
-    let texts: Vec<String> = entries.iter().map(|entry| entry.message(parse_stored).text()).collect();
+    let texts: Vec<String> =
+        entries.iter().map(|entry| entry.message(parse_stored).text()).collect();
     let text = texts.join("\n");
     for line in std::fs::read_to_string(journal)?.lines() {
         let missing = !text.contains(&format!("<{line}>"));

@@ -1,4 +1,5 @@
-//! A model with faults that looks at every request: is it valid, is it inside the window, does it go on from the one before?
+//! A model with faults that looks at every request: is it valid, is it inside the window, does it
+//! go on from the one before?
 
 use std::sync::{Arc, Mutex};
 
@@ -43,7 +44,8 @@ pub(crate) struct Model {
 
 impl Model {
     pub(crate) fn start(wire: Wire, seed: u64) -> Result<Self, Failed> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let seen = Arc::new(Mutex::new(Seen::default()));
         let (shared, dice) = (Arc::clone(&seen), Mutex::new(Dice::new(seed + 77)));
         let script = move |received: &Received| {
@@ -73,17 +75,27 @@ impl Model {
     pub(crate) fn check(&self, folds: usize) -> Result<(), Failed> {
         let seen = self.seen.lock().unwrap();
         if !seen.invalid.is_empty() {
-            return Err(format!("invalid requests: {:?}", &seen.invalid[..seen.invalid.len().min(3)]).into());
+            return Err(format!(
+                "invalid requests: {:?}",
+                &seen.invalid[..seen.invalid.len().min(3)]
+            )
+            .into());
         }
         if !seen.too_long.is_empty() {
             return Err(format!("requests over the window: {:?}", seen.too_long).into());
         }
         if seen.breaks > folds {
-            return Err(format!("{} requests did not go on from the one before, in {folds} folds", seen.breaks).into());
+            return Err(format!(
+                "{} requests did not go on from the one before, in {folds} folds",
+                seen.breaks
+            )
+            .into());
         }
         // In a short run what is new is a large share of every request.
         if seen.requests >= SETTLED && seen.cached * 10 < seen.tokens * 9 {
-            return Err(format!("only {} of {} tokens were sent before", seen.cached, seen.tokens).into());
+            return Err(
+                format!("only {} of {} tokens were sent before", seen.cached, seen.tokens).into()
+            );
         }
         Ok(())
     }
@@ -93,8 +105,10 @@ impl Seen {
     fn reply(&mut self, received: &Received, wire: Wire, dice: &mut Dice) -> Reply {
         self.requests += 1;
         let body: Value = serde_json::from_str(&received.body).unwrap_or_default();
-        let list = body.get(list_field(wire)).and_then(Value::as_array).cloned().unwrap_or_default();
-        let messages: Vec<String> = list.into_iter().map(|message| unmarked(message).to_string()).collect();
+        let list =
+            body.get(list_field(wire)).and_then(Value::as_array).cloned().unwrap_or_default();
+        let messages: Vec<String> =
+            list.into_iter().map(|message| unmarked(message).to_string()).collect();
         let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
         dump(wire, &texts);
         let broken = wire::check(wire, &texts);
@@ -136,7 +150,9 @@ impl Seen {
         let text = match dice.throw(6) {
             0 => return Reply::status(500, "down"),
             1 => "I'm sorry, I cannot do that.",
-            _ => "Task: look at the parts. Done: some of them. State: src/part_1.rs was seen. Open: the rest.",
+            _ => {
+                "Task: look at the parts. Done: some of them. State: src/part_1.rs was seen. Open: the rest."
+            }
         };
         Reply::Stream { events: Spoken::text(text, prompt).events(wire), piece: 0 }
     }
@@ -149,7 +165,12 @@ impl Seen {
             let id = format!("call_{number}_{at}");
             (id, "look".to_owned(), json!({"path": format!("src/part_{number}.rs"), "line": at}))
         };
-        Spoken { text: format!("<answer {number}> I see."), calls: (0..calls).map(call).collect(), prompt, cached }
+        Spoken {
+            text: format!("<answer {number}> I see."),
+            calls: (0..calls).map(call).collect(),
+            prompt,
+            cached,
+        }
     }
 
     fn fault(&self, wire: Wire, dice: &mut Dice) -> Reply {
@@ -186,7 +207,8 @@ fn dump(wire: Wire, messages: &[&str]) {
     let list = messages.join(",");
     std::io::Write::write_all(
         &mut file,
-        format!("{{\"id\":\"{wire}\",\"wire\":\"{wire}\",\"messages\":[{list}],\"slots\":[]}}\n").as_bytes(),
+        format!("{{\"id\":\"{wire}\",\"wire\":\"{wire}\",\"messages\":[{list}],\"slots\":[]}}\n")
+            .as_bytes(),
     )
     .unwrap();
 }
@@ -204,7 +226,8 @@ fn unmarked(mut value: Value) -> Value {
     value
 }
 
-/// The model's own count: the characters that are said, about three and a half a token, and a little for each message.
+/// The model's own count: the characters that are said, about three and a half a token, and a
+/// little for each message.
 fn tokens(messages: &[String]) -> usize {
     messages.iter().map(|message| message.chars().count() * 2 / 7 + 4).sum()
 }

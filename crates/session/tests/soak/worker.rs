@@ -1,4 +1,5 @@
-//! A process that holds the session, until it is done or killed. What it got is written down before it goes on.
+//! A process that holds the session, until it is done or killed. What it got is written down before
+//! it goes on.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,37 +12,55 @@ use waterline_provider::answer::Answer;
 use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::retry::Retry;
 use waterline_provider::wire::{Tool, parse_stored};
-use waterline_session::{Candidate, Live, SessionError, Setup};
+use waterline_session::{LiveSession, ModelTarget, SessionConfig, SessionError};
 use waterline_testkit::dice::Dice;
 
 /// Where a worker finds what it is to do.
 pub(crate) const ORDERS: &str = "WATERLINE_SOAK_WORKER";
 
-pub(crate) fn orders(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal: &Path) -> String {
-    [url, model, wire.name(), &turns.to_string(), &seed.to_string(), &journal.display().to_string()].join("\n")
+pub(crate) fn orders(
+    url: &str,
+    model: &str,
+    wire: Wire,
+    turns: u64,
+    seed: u64,
+    journal: &Path,
+) -> String {
+    [url, model, wire.name(), &turns.to_string(), &seed.to_string(), &journal.display().to_string()]
+        .join("\n")
 }
 
 pub(crate) fn run(orders: &str) {
     let words: Vec<&str> = orders.lines().collect();
     let wire = waterline_testkit::WIRES.into_iter().find(|wire| wire.name() == words[2]).unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(work(words[0], words[1], wire, words[3].parse().unwrap(), words[4].parse().unwrap(), words[5]));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(work(
+        words[0],
+        words[1],
+        wire,
+        words[3].parse().unwrap(),
+        words[4].parse().unwrap(),
+        words[5],
+    ));
 }
 
 async fn work(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal: &str) {
     let mut journal = std::fs::OpenOptions::new().create(true).append(true).open(journal).unwrap();
     let log = Log::open(url).unwrap();
-    let mut live = Live::open(log.clone(), "soak", setup(model, wire)).await.unwrap();
+    let mut live = LiveSession::open(log.clone(), "soak", config(model, wire)).await.unwrap();
     let mut dice = Dice::new(seed);
     let entries = tokio::task::spawn_blocking(move || log.entries("soak").unwrap()).await.unwrap();
     let said: Vec<Message> = entries.iter().map(|entry| entry.message(parse_stored)).collect();
     let mut turn = said.iter().filter(|message| message.text().contains("<turn ")).count() as u64;
-    // A process that was killed left the session anywhere: a question without an answer, calls without results.
+    // A process that was killed left the session anywhere: a question without an answer, calls
+    // without results.
     let mut new = match said.iter().rposition(|message| message.role != Role::Assistant) {
         _ if said.is_empty() => begin(&mut turn, &mut dice),
         at => {
             let answer = &said[at.map_or(0, |at| at + 1)..];
-            let open: Vec<Message> = answer.iter().flat_map(|message| results(message, &mut dice)).collect();
+            let open: Vec<Message> =
+                answer.iter().flat_map(|message| results(message, &mut dice)).collect();
             match (answer.is_empty(), open.is_empty()) {
                 (true, _) => Vec::new(),
                 (false, false) => open,
@@ -65,7 +84,8 @@ async fn work(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal
         };
         assert!(live.violations().is_empty(), "{:?}", live.violations());
         note(&mut journal, &answer);
-        let open: Vec<Message> = answer.messages.iter().flat_map(|message| results(message, &mut dice)).collect();
+        let open: Vec<Message> =
+            answer.messages.iter().flat_map(|message| results(message, &mut dice)).collect();
         new = if !open.is_empty() {
             open
         } else if turn < turns {
@@ -76,21 +96,23 @@ async fn work(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal
     }
 }
 
-fn setup(model: &str, wire: Wire) -> Setup {
+fn config(model: &str, wire: Wire) -> SessionConfig {
     let timeouts = Timeouts {
         connect: Duration::from_secs(5),
         first_byte: Duration::from_millis(400),
         silence: Duration::from_millis(400),
     };
     let endpoint = Endpoint::new(wire, Some(model), None, timeouts).unwrap();
-    let candidate = Candidate { window: Some(super::WINDOW), ..Candidate::new("m", endpoint) };
+    let candidate = ModelTarget { window: Some(super::WINDOW), ..ModelTarget::new("m", endpoint) };
     let soon = vec![Duration::from_millis(1); 3];
-    let retry = Retry { rate_limit: soon.clone(), transient: soon, longest: Duration::from_secs(1) };
+    let retry =
+        Retry { rate_limit: soon.clone(), transient: soon, longest: Duration::from_secs(1) };
     // On one wire a model writes the summaries, on the others there are none but the digest.
     let mode = if wire == Wire::ANTHROPIC { "blocking" } else { "digest" };
-    let policy = Policy::preset_with("auto", &[("summarise.mode".to_owned(), mode.to_owned())]).unwrap();
+    let policy =
+        Policy::preset_with("auto", &[("summarise.mode".to_owned(), mode.to_owned())]).unwrap();
     let tool = Tool::new("look", "looks at a file", r#"{"type":"object"}"#);
-    Setup { retry, tools: vec![tool], ..Setup::new(candidate, policy) }
+    SessionConfig { retry, tools: vec![tool], ..SessionConfig::new(candidate, policy) }
 }
 
 /// The answers that came, by the number that the model gave them.
@@ -121,7 +143,11 @@ fn results(message: &Message, dice: &mut Dice) -> Vec<Message> {
         };
         let text = words(dice, length);
         let failed = dice.percent(5);
-        let mut result = if failed { Message::tool_error(call.id, text) } else { Message::tool_result(call.id, text) };
+        let mut result = if failed {
+            Message::tool_error(call.id, text)
+        } else {
+            Message::tool_result(call.id, text)
+        };
         for part in &mut result.parts {
             if let waterline::message::Body::Result(result) = &mut part.body {
                 result.name = Some(call.name.clone());

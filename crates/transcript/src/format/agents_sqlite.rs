@@ -12,14 +12,18 @@ use crate::transcript::{Compaction, Entry, Transcript};
 
 pub(crate) const NAME: &str = "openai-agents";
 
-/// All rows in their order. Where sessions have branches, the main one; rows of others are ways that were left.
-const ROWS: &str = "SELECT id, session_id, message_data, CAST(strftime('%s', created_at) AS INTEGER)
+/// All rows in their order. Where sessions have branches, the main one; rows of others are ways
+/// that were left.
+const ROWS: &str =
+    "SELECT id, session_id, message_data, CAST(strftime('%s', created_at) AS INTEGER)
     FROM agent_messages ORDER BY session_id, id";
-const ROWS_OF_MAIN: &str = "SELECT m.id, m.session_id, m.message_data, CAST(strftime('%s', m.created_at) AS INTEGER)
+const ROWS_OF_MAIN: &str =
+    "SELECT m.id, m.session_id, m.message_data, CAST(strftime('%s', m.created_at) AS INTEGER)
     FROM agent_messages m JOIN message_structure s ON s.message_id = m.id
     WHERE s.branch_id = 'main' ORDER BY m.session_id, s.sequence_number";
 
-/// Reads every session of a database, which is opened for reading only, and hands one over when the next begins.
+/// Reads every session of a database, which is opened for reading only, and hands one over when the
+/// next begins.
 pub(crate) fn read(
     path: &Path,
     notices: &mut Vec<Notice>,

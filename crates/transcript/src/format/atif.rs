@@ -1,5 +1,5 @@
-//! ATIF, the agent trajectory interchange format: steps of system, user and agent, results inside the agent's steps,
-//! sub-agents inside the document.
+//! ATIF, the agent trajectory interchange format: steps of system, user and agent, results inside
+//! the agent's steps, sub-agents inside the document.
 
 use std::sync::Arc;
 
@@ -15,10 +15,14 @@ use crate::transcript::{Compaction, Standing, Transcript, Usage};
 pub(super) const NAME: &str = "atif";
 
 /// A document that says so, or that has an agent and numbered steps.
-pub(super) fn document(fields: &Fields<'_>, text: &Arc<String>) -> Option<Result<Vec<Transcript>, String>> {
+pub(super) fn document(
+    fields: &Fields<'_>,
+    text: &Arc<String>,
+) -> Option<Result<Vec<Transcript>, String>> {
     let told = fields.get("schema_version").is_some_and(|version| version.starts_with("\"ATIF-"));
-    let is_one =
-        told || fields.get("agent").is_some() && fields.get("steps").is_some_and(|s| s.contains("\"step_id\""));
+    let is_one = told
+        || fields.get("agent").is_some()
+            && fields.get("steps").is_some_and(|s| s.contains("\"step_id\""));
     is_one.then(|| {
         let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let mut found = Vec::new();
@@ -53,9 +57,11 @@ impl Lines for Documents {
 
 fn read(document: &Value, parent: Option<&str>, found: &mut Vec<Transcript>) {
     let id = word(&document["trajectory_id"]).or_else(|| word(&document["session_id"]));
-    let mut transcript = Transcript::new(id.unwrap_or_else(|| "trajectory".to_owned()), Wire::OPENAI_CHAT);
+    let mut transcript =
+        Transcript::new(id.unwrap_or_else(|| "trajectory".to_owned()), Wire::OPENAI_CHAT);
     transcript.model = word(&document["agent"]["model_name"]);
-    let definitions = document["agent"]["tool_definitions"].as_array().map_or(&[][..], Vec::as_slice);
+    let definitions =
+        document["agent"]["tool_definitions"].as_array().map_or(&[][..], Vec::as_slice);
     transcript.tools = definitions.iter().map(tool).collect();
     transcript.parent = parent.map(str::to_owned).or_else(|| word(&document["extra"]["parent"]));
     if transcript.parent.is_some() {
@@ -92,8 +98,10 @@ fn add(found: &mut Transcript, step: &Value, after_cut: &mut bool) {
         // The text of a cut stands among its results, or in the step behind it.
         _ if is_cut => {
             let told = if step["source"] == "agent" { said } else { Vec::new() };
-            let summary: Vec<Part> =
-                told.into_iter().chain(results.iter().flat_map(|result| parts(&result["content"]))).collect();
+            let summary: Vec<Part> = told
+                .into_iter()
+                .chain(results.iter().flat_map(|result| parts(&result["content"])))
+                .collect();
             *after_cut = summary.is_empty();
             Message::new(role, summary)
         }
@@ -107,7 +115,8 @@ fn add(found: &mut Transcript, step: &Value, after_cut: &mut bool) {
             results.iter().partition(|r| r["source_call_id"].is_string());
         let answers: Vec<Part> = answers.into_iter().map(outcome).collect();
         push(found, step, Message::new(Role::Tool, answers), is_summary);
-        let seen: Vec<Part> = loose.into_iter().flat_map(|result| parts(&result["content"])).collect();
+        let seen: Vec<Part> =
+            loose.into_iter().flat_map(|result| parts(&result["content"])).collect();
         push(found, step, Message::new(Role::User, seen), is_summary);
     }
 }
@@ -127,7 +136,9 @@ fn push(found: &mut Transcript, step: &Value, message: Message, is_summary: bool
 fn answer(step: &Value, said: Vec<Part>) -> Vec<Part> {
     let thought = text(&step["reasoning_content"]).map(|text| thinking(text, None));
     let calls = step["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
-    let calls = calls.iter().map(|made| call(&made["tool_call_id"], &made["function_name"], &made["arguments"]));
+    let calls = calls
+        .iter()
+        .map(|made| call(&made["tool_call_id"], &made["function_name"], &made["arguments"]));
     thought.into_iter().chain(said).chain(calls).collect()
 }
 
@@ -157,5 +168,10 @@ fn tool(definition: &Value) -> Tool {
 fn usage(metrics: &Value) -> Option<Usage> {
     let (prompt, cached) = (count(&metrics["prompt_tokens"]), count(&metrics["cached_tokens"]));
     let written = count(&metrics["extra"]["cache_creation_input_tokens"]);
-    (prompt > 0).then(|| Usage { prompt, cached, written, output: count(&metrics["completion_tokens"]) })
+    (prompt > 0).then(|| Usage {
+        prompt,
+        cached,
+        written,
+        output: count(&metrics["completion_tokens"]),
+    })
 }

@@ -1,9 +1,9 @@
-//! Claude Code's session files: one event a line, a tree by `parentUuid`. The conversation is the way from the newest
-//! message back to the root, not the order of the lines.
+//! Claude Code's session files: one event a line, a tree by `parentUuid`. The conversation is the
+//! way from the newest message back to the root, not the order of the lines.
 //!
-//! Three things make the way longer than its parents: a compaction starts a new root, whose parent is named apart; one
-//! answer is stored as several lines with the same `message.id`; and calls that ran side by side have results that hang
-//! beside the way.
+//! Three things make the way longer than its parents: a compaction starts a new root, whose parent
+//! is named apart; one answer is stored as several lines with the same `message.id`; and calls that
+//! ran side by side have results that hang beside the way.
 
 use std::sync::Arc;
 
@@ -48,7 +48,10 @@ pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let has = |name: &str| fields.get(name).is_some();
     let is_event = has("parentUuid") && has("sessionId") && (has("isSidechain") || has("message"));
     // The Gemini-style parts of Qwen's sessions are another format.
-    let is_other = fields.get("message").and_then(Fields::parse).is_some_and(|message| message.get("parts").is_some());
+    let is_other = fields
+        .get("message")
+        .and_then(Fields::parse)
+        .is_some_and(|message| message.get("parts").is_some());
     (is_event && !is_other).then(|| Box::new(Session::default()) as Box<dyn Lines>)
 }
 
@@ -58,7 +61,8 @@ impl Lines for Session {
     }
 
     fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let event: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+        let event: Value =
+            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
         if self.id.is_none() {
             self.id = word(&event["sessionId"]);
         }
@@ -82,7 +86,8 @@ impl Lines for Session {
         let is_boundary = event["subtype"] == "compact_boundary";
         let node = Node {
             parent: word(&event["parentUuid"]).or_else(|| word(&event["logicalParentUuid"])),
-            agent: (event["isSidechain"] == true).then(|| word(&event["agentId"]).unwrap_or_default()),
+            agent: (event["isSidechain"] == true)
+                .then(|| word(&event["agentId"]).unwrap_or_default()),
             message,
             answer: word(&said["id"]),
             time: time(&event["timestamp"]),
@@ -105,7 +110,8 @@ impl Lines for Session {
             let kept: FxHashSet<usize> = way.into_iter().collect();
             found.extend(self.branches(&id, &main, kept));
         }
-        let mut agents: Vec<&str> = self.nodes.iter().filter_map(|node| node.agent.as_deref()).collect();
+        let mut agents: Vec<&str> =
+            self.nodes.iter().filter_map(|node| node.agent.as_deref()).collect();
         agents.sort_unstable();
         agents.dedup();
         for agent in agents {
@@ -125,21 +131,33 @@ impl Session {
     /// The messages of the main conversation or of one agent, in the order of the lines.
     fn members<'a>(&'a self, agent: Option<&'a str>) -> impl Iterator<Item = usize> + 'a {
         let nodes = self.nodes.iter().enumerate();
-        nodes.filter(move |(_, node)| node.message.is_some() && node.agent.as_deref() == agent).map(|(at, _)| at)
+        nodes
+            .filter(move |(_, node)| node.message.is_some() && node.agent.as_deref() == agent)
+            .map(|(at, _)| at)
     }
 
-    /// The messages on the way to a leaf, with what belongs to them beside it, in the order of the lines.
+    /// The messages on the way to a leaf, with what belongs to them beside it, in the order of the
+    /// lines.
     fn way_to(&self, leaf: usize, members: &[usize]) -> Vec<usize> {
         let mut on_way = FxHashSet::default();
         let mut at = Some(leaf);
         while let Some(here) = at.filter(|here| on_way.insert(*here)) {
             at = self.parent_of(here, members);
         }
-        let answers: FxHashSet<&str> = on_way.iter().filter_map(|&at| self.nodes.get(at)?.answer.as_deref()).collect();
+        let answers: FxHashSet<&str> =
+            on_way.iter().filter_map(|&at| self.nodes.get(at)?.answer.as_deref()).collect();
         let belongs = |at: usize| self.nodes.get(at).and_then(|node| node.answer.as_deref());
-        on_way.extend(members.iter().copied().filter(|&at| belongs(at).is_some_and(|id| answers.contains(id))));
-        let calls: FxHashSet<&str> = on_way.iter().flat_map(|&at| self.message(at)).flat_map(call_ids).collect();
-        let answered = |at: usize| self.message(at).is_some_and(|m| m.results().any(|r| calls.contains(&*r.call_id)));
+        on_way.extend(
+            members
+                .iter()
+                .copied()
+                .filter(|&at| belongs(at).is_some_and(|id| answers.contains(id))),
+        );
+        let calls: FxHashSet<&str> =
+            on_way.iter().flat_map(|&at| self.message(at)).flat_map(call_ids).collect();
+        let answered = |at: usize| {
+            self.message(at).is_some_and(|m| m.results().any(|r| calls.contains(&*r.call_id)))
+        };
         on_way.extend(members.iter().copied().filter(|&at| answered(at)));
         let mut way: Vec<usize> = on_way.into_iter().collect();
         way.sort_unstable();
@@ -150,12 +168,13 @@ impl Session {
         self.nodes.get(at)?.message.as_ref()
     }
 
-    /// What a line hangs on. Where it names a line that the file does not have, because that line is broken or a compaction
-    /// names one of elsewhere, the last message before it.
+    /// What a line hangs on. Where it names a line that the file does not have, because that line
+    /// is broken or a compaction names one of elsewhere, the last message before it.
     fn parent_of(&self, at: usize, members: &[usize]) -> Option<usize> {
         let node = self.nodes.get(at)?;
         let named = node.parent.as_ref().and_then(|parent| self.places.get(parent)).copied();
-        let before = || members.get(members.partition_point(|&member| member < at).checked_sub(1)?).copied();
+        let before =
+            || members.get(members.partition_point(|&member| member < at).checked_sub(1)?).copied();
         named.or_else(|| node.parent.as_ref().and_then(|_| before()))
     }
 
@@ -184,7 +203,9 @@ impl Session {
         let mut callers: FxHashMap<String, usize> = FxHashMap::default();
         for node in way.iter().filter_map(|&at| self.nodes.get(at)) {
             if let Some(compaction) = &node.compaction {
-                found.compactions.push(Compaction { at: found.entries.len(), ..compaction.clone() });
+                found
+                    .compactions
+                    .push(Compaction { at: found.entries.len(), ..compaction.clone() });
             }
             let Some(message) = &node.message else { continue };
             let open = node.answer.as_deref().and_then(|answer| answers.get(answer)).copied();
@@ -209,7 +230,11 @@ impl Session {
 }
 
 /// Adds results behind the other results of the same answer, if there are any yet.
-fn join_results(found: &mut Transcript, callers: &FxHashMap<String, usize>, message: &Message) -> bool {
+fn join_results(
+    found: &mut Transcript,
+    callers: &FxHashMap<String, usize>,
+    message: &Message,
+) -> bool {
     if message.role != Role::Tool {
         return false;
     }
@@ -228,7 +253,9 @@ fn call_ids(message: &Message) -> impl Iterator<Item = &str> {
 
 /// The message of a line; nothing where it has none.
 fn message_of(line: &str) -> Result<Option<Message>, String> {
-    let Some(json) = Fields::parse(line).and_then(|fields| fields.get("message").map(str::to_owned)) else {
+    let Some(json) =
+        Fields::parse(line).and_then(|fields| fields.get("message").map(str::to_owned))
+    else {
         return Ok(None);
     };
     let mut message = wire::message(&json, Wire::ANTHROPIC)?;
@@ -244,12 +271,18 @@ fn message_of(line: &str) -> Result<Option<Message>, String> {
 
 fn usage(value: &Value) -> Option<Usage> {
     let fresh = count(&value["input_tokens"]);
-    let (cached, written) = (count(&value["cache_read_input_tokens"]), count(&value["cache_creation_input_tokens"]));
+    let (cached, written) =
+        (count(&value["cache_read_input_tokens"]), count(&value["cache_creation_input_tokens"]));
     let prompt = fresh + cached + written;
     (prompt > 0).then(|| Usage { prompt, cached, written, output: count(&value["output_tokens"]) })
 }
 
 fn compaction(value: &Value) -> Compaction {
     let tokens = |name: &str| value[name].as_u64().and_then(|tokens| usize::try_from(tokens).ok());
-    Compaction { at: 0, before: tokens("preTokens"), after: tokens("postTokens"), trigger: word(&value["trigger"]) }
+    Compaction {
+        at: 0,
+        before: tokens("preTokens"),
+        after: tokens("postTokens"),
+        trigger: word(&value["trigger"]),
+    }
 }

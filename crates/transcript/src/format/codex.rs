@@ -1,5 +1,6 @@
-//! Codex rollouts: Responses items, one event a line. What one model call produced is one message here; a compaction
-//! restarts Codex's own context, while everything said before it stays in the file and so in the transcript.
+//! Codex rollouts: Responses items, one event a line. What one model call produced is one message
+//! here; a compaction restarts Codex's own context, while everything said before it stays in the
+//! file and so in the transcript.
 
 use std::sync::Arc;
 
@@ -24,7 +25,9 @@ struct Rollout {
 /// Every line has a time, a type and a payload.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let has = |name: &str| fields.get(name).is_some();
-    let is_event = has("timestamp") && has("type") && fields.get("payload").is_some_and(|json| json.starts_with('{'));
+    let is_event = has("timestamp")
+        && has("type")
+        && fields.get("payload").is_some_and(|json| json.starts_with('{'));
     is_event.then(|| {
         let found = Transcript::new(String::new(), Wire::OPENAI_RESPONSES);
         Box::new(Rollout { found, open: false, last_count: Value::Null }) as Box<dyn Lines>
@@ -37,14 +40,18 @@ impl Lines for Rollout {
     }
 
     fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let event: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+        let event: Value =
+            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
         let payload = &event["payload"];
         let time = time(&event["timestamp"]);
         match event["type"].as_str().unwrap_or_default() {
             "session_meta" => self.meta(payload),
-            "turn_context" if self.found.model.is_none() => self.found.model = word(&payload["model"]),
+            "turn_context" if self.found.model.is_none() => {
+                self.found.model = word(&payload["model"])
+            }
             "response_item" => {
-                let fields = Fields::parse(text).and_then(|fields| fields.get("payload").map(str::to_owned));
+                let fields =
+                    Fields::parse(text).and_then(|fields| fields.get("payload").map(str::to_owned));
                 self.item(&fields.unwrap_or_default(), time)?;
             }
             "event_msg" if payload["type"] == "token_count" => self.usage(&payload["info"]),
@@ -80,7 +87,9 @@ impl Rollout {
         message.extra.clear();
         // Notes of the program beside what was said; no provider takes them back.
         for part in &mut message.parts {
-            part.extra.retain(|(name, _)| name != "internal_chat_message_metadata_passthrough" && name != "id");
+            part.extra.retain(|(name, _)| {
+                name != "internal_chat_message_metadata_passthrough" && name != "id"
+            });
         }
         let role = message.role;
         let last = self.found.entries.last_mut().filter(|last| last.message.role == role);
@@ -98,7 +107,8 @@ impl Rollout {
         Ok(())
     }
 
-    /// What the last call cost. The same figures may be told twice, and a compaction tells a total alone.
+    /// What the last call cost. The same figures may be told twice, and a compaction tells a total
+    /// alone.
     fn usage(&mut self, info: &Value) {
         let last = &info["last_token_usage"];
         if *info == self.last_count || count(&last["input_tokens"]) == 0 {
@@ -108,8 +118,10 @@ impl Rollout {
         self.open = false;
         let mut answers = self.found.entries.iter_mut().rev();
         if let Some(entry) = answers.find(|entry| entry.message.role == Role::Assistant) {
-            let (prompt, cached) = (count(&last["input_tokens"]), count(&last["cached_input_tokens"]));
-            entry.usage = Some(Usage { prompt, cached, written: 0, output: count(&last["output_tokens"]) });
+            let (prompt, cached) =
+                (count(&last["input_tokens"]), count(&last["cached_input_tokens"]));
+            entry.usage =
+                Some(Usage { prompt, cached, written: 0, output: count(&last["output_tokens"]) });
         }
     }
 

@@ -1,5 +1,5 @@
-//! Copilot CLI's event logs. What the model saw counts: the transformed prompt, and of a result the text that was meant
-//! for it, not the one for the screen.
+//! Copilot CLI's event logs. What the model saw counts: the transformed prompt, and of a result the
+//! text that was meant for it, not the one for the screen.
 
 use std::sync::Arc;
 
@@ -26,7 +26,8 @@ struct Log {
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let has = |name: &str| fields.get(name).is_some();
     let kind = fields.get("type").unwrap_or_default();
-    let is_event = has("data") && has("id") && has("timestamp") && has("parentId") && kind.contains('.');
+    let is_event =
+        has("data") && has("id") && has("timestamp") && has("parentId") && kind.contains('.');
     is_event.then(|| Box::new(Log::default()) as Box<dyn Lines>)
 }
 
@@ -36,9 +37,11 @@ impl Lines for Log {
     }
 
     fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let event: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+        let event: Value =
+            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
         let data = &event["data"];
-        let agent = text(&event["agentId"]).or_else(|| text(&data["parentToolCallId"])).unwrap_or_default();
+        let agent =
+            text(&event["agentId"]).or_else(|| text(&data["parentToolCallId"])).unwrap_or_default();
         let message = match event["type"].as_str().unwrap_or_default() {
             "session.start" => {
                 self.id = word(&data["sessionId"]).unwrap_or_default();
@@ -53,7 +56,9 @@ impl Lines for Log {
                 return Ok(Vec::new());
             }
             "system.message" => text(&data["content"]).map(Message::system),
-            "user.message" => text(&data["transformedContent"]).or_else(|| text(&data["content"])).map(Message::user),
+            "user.message" => text(&data["transformedContent"])
+                .or_else(|| text(&data["content"]))
+                .map(Message::user),
             "assistant.message" => Some(Message::new(Role::Assistant, answer(data))),
             "tool.execution_complete" => Some(Message::new(Role::Tool, vec![outcome(data)])),
             _ => None,
@@ -86,7 +91,8 @@ impl Lines for Log {
 impl Log {
     fn thread(&mut self, agent: &str) -> &mut Transcript {
         let at = self.threads.iter().position(|(name, _)| name == agent).unwrap_or_else(|| {
-            self.threads.push((agent.to_owned(), Transcript::new(String::new(), Wire::OPENAI_CHAT)));
+            self.threads
+                .push((agent.to_owned(), Transcript::new(String::new(), Wire::OPENAI_CHAT)));
             self.threads.len() - 1
         });
         &mut self.threads[at].1
@@ -96,11 +102,17 @@ impl Log {
         if data["success"] == false {
             return;
         }
-        let tokens = |name: &str| data[name].as_u64().and_then(|tokens| usize::try_from(tokens).ok());
+        let tokens =
+            |name: &str| data[name].as_u64().and_then(|tokens| usize::try_from(tokens).ok());
         let (before, after) = (tokens("preCompactionTokens"), tokens("postCompactionTokens"));
         let summary = word(&data["summaryContent"]);
         let found = self.thread("");
-        found.compactions.push(Compaction { at: found.entries.len(), before, after, trigger: None });
+        found.compactions.push(Compaction {
+            at: found.entries.len(),
+            before,
+            after,
+            trigger: None,
+        });
         if let Some(entry) = summary.and_then(|text| found.push(Message::user(text))) {
             entry.is_summary = true;
         }
@@ -111,13 +123,19 @@ fn answer(data: &Value) -> Vec<Part> {
     let thought = text(&data["reasoningText"]).map(|text| thinking(text, None));
     let said = text(&data["content"]).map(Part::text);
     let requests = data["toolRequests"].as_array().map_or(&[][..], Vec::as_slice);
-    let calls = requests.iter().map(|request| call(&request["toolCallId"], &request["name"], &request["arguments"]));
+    let calls = requests
+        .iter()
+        .map(|request| call(&request["toolCallId"], &request["name"], &request["arguments"]));
     thought.into_iter().chain(said).chain(calls).collect()
 }
 
 fn outcome(data: &Value) -> Part {
     let said = text(&data["result"]["content"]).or_else(|| text(&data["error"]["message"]));
-    result(&data["toolCallId"], said.map(Part::text).into_iter().collect(), data["success"] == false)
+    result(
+        &data["toolCallId"],
+        said.map(Part::text).into_iter().collect(),
+        data["success"] == false,
+    )
 }
 
 /// Results are logged as they come in; the model gets them in the order of its calls.
@@ -129,8 +147,12 @@ fn in_order_of_calls(entries: &mut [Entry]) {
             order.insert(call.id.clone(), next);
         }
     }
-    let place = |entry: &Entry| entry.message.results().next().and_then(|result| order.get(&result.call_id)).copied();
-    for run in entries.chunk_by_mut(|a, b| a.message.role == Role::Tool && b.message.role == Role::Tool) {
+    let place = |entry: &Entry| {
+        entry.message.results().next().and_then(|result| order.get(&result.call_id)).copied()
+    };
+    for run in
+        entries.chunk_by_mut(|a, b| a.message.role == Role::Tool && b.message.role == Role::Tool)
+    {
         run.sort_by_key(|entry| place(entry));
     }
     for (at, entry) in entries.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! Gemini CLI's sessions: a JSON document of messages, or lines that build it up (`$set`, `$rewindTo`, and messages that
-//! are written again whenever they change).
+//! Gemini CLI's sessions: a JSON document of messages, or lines that build it up (`$set`,
+//! `$rewindTo`, and messages that are written again whenever they change).
 
 use std::sync::Arc;
 
@@ -28,11 +28,15 @@ struct Session {
 /// Lines begin with a header.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let is_header = fields.get("sessionId").is_some() && fields.get("projectHash").is_some();
-    (is_header && fields.get("messages").is_none()).then(|| Box::new(Session::default()) as Box<dyn Lines>)
+    (is_header && fields.get("messages").is_none())
+        .then(|| Box::new(Session::default()) as Box<dyn Lines>)
 }
 
 /// A document has the header and the messages in one.
-pub(super) fn document(fields: &Fields<'_>, text: &Arc<String>) -> Option<Result<Vec<Transcript>, String>> {
+pub(super) fn document(
+    fields: &Fields<'_>,
+    text: &Arc<String>,
+) -> Option<Result<Vec<Transcript>, String>> {
     let is_one = fields.get("sessionId").is_some() && fields.get("projectHash").is_some();
     is_one.then(|| {
         let head: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -47,7 +51,8 @@ impl Lines for Session {
     }
 
     fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let value: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+        let value: Value =
+            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
         if let Some(target) = value.get("$rewindTo") {
             self.rewind(text(target).and_then(|id| self.places.get(id)).copied().unwrap_or(0));
         } else if let Some(id) = word(&value["id"]) {
@@ -103,14 +108,17 @@ impl Session {
     }
 
     fn transcript(self) -> Transcript {
-        let mut found = Transcript::new(word(&self.head["sessionId"]).unwrap_or_default(), Wire::GEMINI);
+        let mut found =
+            Transcript::new(word(&self.head["sessionId"]).unwrap_or_default(), Wire::GEMINI);
         if self.head["kind"] == "subagent" {
             found.role = Standing::SubAgent;
         }
         let mut answered: FxHashSet<String> = FxHashSet::default();
         for (at, message) in self.messages.iter().enumerate() {
             if self.cuts.contains(&at) {
-                found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
+                found
+                    .compactions
+                    .push(Compaction { at: found.entries.len(), ..Compaction::default() });
             }
             found.model = found.model.or_else(|| word(&message["model"]));
             let time = time(&message["timestamp"]);
@@ -120,7 +128,8 @@ impl Session {
                 if let Some(entry) = found.push(said) {
                     entry.time = time;
                     entry.usage = if is_answer { usage(&message["tokens"]) } else { None };
-                    entry.is_summary = self.cuts.iter().any(|&cut| at >= cut) && is_snapshot(&entry.message);
+                    entry.is_summary =
+                        self.cuts.iter().any(|&cut| at >= cut) && is_snapshot(&entry.message);
                 }
             }
         }
@@ -134,17 +143,21 @@ fn read(message: &Value, answered: &mut FxHashSet<String>) -> (Option<Message>, 
     let (results, said): (Vec<Part>, Vec<Part>) = content.into_iter().partition(is_result);
     match message["type"].as_str().unwrap_or_default() {
         "user" => {
-            let results: Vec<Part> = results.into_iter().filter(|part| is_new(part, answered)).collect();
+            let results: Vec<Part> =
+                results.into_iter().filter(|part| is_new(part, answered)).collect();
             let results = (!results.is_empty()).then(|| Message::new(Role::Tool, results));
             ((!said.is_empty()).then(|| Message::new(Role::User, said)), results)
         }
         "gemini" => {
             let calls = message["toolCalls"].as_array().map_or(&[][..], Vec::as_slice);
             let known: Vec<String> = said.iter().filter_map(call_id).collect();
-            let told = calls.iter().filter(|call| text(&call["id"]).is_none_or(|id| !known.iter().any(|k| k == id)));
+            let told = calls
+                .iter()
+                .filter(|call| text(&call["id"]).is_none_or(|id| !known.iter().any(|k| k == id)));
             let told = told.map(|made| call(&made["id"], &made["name"], &made["args"]));
             let answer: Vec<Part> = thoughts(message).chain(said).chain(told).collect();
-            let results: Vec<Part> = calls.iter().filter_map(outcome).filter(|part| is_new(part, answered)).collect();
+            let results: Vec<Part> =
+                calls.iter().filter_map(outcome).filter(|part| is_new(part, answered)).collect();
             let results = (!results.is_empty()).then(|| Message::new(Role::Tool, results));
             (Some(Message::new(Role::Assistant, answer)), results)
         }
@@ -159,7 +172,8 @@ fn thoughts(message: &Value) -> impl Iterator<Item = Part> {
     let in_time = list.iter().filter(move |thought| time(&thought["timestamp"]) <= said);
     in_time.map(|thought| {
         let (subject, words) = (&thought["subject"], &thought["description"]);
-        let subject = text(subject).map_or_else(String::new, |subject| format!("**{subject}**\n\n"));
+        let subject =
+            text(subject).map_or_else(String::new, |subject| format!("**{subject}**\n\n"));
         thinking(&format!("{subject}{}", words.as_str().unwrap_or_default()), None)
     })
 }
@@ -176,7 +190,8 @@ fn parts(content: &Value) -> Vec<Part> {
 }
 
 fn part(value: &Value) -> Option<Part> {
-    let (made, response, data) = (&value["functionCall"], &value["functionResponse"], &value["inlineData"]);
+    let (made, response, data) =
+        (&value["functionCall"], &value["functionResponse"], &value["inlineData"]);
     if made.is_object() {
         Some(call(&made["id"], &made["name"], &made["args"]))
     } else if response.is_object() {
@@ -197,7 +212,10 @@ fn outcome(call: &Value) -> Option<Part> {
         Value::Array(list) => list.as_slice(),
         other => std::slice::from_ref(other),
     };
-    let response = stored.iter().map(|part| &part["functionResponse"]["response"]).find(|told| !told.is_null())?;
+    let response = stored
+        .iter()
+        .map(|part| &part["functionResponse"]["response"])
+        .find(|told| !told.is_null())?;
     let mut told = answer(&call["id"], response, failed);
     if let Body::Result(result) = &mut told.body {
         let data = stored.iter().map(|part| &part["inlineData"]);
@@ -208,7 +226,9 @@ fn outcome(call: &Value) -> Option<Part> {
 
 fn answer(id: &Value, response: &Value, failed: bool) -> Part {
     let error = text(&response["error"]);
-    let words = error.or_else(|| text(&response["output"])).map_or_else(|| response.to_string(), str::to_owned);
+    let words = error
+        .or_else(|| text(&response["output"]))
+        .map_or_else(|| response.to_string(), str::to_owned);
     let words = if response["output"] == "" { String::new() } else { words };
     let parts = if words.is_empty() { Vec::new() } else { vec![Part::text(words)] };
     result(id, parts, failed || error.is_some())
@@ -228,7 +248,9 @@ fn call_id(part: &Part) -> Option<String> {
 /// A rewritten list repeats results that the calls carry already.
 fn is_new(part: &Part, answered: &mut FxHashSet<String>) -> bool {
     match &part.body {
-        Body::Result(result) => result.call_id.is_empty() || answered.insert(result.call_id.clone()),
+        Body::Result(result) => {
+            result.call_id.is_empty() || answered.insert(result.call_id.clone())
+        }
         _ => true,
     }
 }

@@ -1,5 +1,6 @@
-//! LangGraph's states and LangChain's messages as JSON: a list of messages in any of three encodings, a state that holds
-//! one, or the states of a thread, newest first, of which the messages are put together again.
+//! LangGraph's states and LangChain's messages as JSON: a list of messages in any of three
+//! encodings, a state that holds one, or the states of a thread, newest first, of which the
+//! messages are put together again.
 
 use std::sync::Arc;
 
@@ -14,7 +15,10 @@ use crate::transcript::{Compaction, Entry, Transcript, Usage};
 pub(super) const NAME: &str = "langgraph";
 
 /// Whatever holds LangChain messages.
-pub(super) fn document(_: &Fields<'_>, text: &Arc<String>) -> Option<Result<Vec<Transcript>, String>> {
+pub(super) fn document(
+    _: &Fields<'_>,
+    text: &Arc<String>,
+) -> Option<Result<Vec<Transcript>, String>> {
     // Other lists of messages are the common case: LangChain's have a type where those have a role.
     let marks = ["\"lc\"", "\"human\"", "\"HumanMessage", "\"ai\"", "\"AIMessage"];
     if !marks.iter().any(|mark| text.contains(mark)) {
@@ -33,7 +37,8 @@ fn states(value: &Value) -> Option<Transcript> {
         return Some(found);
     }
     let list = value.as_array()?;
-    let mut states: Vec<(&Value, &[Value])> = list.iter().filter_map(|one| Some((one, messages_in(one)?))).collect();
+    let mut states: Vec<(&Value, &[Value])> =
+        list.iter().filter_map(|one| Some((one, messages_in(one)?))).collect();
     states.sort_by_key(|(state, _)| state["metadata"]["step"].as_i64());
     let (first, _) = states.first()?;
     let mut found = Transcript::new(thread(first), Wire::OPENAI_CHAT);
@@ -51,7 +56,8 @@ fn states(value: &Value) -> Option<Transcript> {
     (!found.entries.is_empty()).then_some(found)
 }
 
-/// A message with a known id replaces the one before. Without an id, what the last state had as well is known by its place.
+/// A message with a known id replaces the one before. Without an id, what the last state had as
+/// well is known by its place.
 fn take_in(
     found: &mut Transcript,
     known: &mut FxHashMap<String, usize>,
@@ -78,7 +84,12 @@ fn take_in(
 
 fn push(found: &mut Transcript, entry: Entry) {
     if found.model.is_none() && entry.message.role == Role::Assistant {
-        found.model = entry.message.extra.iter().find(|(name, _)| name == "model").map(|(_, json)| json.clone());
+        found.model = entry
+            .message
+            .extra
+            .iter()
+            .find(|(name, _)| name == "model")
+            .map(|(_, json)| json.clone());
     }
     let mut entry = Entry { index: found.entries.len(), ..entry };
     entry.message.extra.clear();
@@ -95,7 +106,10 @@ fn messages_in(value: &Value) -> Option<&[Value]> {
         &value["checkpoint"]["channel_values"]["messages"],
     ];
     let lists = candidates.into_iter().filter_map(Value::as_array);
-    lists.into_iter().map(Vec::as_slice).find(|list| !list.is_empty() && list.iter().all(is_message))
+    lists
+        .into_iter()
+        .map(Vec::as_slice)
+        .find(|list| !list.is_empty() && list.iter().all(is_message))
 }
 
 fn thread(state: &Value) -> String {
@@ -121,15 +135,23 @@ fn fields(value: &Value) -> &Value {
 
 /// The kind of a message: `human`, `ai`, `tool` …
 fn kind(value: &Value) -> String {
-    let class =
-        value["id"].as_array().and_then(|path| path.last()).and_then(Value::as_str).filter(|_| value["lc"] == 1);
-    let name = class.or_else(|| fields(value)["type"].as_str()).or_else(|| value["type"].as_str()).unwrap_or_default();
+    let class = value["id"]
+        .as_array()
+        .and_then(|path| path.last())
+        .and_then(Value::as_str)
+        .filter(|_| value["lc"] == 1);
+    let name = class
+        .or_else(|| fields(value)["type"].as_str())
+        .or_else(|| value["type"].as_str())
+        .unwrap_or_default();
     name.trim_end_matches("Chunk").trim_end_matches("Message").to_ascii_lowercase()
 }
 
 fn is_message(value: &Value) -> bool {
     let known = ["human", "ai", "system", "tool", "function", "chat", "remove"];
-    value.is_object() && known.contains(&kind(value).as_str()) && fields(value).get("content").is_some()
+    value.is_object()
+        && known.contains(&kind(value).as_str())
+        && fields(value).get("content").is_some()
 }
 
 fn message(value: &Value) -> Option<Entry> {
@@ -139,7 +161,10 @@ fn message(value: &Value) -> Option<Entry> {
         "human" => Message::new(Role::User, said),
         "system" => Message::new(Role::System, said),
         "ai" => Message::new(Role::Assistant, answer(fields, said)),
-        "tool" => Message::new(Role::Tool, vec![result(&fields["tool_call_id"], said, fields["status"] == "error")]),
+        "tool" => Message::new(
+            Role::Tool,
+            vec![result(&fields["tool_call_id"], said, fields["status"] == "error")],
+        ),
         "function" => Message::new(Role::Tool, vec![result(&fields["name"], said, false)]),
         "chat" if fields["role"] == "assistant" => Message::new(Role::Assistant, said),
         "chat" => Message::new(Role::User, said),
@@ -163,12 +188,17 @@ fn answer(fields: &Value, said: Vec<Part>) -> Vec<Part> {
         .map(|made| call(&made["id"], &made["name"], &made["args"]))
         .collect();
     if calls.is_empty() {
-        let raw = fields["additional_kwargs"]["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
-        let function = |made: &Value| call(&made["id"], &made["function"]["name"], &made["function"]["arguments"]);
+        let raw =
+            fields["additional_kwargs"]["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+        let function = |made: &Value| {
+            call(&made["id"], &made["function"]["name"], &made["function"]["arguments"])
+        };
         calls = raw.iter().map(function).collect();
     }
-    let thought = text(&fields["additional_kwargs"]["reasoning_content"]).map(|text| thinking(text, None));
-    let (inside, said): (Vec<Part>, Vec<Part>) = said.into_iter().partition(|part| matches!(part.body, Body::Call(_)));
+    let thought =
+        text(&fields["additional_kwargs"]["reasoning_content"]).map(|text| thinking(text, None));
+    let (inside, said): (Vec<Part>, Vec<Part>) =
+        said.into_iter().partition(|part| matches!(part.body, Body::Call(_)));
     let calls = if calls.is_empty() { inside } else { calls };
     thought.into_iter().chain(said).chain(calls).collect()
 }
@@ -188,7 +218,9 @@ fn part(block: &Value) -> Option<Part> {
         "reasoning" => Some(thinking(block["reasoning"].as_str()?, None)),
         "tool_use" => Some(call(&block["id"], &block["name"], &block["input"])),
         "tool_call" => Some(call(&block["id"], &block["name"], &block["args"])),
-        "image_url" => text(&block["image_url"]["url"]).or_else(|| text(&block["image_url"])).map(picture_at),
+        "image_url" => {
+            text(&block["image_url"]["url"]).or_else(|| text(&block["image_url"])).map(picture_at)
+        }
         "image" => {
             let source = &block["source"];
             let inline = picture(&source["media_type"], &source["data"])

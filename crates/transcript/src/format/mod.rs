@@ -26,7 +26,8 @@ pub(crate) trait Lines {
     /// The name of the format.
     fn name(&self) -> &'static str;
 
-    /// Takes in one line; hands over the transcripts that it completes. An error is what is wrong with it.
+    /// Takes in one line; hands over the transcripts that it completes. An error is what is wrong
+    /// with it.
     fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String>;
 
     /// What is complete when there are no more lines.
@@ -37,8 +38,15 @@ pub(crate) trait Lines {
 type Recognise = fn(&Fields<'_>) -> Option<Box<dyn Lines>>;
 
 /// Formats of lines, those with the most telling lines first.
-const LINES: &[Recognise] =
-    &[atif::lines, claude_code::lines, codex::lines, copilot::lines, gemini_cli::lines, pi::lines, wire::lines];
+const LINES: &[Recognise] = &[
+    atif::lines,
+    claude_code::lines,
+    codex::lines,
+    copilot::lines,
+    gemini_cli::lines,
+    pi::lines,
+    wire::lines,
+];
 
 /// Reads a document, if it is of this format.
 type Document = fn(&Fields<'_>, &Arc<String>) -> Option<Result<Vec<Transcript>, String>>;
@@ -64,10 +72,12 @@ pub(crate) fn lines(line: &str) -> Option<Box<dyn Lines>> {
 /// Reads a document of whatever format it is.
 pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcript>), String> {
     let fields = Fields::parse(text).unwrap_or_default();
-    let known = DOCUMENTS.iter().find_map(|(name, document)| Some((*name, document(&fields, text)?)));
+    let known =
+        DOCUMENTS.iter().find_map(|(name, document)| Some((*name, document(&fields, text)?)));
     match known {
         Some((name, found)) => Ok((name, found?)),
-        None => single_line(text).map_or_else(|| wire::document(text), |(name, found)| Ok((name, found?))),
+        None => single_line(text)
+            .map_or_else(|| wire::document(text), |(name, found)| Ok((name, found?))),
     }
 }
 
@@ -91,7 +101,8 @@ pub(crate) fn document_name(text: &Arc<String>) -> &'static str {
 
 /// The names of all formats.
 pub(crate) fn names() -> String {
-    let lines = [claude_code::NAME, codex::NAME, copilot::NAME, pi::NAME, wire::NAME, agents_sqlite::NAME];
+    let lines =
+        [claude_code::NAME, codex::NAME, copilot::NAME, pi::NAME, wire::NAME, agents_sqlite::NAME];
     let documents = DOCUMENTS.iter().map(|(name, _)| *name);
     lines.into_iter().chain(documents).collect::<Vec<_>>().join(", ")
 }

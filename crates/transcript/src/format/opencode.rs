@@ -1,4 +1,5 @@
-//! `opencode export`: a document of messages with their parts; a tool part is call and result in one.
+//! `opencode export`: a document of messages with their parts; a tool part is call and result in
+//! one.
 
 use std::sync::Arc;
 
@@ -12,7 +13,10 @@ use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
 pub(super) const NAME: &str = "opencode";
 
 /// A document of session facts and messages, each with facts and parts of its own.
-pub(super) fn document(fields: &Fields<'_>, text: &Arc<String>) -> Option<Result<Vec<Transcript>, String>> {
+pub(super) fn document(
+    fields: &Fields<'_>,
+    text: &Arc<String>,
+) -> Option<Result<Vec<Transcript>, String>> {
     let info = fields.get("info").and_then(Fields::parse)?;
     let is_one = info.get("id").is_some() && fields.get("messages").is_some();
     is_one.then(|| {
@@ -45,23 +49,29 @@ fn user(found: &mut Transcript, info: &Value, parts: &[Value]) {
     if parts.iter().any(|part| part["type"] == "compaction") {
         found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
     }
-    let said: Vec<Part> = parts.iter().filter(|part| part["ignored"] != true).filter_map(words).collect();
+    let said: Vec<Part> =
+        parts.iter().filter(|part| part["ignored"] != true).filter_map(words).collect();
     if !said.is_empty() {
         push(found, info, Message::new(Role::User, said));
     }
 }
 
-/// One answer may take several steps; each is a model call of its own, followed by the results of its tools.
+/// One answer may take several steps; each is a model call of its own, followed by the results of
+/// its tools.
 fn assistant(found: &mut Transcript, info: &Value, parts: &[Value]) {
     let is_start = |part: &Value| part["type"] == "step-start";
     for step in parts.chunk_by(|_, next| !is_start(next)) {
-        let said: Vec<Part> = step.iter().filter_map(|part| words(part).or_else(|| request(part))).collect();
+        let said: Vec<Part> =
+            step.iter().filter_map(|part| words(part).or_else(|| request(part))).collect();
         if said.is_empty() {
             continue;
         }
         push(found, info, Message::new(Role::Assistant, said));
         if let Some(entry) = found.entries.last_mut() {
-            let own = step.iter().find(|part| part["type"] == "step-finish").and_then(|part| usage(&part["tokens"]));
+            let own = step
+                .iter()
+                .find(|part| part["type"] == "step-finish")
+                .and_then(|part| usage(&part["tokens"]));
             entry.usage = own.or_else(|| usage(&info["tokens"]));
             entry.is_summary = info["summary"] == true;
         }
@@ -82,7 +92,9 @@ fn words(part: &Value) -> Option<Part> {
     match part["type"].as_str()? {
         "text" => text(&part["text"]).map(Part::text),
         "reasoning" => text(&part["text"]).map(|text| thinking(text, None)),
-        "file" if part["mime"].as_str()?.starts_with("image/") => text(&part["url"]).map(picture_at),
+        "file" if part["mime"].as_str()?.starts_with("image/") => {
+            text(&part["url"]).map(picture_at)
+        }
         _ => None,
     }
 }

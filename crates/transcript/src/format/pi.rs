@@ -1,4 +1,5 @@
-//! pi's session files: a header, then entries; from version 3 on a tree by `parentId`, before that a list.
+//! pi's session files: a header, then entries; from version 3 on a tree by `parentId`, before that
+//! a list.
 
 use std::sync::Arc;
 
@@ -40,13 +41,20 @@ impl Lines for Session {
     }
 
     fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let event: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
-        let mut node = Node { id: word(&event["id"]), parent: word(&event["parentId"]), entry: None, compaction: None };
+        let event: Value =
+            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+        let mut node = Node {
+            id: word(&event["id"]),
+            parent: word(&event["parentId"]),
+            entry: None,
+            compaction: None,
+        };
         match event["type"].as_str().unwrap_or_default() {
             "session" => {
                 self.id = word(&event["id"]).unwrap_or_default();
                 self.model = word(&event["modelId"]);
-                self.parent = word(&event["parentSession"]).or_else(|| word(&event["branchedFrom"]));
+                self.parent =
+                    word(&event["parentSession"]).or_else(|| word(&event["branchedFrom"]));
                 return Ok(Vec::new());
             }
             "message" => node.entry = entry(&event),
@@ -59,8 +67,8 @@ impl Lines for Session {
                 entry.time = time(&event["timestamp"]);
                 node.entry = Some(entry);
                 let before = Some(count(&event["tokensBefore"])).filter(|&tokens| tokens > 0);
-                node.compaction =
-                    (event["type"] == "compaction").then(|| Compaction { before, ..Compaction::default() });
+                node.compaction = (event["type"] == "compaction")
+                    .then(|| Compaction { before, ..Compaction::default() });
             }
             "model_change" if self.model.is_none() => self.model = word(&event["modelId"]),
             _ => {}
@@ -82,11 +90,18 @@ impl Lines for Session {
 impl Session {
     /// The way to the last entry, and the ways that were left.
     fn ways(&self) -> Vec<Transcript> {
-        let places: FxHashMap<&str, usize> =
-            self.nodes.iter().enumerate().filter_map(|(at, node)| Some((node.id.as_deref()?, at))).collect();
+        let places: FxHashMap<&str, usize> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, node)| Some((node.id.as_deref()?, at)))
+            .collect();
         let mut kept: FxHashSet<usize> = FxHashSet::default();
         let mut found: Vec<Transcript> = Vec::new();
-        for leaf in (0..self.nodes.len()).rev().filter(|&at| self.nodes.get(at).is_some_and(|n| n.entry.is_some())) {
+        for leaf in (0..self.nodes.len())
+            .rev()
+            .filter(|&at| self.nodes.get(at).is_some_and(|n| n.entry.is_some()))
+        {
             if kept.contains(&leaf) {
                 continue;
             }
@@ -95,12 +110,20 @@ impl Session {
             let mut at = Some(leaf);
             while let Some(here) = at.filter(|here| met.insert(*here)) {
                 way.push(here);
-                at = self.nodes.get(here).and_then(|node| places.get(node.parent.as_deref()?)).copied();
+                at = self
+                    .nodes
+                    .get(here)
+                    .and_then(|node| places.get(node.parent.as_deref()?))
+                    .copied();
             }
             way.reverse();
             kept.extend(way.iter().copied());
             let is_main = found.is_empty();
-            let id = if is_main { self.id.clone() } else { format!("{}/branch-{}", self.id, found.len()) };
+            let id = if is_main {
+                self.id.clone()
+            } else {
+                format!("{}/branch-{}", self.id, found.len())
+            };
             found.extend(self.transcript(id, &way).map(|mut way| {
                 if !is_main {
                     way.role = Standing::Branch;
@@ -118,7 +141,9 @@ impl Session {
         found.parent.clone_from(&self.parent);
         for node in way.iter().filter_map(|&at| self.nodes.get(at)) {
             let at = found.entries.len();
-            found.compactions.extend(node.compaction.clone().map(|compaction| Compaction { at, ..compaction }));
+            found
+                .compactions
+                .extend(node.compaction.clone().map(|compaction| Compaction { at, ..compaction }));
             found.entries.extend(node.entry.clone().map(|entry| Entry { index: at, ..entry }));
         }
         (!found.entries.is_empty()).then_some(found)
@@ -153,7 +178,9 @@ fn parts(content: &Value) -> Vec<Part> {
     let Value::Array(blocks) = content else { return texts(content) };
     let part = |block: &Value| match block["type"].as_str()? {
         "text" => text(&block["text"]).map(Part::text),
-        "thinking" => Some(thinking(block["thinking"].as_str()?, word(&block["thinkingSignature"]))),
+        "thinking" => {
+            Some(thinking(block["thinking"].as_str()?, word(&block["thinkingSignature"])))
+        }
         "toolCall" => Some(call(&block["id"], &block["name"], &block["arguments"])),
         "image" => picture(&block["mimeType"], &block["data"]),
         _ => None,

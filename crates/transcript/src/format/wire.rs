@@ -1,5 +1,6 @@
-//! Lists of messages and request bodies as the four wires write them, with what research data notes beside messages:
-//! `x.usage` (`in`, `out`, `cached`, `written`), `x.kind`, `x.time`, and `compactions`.
+//! Lists of messages and request bodies as the four wires write them, with what research data notes
+//! beside messages: `x.usage` (`in`, `out`, `cached`, `written`), `x.kind`, `x.time`, and
+//! `compactions`.
 
 use std::sync::Arc;
 
@@ -84,19 +85,30 @@ fn transcript(conversation: Conversation, text: &str, count: usize) -> Transcrip
     found.tools = conversation.tools;
     for (at, message) in conversation.messages.into_iter().enumerate() {
         let beside = message.extra.iter().find(|(name, _)| name == "x");
-        let beside: Beside = beside.and_then(|(_, json)| serde_json::from_str(json).ok()).unwrap_or_default();
+        let beside: Beside =
+            beside.and_then(|(_, json)| serde_json::from_str(json).ok()).unwrap_or_default();
         let mut entry = Entry::of(message, at.saturating_sub(conversation.outside));
         entry.time = beside.time;
-        entry.usage =
-            beside.usage.map(|Tokens { prompt, out, cached, written }| Usage { prompt, cached, written, output: out });
+        entry.usage = beside.usage.map(|Tokens { prompt, out, cached, written }| Usage {
+            prompt,
+            cached,
+            written,
+            output: out,
+        });
         entry.is_summary = beside.kind.as_deref() == Some("compact_summary");
         found.entries.push(entry);
     }
     let noted = Fields::parse(text).and_then(|fields| fields.get("compactions").map(str::to_owned));
-    let noted: Vec<Noted> = noted.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+    let noted: Vec<Noted> =
+        noted.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
     found.compactions = noted
         .into_iter()
-        .map(|noted| Compaction { at: noted.at, before: noted.pre_tokens, after: None, trigger: noted.trigger })
+        .map(|noted| Compaction {
+            at: noted.at,
+            before: noted.pre_tokens,
+            after: None,
+            trigger: noted.trigger,
+        })
         .collect();
     found
 }

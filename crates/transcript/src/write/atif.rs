@@ -1,5 +1,5 @@
-//! ATIF 1.8: one step a message, the results of a step's calls inside it. The format forbids unknown fields: what it has
-//! no place for goes into `extra`.
+//! ATIF 1.8: one step a message, the results of a step's calls inside it. The format forbids
+//! unknown fields: what it has no place for goes into `extra`.
 
 use serde_json::{Map, Value, json};
 use waterline::message::{Body, Image, Message, Part, Role, ToolResult};
@@ -12,7 +12,8 @@ use crate::transcript::{Entry, Transcript, Usage};
 pub(super) fn write(transcript: &Transcript) -> Value {
     let mut steps: Vec<Value> = Vec::new();
     for entry in &transcript.entries {
-        // Results stand in the step that called, whatever message brought them; words beside them are a step of their own.
+        // Results stand in the step that called, whatever message brought them; words beside them
+        // are a step of their own.
         add_results(&mut steps, entry);
         if entry.message.parts.iter().any(|part| !matches!(part.body, Body::Result(_))) {
             steps.push(step(entry));
@@ -33,7 +34,10 @@ pub(super) fn write(transcript: &Transcript) -> Value {
         "schema_version": "ATIF-v1.8", "session_id": transcript.id, "trajectory_id": transcript.id, "agent": agent,
         "steps": steps,
     });
-    let parent = transcript.parent.as_ref().map(|parent| json!({"parent": parent, "role": transcript.role.name()}));
+    let parent = transcript
+        .parent
+        .as_ref()
+        .map(|parent| json!({"parent": parent, "role": transcript.role.name()}));
     set(&mut document, "extra", parent);
     document
 }
@@ -41,7 +45,11 @@ pub(super) fn write(transcript: &Transcript) -> Value {
 fn definition(tool: &Tool) -> Value {
     let mut function = json!({"name": tool.name});
     set(&mut function, "description", tool.description.as_ref().map(|text| json!(text)));
-    set(&mut function, "parameters", tool.schema.as_ref().and_then(|json| serde_json::from_str(json).ok()));
+    set(
+        &mut function,
+        "parameters",
+        tool.schema.as_ref().and_then(|json| serde_json::from_str(json).ok()),
+    );
     json!({"type": "function", "function": function})
 }
 
@@ -57,7 +65,10 @@ fn step(entry: &Entry) -> Value {
         let content = message.text();
         let observation = json!({"results": [{"content": content}]});
         let cut = json!({"context_management": {"type": "compaction", "boundary": "replace"}});
-        return timed(json!({"source": "system", "message": "", "observation": observation, "extra": cut}), entry);
+        return timed(
+            json!({"source": "system", "message": "", "observation": observation, "extra": cut}),
+            entry,
+        );
     }
     let source = match message.role {
         Role::System => "system",
@@ -66,8 +77,13 @@ fn step(entry: &Entry) -> Value {
     };
     let mut step = json!({"source": source, "message": content(&message.parts)});
     if message.role == Role::Assistant {
-        let thoughts: Vec<&str> = message.parts.iter().filter_map(thought).filter(|text| !text.is_empty()).collect();
-        set(&mut step, "reasoning_content", (!thoughts.is_empty()).then(|| json!(thoughts.join("\n"))));
+        let thoughts: Vec<&str> =
+            message.parts.iter().filter_map(thought).filter(|text| !text.is_empty()).collect();
+        set(
+            &mut step,
+            "reasoning_content",
+            (!thoughts.is_empty()).then(|| json!(thoughts.join("\n"))),
+        );
         let calls: Vec<Value> = calls(message).collect();
         set(&mut step, "tool_calls", (!calls.is_empty()).then_some(Value::Array(calls)));
         set(&mut step, "metrics", entry.usage.map(metrics));
@@ -90,7 +106,9 @@ fn add_results(steps: &mut Vec<Value>, entry: &Entry) {
         };
         match steps.iter_mut().rev().find(makes) {
             Some(step) => {
-                if let Some(Value::Array(list)) = step.get_mut("observation").and_then(|seen| seen.get_mut("results")) {
+                if let Some(Value::Array(list)) =
+                    step.get_mut("observation").and_then(|seen| seen.get_mut("results"))
+                {
                     list.push(self::result(result, true));
                 } else {
                     step["observation"] = json!({"results": [self::result(result, true)]});
@@ -98,7 +116,10 @@ fn add_results(steps: &mut Vec<Value>, entry: &Entry) {
             }
             None => {
                 let observation = json!({"results": [self::result(result, false)]});
-                steps.push(timed(json!({"source": "user", "message": "", "observation": observation}), entry));
+                steps.push(timed(
+                    json!({"source": "user", "message": "", "observation": observation}),
+                    entry,
+                ));
             }
         }
     }
@@ -127,7 +148,8 @@ fn calls(message: &Message) -> impl Iterator<Item = Value> {
     })
 }
 
-/// Words as a text; with pictures as a list of parts. The format has no place for a picture by value: a note stands for it.
+/// Words as a text; with pictures as a list of parts. The format has no place for a picture by
+/// value: a note stands for it.
 fn content(parts: &[Part]) -> Value {
     let shown: Vec<Value> = parts.iter().filter_map(part).collect();
     if shown.iter().all(|part| part["type"] == "text") {

@@ -1,4 +1,5 @@
-//! OpenAI chat messages, with what the transcript knows beside them under `x`: usage, times, which messages are summaries.
+//! OpenAI chat messages, with what the transcript knows beside them under `x`: usage, times, which
+//! messages are summaries.
 
 use serde_json::{Value, json};
 use waterline::json;
@@ -29,7 +30,8 @@ pub(super) fn write(transcript: &Transcript) -> String {
     let cuts = (!cuts.is_empty()).then(|| ("compactions", Value::Array(cuts).to_string()));
     let tools = wire::tools(Wire::OPENAI_CHAT, &transcript.tools).map(|tools| ("tools", tools));
     let list = [("messages", json::array(messages))];
-    json::one_line(&json::object(head(transcript).chain(cuts).chain(list).chain(tools))).into_owned()
+    json::one_line(&json::object(head(transcript).chain(cuts).chain(list).chain(tools)))
+        .into_owned()
 }
 
 /// One entry may be several messages on this wire: a result each.

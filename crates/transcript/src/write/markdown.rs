@@ -33,15 +33,23 @@ pub struct Words {
 
 impl Words {
     /// English.
-    pub const ENGLISH: Self =
-        Self { user: "User", assistant: "Assistant", image: "image", more_lines: ("… ", " more lines") };
+    pub const ENGLISH: Self = Self {
+        user: "User",
+        assistant: "Assistant",
+        image: "image",
+        more_lines: ("… ", " more lines"),
+    };
 }
 
 /// Writes a conversation. Control characters are replaced: the text may be shown on a terminal.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn markdown(out: &mut dyn Write, heading: &Heading<'_>, messages: impl IntoIterator<Item = Message>) -> Result<()> {
+pub fn markdown(
+    out: &mut dyn Write,
+    heading: &Heading<'_>,
+    messages: impl IntoIterator<Item = Message>,
+) -> Result<()> {
     let facts: Vec<String> = heading.facts.iter().map(|fact| one_line(fact)).collect();
     writeln!(out, "# {}\n\n*{}*\n", one_line(heading.title), facts.join(" · "))?;
     let words = &heading.words;
@@ -72,7 +80,9 @@ fn write_message(out: &mut dyn Write, message: &Message, words: &Words) -> Resul
         match &part.body {
             Body::Text(text) if text.trim().is_empty() => {}
             // After the words of a person come attached files and notes.
-            Body::Text(text) if message.role == Role::User && texts > 0 => fenced(out, text, words)?,
+            Body::Text(text) if message.role == Role::User && texts > 0 => {
+                fenced(out, text, words)?
+            }
             Body::Text(text) => {
                 texts += 1;
                 writeln!(out, "{}\n", clean(text).trim_end())?;
@@ -129,8 +139,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn shown(c: char) -> char {
-    let is_direction =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_direction = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if c.is_control() || is_direction { '\u{FFFD}' } else { c }
 }
 

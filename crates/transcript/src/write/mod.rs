@@ -72,9 +72,11 @@ pub fn line(transcript: &Transcript, format: Format) -> String {
 }
 
 fn anthropic(transcript: &Transcript) -> String {
-    let messages: Vec<&Message> = transcript.messages().filter(|message| !message.parts.is_empty()).collect();
+    let messages: Vec<&Message> =
+        transcript.messages().filter(|message| !message.parts.is_empty()).collect();
     let rendered = wire::render(Wire::ANTHROPIC, &messages);
-    json::one_line(&wire::body(Wire::ANTHROPIC, head(transcript), &transcript.tools, &rendered)).into_owned()
+    json::one_line(&wire::body(Wire::ANTHROPIC, head(transcript), &transcript.tools, &rendered))
+        .into_owned()
 }
 
 /// The fields in front of the messages.

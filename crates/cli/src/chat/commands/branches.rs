@@ -1,7 +1,7 @@
 //! `/branches`.
 
 use crate::lang::say;
-use crate::show::{cut, gist, pad, room};
+use crate::show::{cut, one_line, pad, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::{Branch, Entry, Log};
@@ -13,7 +13,10 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["branches"],
     takes: "[ID]",
-    about: ("the ways this session has gone; with an ID, go over to one", "本会话走过的分支；给出 ID 则切换"),
+    about: (
+        "the ways this session has gone; with an ID, go over to one",
+        "本会话走过的分支；给出 ID 则切换",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 
@@ -57,11 +60,14 @@ fn line(branch: &Branch, newest: Option<&Entry>) -> String {
     let mark = if branch.is_current { "*" } else { " " };
     let id = branch.id.map(|id| id.short()).unwrap_or_default();
     let (count, shared) = (branch.tip.position(), branch.shared);
-    let size = say(format!("{count} messages ({shared} shared)"), format!("{count} 条消息（{shared} 条共有）"));
+    let size = say(
+        format!("{count} messages ({shared} shared)"),
+        format!("{count} 条消息（{shared} 条共有）"),
+    );
     let message = newest.map(|entry| entry.message(parse_stored));
     let words = message.map(|message| match branch.is_aside {
-        true => format!("{}: {}", say("stopped answer", "中断的回答"), gist(&message)),
-        false => format!("{}: {}", message.role.name(), gist(&message)),
+        true => format!("{}: {}", say("stopped answer", "中断的回答"), one_line(&message)),
+        false => format!("{}: {}", message.role.name(), one_line(&message)),
     });
     cut(&format!("{mark} {}  {size}  {}", pad(&id, 12), words.unwrap_or_default()), room(1))
 }

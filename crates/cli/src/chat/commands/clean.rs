@@ -41,7 +41,9 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let en = format!(
         "{count} workspaces unused for {days} days and {sessions} sessions unused for {session_days} would go. Delete them?"
     );
-    let zh = format!("将删除 {days} 天未用的 {count} 个工作区和 {session_days} 天未用的 {sessions} 个会话。确定？");
+    let zh = format!(
+        "将删除 {days} 天未用的 {count} 个工作区和 {session_days} 天未用的 {sessions} 个会话。确定？"
+    );
     if chat.agrees(&say(en, zh)) {
         chat.on_log(move |log, _| log.erase(&whom)).await?;
         let kept = tokio::task::spawn_blocking(move || folders.remove()).await?;

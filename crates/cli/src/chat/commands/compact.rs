@@ -5,7 +5,7 @@ use crate::show::{call_note, cut, number, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline::plan::{Action, Plan, Slot, Treatment};
-use waterline_session::Live;
+use waterline_session::LiveSession;
 
 use super::note::notes;
 use super::{Spec, Then};
@@ -14,7 +14,10 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["compact"],
     takes: "[focus]",
-    about: ("fold now: shows what would go and what would stay, and asks", "立即折叠：显示将去除与保留的内容并询问"),
+    about: (
+        "fold now: shows what would go and what would stay, and asks",
+        "立即折叠：显示将去除与保留的内容并询问",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 
@@ -49,13 +52,15 @@ const SHOWN: usize = 12;
 /// How many lines are shown of what the model will read instead.
 const LINES: usize = 15;
 
-/// What the fold would do: the sum, what becomes of which messages, and what the model will read instead of them.
+/// What the fold would do: the sum, what becomes of which messages, and what the model will read
+/// instead of them.
 fn preview(chat: &Chat, plan: &Plan, from: usize) {
     let live = chat.relay.agent.live();
     chat.screen.say(&sum(live, plan, from));
     let changed = || plan.slots.iter().filter(|slot| slot.treatment != Treatment::Verbatim);
     for slot in changed().take(SHOWN) {
-        let line = format!("  {}: {} – {}", span(&places(live, slot)), slot.treatment.name(), slot.reason);
+        let line =
+            format!("  {}: {} – {}", span(&places(live, slot)), slot.treatment.name(), slot.reason);
         chat.screen.note(&cut(&line, room(1)));
     }
     let more = changed().count().saturating_sub(SHOWN);
@@ -67,7 +72,8 @@ fn preview(chat: &Chat, plan: &Plan, from: usize) {
         excerpt(chat, &note);
     }
     if plan.wanted.is_some() {
-        chat.screen.note(say("a model is asked for a summary to put in its place", "将请模型写摘要代替"));
+        chat.screen
+            .note(say("a model is asked for a summary to put in its place", "将请模型写摘要代替"));
     }
 }
 
@@ -78,14 +84,18 @@ fn excerpt(chat: &Chat, note: &str) {
     }
     let more = note.lines().count().saturating_sub(LINES);
     if more > 0 {
-        let en = format!("  … {more} more lines; then /context summary shows all, /context why N where a message went");
-        let zh = format!("  … 另有 {more} 行；折叠后 /context summary 显示全部，/context why N 说明某条消息的去向");
+        let en = format!(
+            "  … {more} more lines; then /context summary shows all, /context why N where a message went"
+        );
+        let zh = format!(
+            "  … 另有 {more} 行；折叠后 /context summary 显示全部，/context why N 说明某条消息的去向"
+        );
         chat.screen.note(&say(en, zh));
     }
 }
 
 /// The sum of a fold, on the scale of the gauge.
-fn sum(live: &Live, plan: &Plan, from: usize) -> String {
+fn sum(live: &LiveSession, plan: &Plan, from: usize) -> String {
     let count = |fits: fn(&Slot) -> bool| {
         plan.slots.iter().filter(|slot| fits(slot)).map(|slot| slot.sources.len()).sum::<usize>()
     };
@@ -104,7 +114,7 @@ fn sum(live: &Live, plan: &Plan, from: usize) -> String {
 }
 
 /// The messages of a slot, by their places in the session.
-fn places(live: &Live, slot: &Slot) -> Vec<usize> {
+fn places(live: &LiveSession, slot: &Slot) -> Vec<usize> {
     let cleared = usize::try_from(live.cleared()).unwrap_or_default();
     slot.sources.iter().map(|source| cleared + source + 1).collect()
 }

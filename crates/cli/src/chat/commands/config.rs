@@ -1,4 +1,5 @@
-//! `/config`: settings that hold from now on in this session. Wrong values are refused with what is allowed.
+//! `/config`: settings that hold from now on in this session. Wrong values are refused with what is
+//! allowed.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,10 @@ use crate::settings;
 pub(super) const SPEC: Spec = Spec {
     names: &["config"],
     takes: "[key [value]]",
-    about: ("show settings; set one from now on, in this session", "显示设置；设置后立即在本会话生效"),
+    about: (
+        "show settings; set one from now on, in this session",
+        "显示设置；设置后立即在本会话生效",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 
@@ -70,7 +74,9 @@ fn keys(chat: &Chat, key: &str) -> Result<Vec<String>> {
             format!(
                 "{key} belongs to the policy {preset}, and {policy} is in use; /config policy {preset} changes that"
             ),
-            format!("{key} 属于策略 {preset}，当前使用 {policy}；可用 /config policy {preset} 切换"),
+            format!(
+                "{key} 属于策略 {preset}，当前使用 {policy}；可用 /config policy {preset} 切换"
+            ),
         ));
     }
     Ok(seed.keys.iter().map(|key| (*key).to_owned()).collect())
@@ -81,7 +87,9 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
     Ok(match key {
         "policy" => agent.live().policy().name.clone(),
         "model" => agent.live().model().name.clone(),
-        "approval" | "agent.approval" => settings::approval(agent.config().approval.mode).to_owned(),
+        "approval" | "agent.approval" => {
+            settings::approval(agent.config().approval.mode).to_owned()
+        }
         "agent_max_steps" | "agent.steps" => agent.config().limits.steps.to_string(),
         key => {
             let keys = keys(chat, key)?;
@@ -91,7 +99,10 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
                 None if super::keys::is_key(first) => say("not set", "未设置").to_owned(),
                 None if key.contains('.') => bail!(super::keys::unknown(key)),
                 None => bail!(say(
-                    format!("nothing is called {key}; there are {}, and the keys of the policy", OWN.join(", ")),
+                    format!(
+                        "nothing is called {key}; there are {}, and the keys of the policy",
+                        OWN.join(", ")
+                    ),
                     format!("没有名为 {key} 的设置；可用：{}，以及策略的键", OWN.join("、")),
                 )),
             }
@@ -111,11 +122,14 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
         }
         "model" => drop(super::model::SPEC.start_with(chat, value).await?),
         "approval" | "agent.approval" => {
-            chat.assembly.overrides.approval = Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?)
+            chat.assembly.overrides.approval =
+                Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?)
         }
         "agent_max_steps" | "agent.steps" => match value.parse::<usize>() {
             Ok(steps @ 1..=1_000) => chat.assembly.overrides.steps = Some(steps),
-            _ => bail!("agent_max_steps = {value} is refused; it must be a whole number from 1 to 1000"),
+            _ => bail!(
+                "agent_max_steps = {value} is refused; it must be a whole number from 1 to 1000"
+            ),
         },
         key => {
             let keys = keys(chat, key)?;
@@ -132,15 +146,18 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
     chat.reopen().await
 }
 
-/// Stores another policy, or other keys of it, once it is known that it can be used: what flags and the config set may not
-/// fit it.
+/// Stores another policy, or other keys of it, once it is known that it can be used: what flags and
+/// the config set may not fit it.
 async fn put(chat: &mut Chat, overrides: Overrides, changed: Session) -> Result<()> {
     let before = std::mem::replace(&mut chat.assembly.overrides, overrides);
     let model = chat.relay.agent.live().model().name.clone();
     let tried = chat.assembly.agent_config().map_err(anyhow::Error::from);
     if let Err(error) = tried.and_then(|config| Ok(config.policies.of(&changed, &model)?)) {
         chat.assembly.overrides = before;
-        return Err(error.context(say("it does not go with the flags or the config", "与命令行参数或配置不符")));
+        return Err(error.context(say(
+            "it does not go with the flags or the config",
+            "与命令行参数或配置不符",
+        )));
     }
     let change = move |session: &mut Session| {
         session.policy.clone_from(&changed.policy);

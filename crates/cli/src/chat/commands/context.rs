@@ -1,4 +1,5 @@
-//! `/context`: what is in the window, by part and by turn, and why; clearing, pinning, and taking a fold back.
+//! `/context`: what is in the window, by part and by turn, and why; clearing, pinning, and taking a
+//! fold back.
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
@@ -54,22 +55,34 @@ async fn why(chat: &mut Chat, place: u64) -> Result<()> {
     let screen = chat.screen.clone();
     let live = chat.relay.agent.live_mut();
     live.whole().await?;
-    let Some(index) = place.checked_sub(live.cleared() + 1).and_then(|index| usize::try_from(index).ok()) else {
-        screen.say(say("it was cleared away; /context undo takes that back", "已被清空；/context undo 可恢复"));
+    let Some(index) =
+        place.checked_sub(live.cleared() + 1).and_then(|index| usize::try_from(index).ok())
+    else {
+        screen.say(say(
+            "it was cleared away; /context undo takes that back",
+            "已被清空；/context undo 可恢复",
+        ));
         return Ok(());
     };
     let Some(message) = live.history().message(index) else {
         screen.say(say("there is no such message", "没有该消息"));
         return Ok(());
     };
-    screen.note(&cut(&format!("{}: {}", message.role.name(), crate::show::gist(message)), room(1)));
+    screen.note(&cut(
+        &format!("{}: {}", message.role.name(), crate::show::one_line(message)),
+        room(1),
+    ));
     match live.generation().slots().iter().find(|slot| slot.sources.contains(&index)) {
         Some(slot) => screen.say(&format!(
             "{} ({} {}): {}",
             slot.treatment.name(),
             number(live.corrected(slot.tokens)),
             say("tokens", "个 token"),
-            if slot.reason.is_empty() { say("it is there as it was said", "原样保留") } else { &slot.reason }
+            if slot.reason.is_empty() {
+                say("it is there as it was said", "原样保留")
+            } else {
+                &slot.reason
+            }
         )),
         None => screen.say(say("it is sent as it is with the next call", "下次调用时原样发送")),
     }
@@ -101,7 +114,8 @@ async fn undo(chat: &mut Chat) -> Result<()> {
     Ok(())
 }
 
-/// Whether there was something to take back. That there was nothing is a refusal; any other error is one.
+/// Whether there was something to take back. That there was nothing is a refusal; any other error
+/// is one.
 fn was_there(taken_back: waterline_log::Result<()>) -> waterline_log::Result<bool> {
     match taken_back {
         Ok(()) => Ok(true),

@@ -21,8 +21,8 @@ pub(super) const SPEC: Spec = Spec {
 /// How many hand-offs are followed up to the session that the work began in.
 const ROLES: usize = 100;
 
-/// The calls of a session, of the roles that its work was handed to or came from, and of everybody's sub-agents: each with how
-/// whoever made it stands to the one above.
+/// The calls of a session, of the roles that its work was handed to or came from, and of
+/// everybody's sub-agents: each with how whoever made it stands to the one above.
 fn calls(log: &Log, id: &str) -> waterline_log::Result<Vec<(Relation, Usage)>> {
     let began = began(log, id)?;
     let own = log.usage(&began)?.into_iter().map(|call| (Relation::Main, call));
@@ -51,14 +51,18 @@ fn began(log: &Log, id: &str) -> waterline_log::Result<String> {
 
 /// The session that handed its work over to this one.
 fn handed_by(session: &Session) -> Option<String> {
-    let is_role = session.relation == Relation::Main && State::of(session).is_ok_and(|state| state.role.is_some());
+    let is_role = session.relation == Relation::Main
+        && State::of(session).is_ok_and(|state| state.role.is_some());
     session.parent.clone().filter(|_| is_role)
 }
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
     let calls = chat.on_log(calls).await?;
-    let (below, own): (Vec<_>, Vec<_>) = calls.into_iter().partition(|(of, _)| *of == Relation::SubAgent);
-    let only = |calls: Vec<(Relation, Usage)>| calls.into_iter().map(|(_, call)| call).collect::<Vec<Usage>>();
+    let (below, own): (Vec<_>, Vec<_>) =
+        calls.into_iter().partition(|(of, _)| *of == Relation::SubAgent);
+    let only = |calls: Vec<(Relation, Usage)>| {
+        calls.into_iter().map(|(_, call)| call).collect::<Vec<Usage>>()
+    };
     let (below, mut all) = (only(below), only(own));
     all.extend(below.iter().cloned());
     tell(chat, &all);
@@ -81,7 +85,11 @@ fn tell(chat: &Chat, calls: &[Usage]) {
     let answers = number(sum(calls, |call| call.output));
     chat.screen.say(&format!("{}: {answers}", say("answer tokens", "回答 token")));
     let price = price(calls).unwrap_or_else(|| {
-        say("not known; models.NAME.price in the config says it", "未知；可在配置 models.名称.price 中设置").to_owned()
+        say(
+            "not known; models.NAME.price in the config says it",
+            "未知；可在配置 models.名称.price 中设置",
+        )
+        .to_owned()
     });
     chat.screen.say(&format!("{}: {price}", say("price", "费用")));
 }
@@ -91,7 +99,10 @@ fn of_sub_agents(calls: &[Usage]) -> String {
     let [prompt, answers] = [prompt(calls), sum(calls, |call| call.output)].map(number);
     let made = count(calls.len(), "call");
     let en = format!("of it sub-agents: {made}, {prompt} prompt tokens, {answers} answer tokens");
-    let zh = format!("其中子代理：{} 次调用，提示 token {prompt}，回答 token {answers}", number(calls.len()));
+    let zh = format!(
+        "其中子代理：{} 次调用，提示 token {prompt}，回答 token {answers}",
+        number(calls.len())
+    );
     match price(calls) {
         Some(price) => say(format!("{en}, price {price}"), format!("{zh}，费用 {price}")),
         None => say(en, zh),

@@ -13,7 +13,10 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["current"],
     takes: "",
-    about: ("the session, its messages, its workspace and its sub-agents", "当前会话、消息数、工作区与子代理"),
+    about: (
+        "the session, its messages, its workspace and its sub-agents",
+        "当前会话、消息数、工作区与子代理",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 
@@ -31,7 +34,8 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
 
 /// S0.73, S0.74: how many messages there are, and how many the policy keeps.
 fn messages(count: usize, policy: &Policy) -> String {
-    let most = policy.setting("window.messages").and_then(|most| usize::try_from(most.as_integer()?).ok());
+    let most =
+        policy.setting("window.messages").and_then(|most| usize::try_from(most.as_integer()?).ok());
     let Some(most) = most else { return format!("Messages: {count}") };
     let note = match count {
         _ if count > most => say(" (trimming active)", "（已开始裁剪）"),
@@ -43,9 +47,9 @@ fn messages(count: usize, policy: &Policy) -> String {
 
 /// S0.53: the sub-agents of a session, and theirs.
 fn tree(chat: &Chat, all: &[Session], parent: &str, depth: usize) {
-    let below = all
-        .iter()
-        .filter(|session| session.relation == Relation::SubAgent && session.parent.as_deref() == Some(parent));
+    let below = all.iter().filter(|session| {
+        session.relation == Relation::SubAgent && session.parent.as_deref() == Some(parent)
+    });
     let mut below: Vec<&Session> = below.collect();
     below.sort_by_key(|session| session.created);
     for session in below {

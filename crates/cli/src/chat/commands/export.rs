@@ -23,9 +23,14 @@ pub(super) const SPEC: Spec = Spec {
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     let id: String = chat.session().id.chars().take(12).collect();
-    let path = if rest.is_empty() { PathBuf::from(format!("{id}.jsonl")) } else { PathBuf::from(rest) };
+    let path =
+        if rest.is_empty() { PathBuf::from(format!("{id}.jsonl")) } else { PathBuf::from(rest) };
     if path.exists() {
-        chat.screen.say(&format!("{}: {}", say("it is there already", "文件已存在"), path.display()));
+        chat.screen.say(&format!(
+            "{}: {}",
+            say("it is there already", "文件已存在"),
+            path.display()
+        ));
         return Ok(Then::Stay);
     }
     let (log, session, to) = (chat.log.clone(), chat.session().clone(), path.clone());

@@ -25,7 +25,10 @@ const KEYS: [(&str, (&str, &str)); 6] = [
     ("Alt-Enter", ("another line; so does \\ at the end of one", "换行；行尾的 \\ 也可续行")),
     ("↑, Ctrl-R", ("what was written before; search in it", "之前输入的内容；在其中搜索")),
     ("Ctrl-O", ("the last call, whole", "完整显示最近一次调用")),
-    ("Ctrl-C", ("ends the turn; at the prompt throws the line away", "停止一轮；在提示符处清除该行")),
+    (
+        "Ctrl-C",
+        ("ends the turn; at the prompt throws the line away", "停止一轮；在提示符处清除该行"),
+    ),
     ("Ctrl-D", ("ends; the session is kept", "退出；会话会保留")),
 ];
 

@@ -3,7 +3,7 @@
 use waterline::policy::FOLD_KEYS;
 use waterline::stage::STAGES;
 
-use super::near::near;
+use super::suggest::suggest;
 use crate::lang::say;
 
 /// How many keys are named.
@@ -12,7 +12,11 @@ const NAMED: usize = 4;
 /// Every key, with its section.
 fn all() -> impl Iterator<Item = String> {
     let fold = FOLD_KEYS.iter().map(|key| format!("fold.{}", key.name));
-    fold.chain(STAGES.iter().flat_map(|stage| stage.keys.iter().map(move |key| format!("{}.{}", stage.name, key.name))))
+    fold.chain(
+        STAGES.iter().flat_map(|stage| {
+            stage.keys.iter().map(move |key| format!("{}.{}", stage.name, key.name))
+        }),
+    )
 }
 
 /// Whether some policy can have such a key.
@@ -25,7 +29,7 @@ pub(super) fn unknown(key: &str) -> String {
     let known: Vec<String> = all().collect();
     let section = key.split_once('.').map_or(key, |(section, _)| section);
     let is_beside = |name: &str| name.split_once('.').is_some_and(|(own, _)| own == section);
-    let mut named = near(key, known.iter().map(String::as_str));
+    let mut named = suggest(key, known.iter().map(String::as_str));
     for name in known.iter().map(String::as_str).filter(|name| is_beside(name)) {
         if !named.contains(&name) {
             named.push(name);
@@ -37,7 +41,10 @@ pub(super) fn unknown(key: &str) -> String {
             format!("there is no key {key}; `waterline policy keys` lists them"),
             format!("没有键 {key}；`waterline policy keys` 可列出"),
         ),
-        some => say(format!("there is no key {key}; near it: {some}"), format!("没有键 {key}；相近的有：{some}")),
+        some => say(
+            format!("there is no key {key}; near it: {some}"),
+            format!("没有键 {key}；相近的有：{some}"),
+        ),
     }
 }
 

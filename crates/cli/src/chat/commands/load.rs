@@ -25,7 +25,10 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     let session = match found {
         Ok(session) => session,
         Err(LogError::Ambiguous { matches, .. }) => {
-            chat.screen.say(say("several begin so; give more of the id:", "有多个匹配，请给出更长的前缀："));
+            chat.screen.say(say(
+                "several begin so; give more of the id:",
+                "有多个匹配，请给出更长的前缀：",
+            ));
             matches.iter().for_each(|id| chat.screen.say(&format!("  {id}")));
             return Ok(Then::Stay);
         }

@@ -18,7 +18,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
-    let Some(memory) = chat.relay.agent.live().setup().memory.clone() else {
+    let Some(memory) = chat.relay.agent.live().config().memory.clone() else {
         chat.screen.say(say(
             "there is no memory; --memory FOLDER, or memory in the config, names its folder",
             "未启用记忆；用 --memory 目录 或配置中的 memory 指定",

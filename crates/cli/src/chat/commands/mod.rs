@@ -1,4 +1,5 @@
-//! The commands of a conversation, one a file. Only known words are commands; anything else is said to the agent.
+//! The commands of a conversation, one a file. Only known words are commands; anything else is said
+//! to the agent.
 
 mod branches;
 mod cancel;
@@ -16,7 +17,6 @@ mod keys;
 mod load;
 mod memory;
 mod model;
-mod near;
 mod note;
 mod quit;
 mod recall;
@@ -28,6 +28,7 @@ mod sessions;
 mod skill;
 mod status;
 mod steer;
+mod suggest;
 mod todos;
 mod tools;
 mod undo;
@@ -84,7 +85,8 @@ impl Spec {
         words.join(" ") + &takes
     }
 
-    /// Whether it can do something with what stands behind it: what it would not look at was meant otherwise.
+    /// Whether it can do something with what stands behind it: what it would not look at was meant
+    /// otherwise.
     fn fits(&self, rest: &str) -> bool {
         match self.takes {
             "" => rest.is_empty(),
@@ -141,7 +143,8 @@ pub async fn run(chat: &mut Chat, line: &str) -> Result<Then> {
     match find(word) {
         Some(spec) if spec.fits(rest) => return (spec.run)(chat, rest).await,
         Some(spec) => chat.screen.say(&format!("{}: {}", say("usage", "用法"), spec.usage())),
-        // A path or a word that only begins with a slash is for the agent; what looks like a command is a slip.
+        // A path or a word that only begins with a slash is for the agent; what looks like a
+        // command is a slip.
         None if is_word(word) => chat.screen.say(&unknown(word)),
         None => return Ok(Then::Say(line.to_owned())),
     }
@@ -151,7 +154,7 @@ pub async fn run(chat: &mut Chat, line: &str) -> Result<Then> {
 /// That there is no such command, and which was meant.
 fn unknown(word: &str) -> String {
     let names = ALL.iter().flat_map(|spec| spec.names).copied();
-    match near::near(&word.to_lowercase(), names).first() {
+    match suggest::suggest(&word.to_lowercase(), names).first() {
         Some(meant) => say(
             format!("there is no command /{word}; did you mean /{meant}?"),
             format!("没有命令 /{word}；是否指 /{meant}？"),
@@ -177,7 +180,10 @@ fn is_word(word: &str) -> bool {
 /// The commands with what each does, to be completed.
 pub fn list() -> Vec<(String, String)> {
     let line = |spec: &Spec| {
-        (spec.names.first().copied().unwrap_or_default().to_owned(), say(spec.about.0, spec.about.1).to_owned())
+        (
+            spec.names.first().copied().unwrap_or_default().to_owned(),
+            say(spec.about.0, spec.about.1).to_owned(),
+        )
     };
     ALL.iter().map(line).collect()
 }

@@ -42,7 +42,12 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
 /// The model that is asked, and others that could be.
 async fn list(chat: &Chat) {
     let live = chat.relay.agent.live();
-    chat.screen.say(&format!("{} ({} {})", live.model().name, number(live.window()), say("tokens", "个 token")));
+    chat.screen.say(&format!(
+        "{} ({} {})",
+        live.model().name,
+        number(live.window()),
+        say("tokens", "个 token")
+    ));
     if let Some(base) = server(chat).and_then(|server| server.base_url) {
         tell(chat, &say(format!("at {base}"), format!("{base} 上")), &local::models(&base).await);
     }
@@ -52,11 +57,14 @@ async fn list(chat: &Chat) {
 
 fn tell(chat: &Chat, place: &str, names: &[String]) {
     if !names.is_empty() {
-        wrap(&format!("{place}: {}", names.join(", ")), room(1)).iter().for_each(|line| chat.screen.note(line));
+        wrap(&format!("{place}: {}", names.join(", ")), room(1))
+            .iter()
+            .for_each(|line| chat.screen.note(line));
     }
 }
 
-/// How a model of this name is asked: where the config says, else at the server that is asked now, else at its provider's.
+/// How a model of this name is asked: where the config says, else at the server that is asked now,
+/// else at its provider's.
 async fn wanted(chat: &Chat, name: &str) -> Result<ModelOverrides> {
     // The one that the program began with keeps the address it was given.
     if chat.first_model.model.as_deref() == Some(name) {
@@ -74,23 +82,29 @@ async fn wanted(chat: &Chat, name: &str) -> Result<ModelOverrides> {
     Ok(ModelOverrides { model, ..ModelOverrides::default() })
 }
 
-/// The server of somebody's own that is asked now: its address, its wire, its key. None where a provider is asked. An address that
-/// a folder's file names is none of them: no key is sent there.
+/// The server of somebody's own that is asked now: its address, its wire, its key. None where a
+/// provider is asked. An address that a folder's file names is none of them: no key is sent there.
 fn server(chat: &Chat) -> Option<ModelOverrides> {
-    let asked = &chat.relay.agent.live().setup().model.model;
+    let asked = &chat.relay.agent.live().config().model.model;
     if asked.address().is_empty() {
         return None;
     }
     let given = chat.assembly.overrides.model.clone();
     let settings = &chat.assembly.config.settings;
-    let configured = settings.base_url.clone().filter(|_| given.model.is_none() && !settings.is_untrusted);
-    let found = local::USUAL.iter().map(|(_, base)| (*base).to_owned()).find(|base| base == asked.address());
+    let configured =
+        settings.base_url.clone().filter(|_| given.model.is_none() && !settings.is_untrusted);
+    let found = local::USUAL
+        .iter()
+        .map(|(_, base)| (*base).to_owned())
+        .find(|base| base == asked.address());
     let base_url = given.base_url.clone().or(configured).or(found)?;
     Some(ModelOverrides { base_url: Some(base_url), wire: Some(asked.wire()), ..given })
 }
 
-/// Whether a server may have a model: it says so, perhaps with a version behind the name, or it says nothing.
+/// Whether a server may have a model: it says so, perhaps with a version behind the name, or it
+/// says nothing.
 async fn may_have(server: &ModelOverrides, name: &str) -> bool {
     let names = local::models(server.base_url.as_deref().unwrap_or_default()).await;
-    names.is_empty() || names.iter().any(|known| known == name || known.split(':').next() == Some(name))
+    names.is_empty()
+        || names.iter().any(|known| known == name || known.split(':').next() == Some(name))
 }

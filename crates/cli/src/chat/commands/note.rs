@@ -11,12 +11,14 @@ pub(super) fn notes(slots: &[Slot], history: &History) -> Vec<String> {
     pairs.filter_map(|(slot, next)| note(slot, next, history)).collect()
 }
 
-/// A note that stands alone; or one that was put in front of the message behind it, whose first words it then is.
+/// A note that stands alone; or one that was put in front of the message behind it, whose first
+/// words it then is.
 fn note(slot: &Slot, next: Option<&Slot>, history: &History) -> Option<String> {
     if slot.views.is_empty() {
         let joined = next?.views.first()?.message(history)?;
         return joined.texts().next().map(|text| text.trim_end().to_owned());
     }
-    let texts: Vec<String> = slot.views.iter().filter_map(|view| view.message(history)).map(Message::text).collect();
+    let texts: Vec<String> =
+        slot.views.iter().filter_map(|view| view.message(history)).map(Message::text).collect();
     Some(texts.join("\n\n"))
 }

@@ -1,7 +1,7 @@
 //! `/recall`.
 
 use crate::lang::say;
-use crate::show::{cut, gist, room};
+use crate::show::{cut, one_line, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_provider::wire::parse_stored;
@@ -28,7 +28,8 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     }
     for hit in hits {
         let message = hit.entry.message(parse_stored);
-        let line = format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), gist(&message));
+        let line =
+            format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), one_line(&message));
         chat.screen.say(&cut(&line, room(1)));
     }
     Ok(Then::Stay)

@@ -12,7 +12,10 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["redo"],
     takes: "",
-    about: ("take the last /undo or /rewind back; again, the one before it", "恢复上次撤销或回退；可多次恢复"),
+    about: (
+        "take the last /undo or /rewind back; again, the one before it",
+        "恢复上次撤销或回退；可多次恢复",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 

@@ -56,7 +56,8 @@ fn line(session: &Session, is_own: bool) -> String {
 /// Where a session stands in the list.
 fn row(mark: &str, id: &str, count: &str, [used, model, title]: [&str; 3]) -> String {
     let model = cut(model, 15);
-    let columns: [(&str, usize); 5] = [(mark, 1), (id, 12), (count, 8), (used, 16), (model.as_str(), 15)];
+    let columns: [(&str, usize); 5] =
+        [(mark, 1), (id, 12), (count, 8), (used, 16), (model.as_str(), 15)];
     let columns: Vec<String> = columns.iter().map(|(text, wide)| pad(text, *wide)).collect();
     cut(&format!("{}  {title}", columns.join(" ")), room(1))
 }

@@ -55,14 +55,19 @@ async fn off(chat: &mut Chat) -> Result<()> {
 /// Uses a skill from now on: the model is told at once, and with each message.
 async fn take(chat: &mut Chat, name: &str) -> Result<Then> {
     let skills = &chat.relay.agent.config().skills;
-    let found = skills.iter().find(|skill| skill.id == name || skill.name == name).map(|skill| skill.id.clone());
+    let found = skills
+        .iter()
+        .find(|skill| skill.id == name || skill.name == name)
+        .map(|skill| skill.id.clone());
     let Some(id) = found else {
         chat.screen.say(say("there is no such skill", "没有该技能"));
         return Ok(Then::Stay);
     };
     let active = Some(id.clone());
     chat.relay.agent.change(move |state, _| state.active_skill.clone_from(&active)).await?;
-    let en = format!("the skill {id} is in use: the model is told with each message; /skill off ends it");
+    let en = format!(
+        "the skill {id} is in use: the model is told with each message; /skill off ends it"
+    );
     chat.screen.note(&say(en, format!("技能 {id} 使用中：每条消息都会告知模型；/skill off 停用")));
     Ok(Then::Say(format!("@{id}")))
 }

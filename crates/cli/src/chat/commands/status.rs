@@ -8,7 +8,7 @@ use futures_util::future::LocalBoxFuture;
 use waterline_agent::{Agent, State, Waiting};
 use waterline_sandbox::workspace::Grant;
 use waterline_sandbox::{Support, support};
-use waterline_session::{Level, Live};
+use waterline_session::{Level, LiveSession};
 
 use super::{Spec, Then};
 use crate::chat::Chat;
@@ -53,22 +53,25 @@ fn held_with(agent: &Agent) -> Result<Vec<Row>> {
 /// How the newest turn ended.
 fn turn(state: &State, is_open: bool) -> String {
     match (&state.pending, is_open) {
-        (Some(Waiting::Question(question)), _) => {
-            say(format!("waits for your answer: {}", question.question), format!("等待您的回答：{}", question.question))
-        }
-        (Some(Waiting::Approval(request)), _) => {
-            say(format!("waits for your word on {}", request.tool), format!("等待您批准 {}", request.tool))
-        }
+        (Some(Waiting::Question(question)), _) => say(
+            format!("waits for your answer: {}", question.question),
+            format!("等待您的回答：{}", question.question),
+        ),
+        (Some(Waiting::Approval(request)), _) => say(
+            format!("waits for your word on {}", request.tool),
+            format!("等待您批准 {}", request.tool),
+        ),
         (None, true) => say("broken off; /resume goes on", "已中断；/resume 继续").to_owned(),
         (None, false) => say("finished", "已完成").to_owned(),
     }
 }
 
 /// How full the window is, and how large.
-fn context(live: &Live) -> Vec<Row> {
+fn context(live: &LiveSession) -> Vec<Row> {
     let (used, window) = (live.context_tokens(), live.window());
     let level = Level::of(used, window);
-    let [used, high, window, answer] = [used, live.high_mark(), window, live.answer_tokens()].map(number);
+    let [used, high, window, answer] =
+        [used, live.high_mark(), window, live.answer_tokens()].map(number);
     let en = format!("{window} tokens for the prompt, {answer} for the answer");
     vec![
         (say("context", "上下文"), format!("{used} / {high} / {window} ({level})")),
@@ -84,13 +87,16 @@ fn reaches(chat: &Chat) -> Vec<Row> {
         Support::Full => say("confined by the kernel", "由内核隔离").to_owned(),
         Support::None(why) => say(format!("not confined ({why})"), format!("未隔离（{why}）")),
     };
-    let network =
-        if chat.assembly.overrides.allow_network || chat.assembly.config.settings.agent.network.unwrap_or(false) {
-            say("commands may use it", "命令可以使用")
-        } else {
-            say("not for commands", "命令不可使用")
-        };
-    let grant = |grant: Grant| format!("{}{}", grant.path.display(), if grant.writable { "" } else { ":ro" });
+    let network = if chat.assembly.overrides.allow_network
+        || chat.assembly.config.settings.agent.network.unwrap_or(false)
+    {
+        say("commands may use it", "命令可以使用")
+    } else {
+        say("not for commands", "命令不可使用")
+    };
+    let grant = |grant: Grant| {
+        format!("{}{}", grant.path.display(), if grant.writable { "" } else { ":ro" })
+    };
     let grants: Vec<String> = agent.workspace().grants().map(grant).collect();
     let grants = if grants.is_empty() { "–".to_owned() } else { grants.join(", ") };
     vec![
@@ -108,5 +114,9 @@ fn went_wrong(agent: &Agent) -> Vec<Row> {
         (say("failed hooks", "失败的钩子"), agent.hook_failures()),
         (say("rules broken", "违反规则"), agent.live().violations().len()),
     ];
-    counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name, number(count))).collect()
+    counts
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| (name, number(count)))
+        .collect()
 }

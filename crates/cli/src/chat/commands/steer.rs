@@ -10,7 +10,10 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["steer"],
     takes: "words",
-    about: ("say something to the running turn; between turns it is said as usual", "对正在进行的一轮补充说明"),
+    about: (
+        "say something to the running turn; between turns it is said as usual",
+        "对正在进行的一轮补充说明",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 

@@ -1,7 +1,7 @@
 //! `/undo`: the last turns, as if they had not been.
 
 use crate::lang::say;
-use crate::show::{cut, gist, number, room};
+use crate::show::{cut, number, one_line, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::To;
@@ -13,7 +13,10 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["undo"],
     takes: "[N]",
-    about: ("take the last turn back, or the last N; /redo brings it again", "撤销上一轮或最近 N 轮；/redo 可恢复"),
+    about: (
+        "take the last turn back, or the last N; /redo brings it again",
+        "撤销上一轮或最近 N 轮；/redo 可恢复",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 
@@ -22,7 +25,8 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
     Ok(Then::Stay)
 }
 
-/// Goes back by as many turns as are named, by one where none are; says what was taken back, and what was not.
+/// Goes back by as many turns as are named, by one where none are; says what was taken back, and
+/// what was not.
 pub(super) async fn back(chat: &mut Chat, turns: &str) -> Result<()> {
     let turns = turns.parse::<u64>().unwrap_or(1).max(1);
     let before = chat.session().tip;
@@ -35,7 +39,7 @@ pub(super) async fn back(chat: &mut Chat, turns: &str) -> Result<()> {
     chat.reopen().await?;
     chat.screen.say(&moved(before.position(), after.position()));
     if let Some(first) = first {
-        let words = gist(&first.message(parse_stored));
+        let words = one_line(&first.message(parse_stored));
         let (en, zh) = match turns {
             1 => ("taken back", "已撤销"),
             _ => ("taken back, from here on", "已撤销，自此起"),
@@ -51,6 +55,7 @@ pub(super) async fn back(chat: &mut Chat, turns: &str) -> Result<()> {
 
 /// From so many messages to so many.
 pub(super) fn moved(before: u64, after: u64) -> String {
-    let [before, after] = [before, after].map(|count| number(usize::try_from(count).unwrap_or(usize::MAX)));
+    let [before, after] =
+        [before, after].map(|count| number(usize::try_from(count).unwrap_or(usize::MAX)));
     format!("{before} → {after} {}", say("messages", "条消息"))
 }

@@ -10,7 +10,10 @@ use crate::chat::Chat;
 pub(super) const SPEC: Spec = Spec {
     names: &["unfold"],
     takes: "[N]",
-    about: ("show call N, or the last one, whole (Ctrl-O)", "完整显示第 N 个或最近一次调用（Ctrl-O）"),
+    about: (
+        "show call N, or the last one, whole (Ctrl-O)",
+        "完整显示第 N 个或最近一次调用（Ctrl-O）",
+    ),
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
 };
 

@@ -1,10 +1,11 @@
-//! What is in the window, by part and by turn, as bars. Every figure is on the scale of the gauge: as the provider counts.
+//! What is in the window, by part and by turn, as bars. Every figure is on the scale of the gauge:
+//! as the provider counts.
 
 use anyhow::Result;
 use waterline::history::History;
 use waterline::message::{Message, Role};
 use waterline::plan::Treatment;
-use waterline_session::Live;
+use waterline_session::LiveSession;
 
 use crate::chat::Chat;
 use crate::lang::say;
@@ -51,7 +52,7 @@ fn line((name, tokens): &Row, whole: usize) -> String {
 }
 
 /// How full it is, and what that means.
-fn sum(live: &Live) -> String {
+fn sum(live: &LiveSession) -> String {
     let [used, high, window] = [live.context_tokens(), live.high_mark(), live.window()].map(number);
     let en = format!("{used} tokens / high mark {high} / window {window}");
     say(en, format!("{used} 个 token / 高水位 {high} / 窗口 {window}"))
@@ -79,10 +80,14 @@ fn counts(history: &History) -> String {
 }
 
 /// What is in the window, by part; what of it is free, and what comes beside it.
-fn parts(live: &Live) -> Vec<Row> {
+fn parts(live: &LiveSession) -> Vec<Row> {
     let slots = live.generation().slots();
     let of = |treatment: Treatment| {
-        slots.iter().filter(|slot| slot.treatment == treatment).map(|slot| slot.tokens).sum::<usize>()
+        slots
+            .iter()
+            .filter(|slot| slot.treatment == treatment)
+            .map(|slot| slot.tokens)
+            .sum::<usize>()
     };
     // Before the first call nothing was sent, the system prompt neither.
     let system = live.history().system_tokens();
@@ -93,7 +98,8 @@ fn parts(live: &Live) -> Vec<Row> {
     parts.push((say("system prompt", "系统提示").to_owned(), system));
     parts.extend(made.filter(|(_, tokens)| *tokens > 0));
     parts.push((say("as it was said", "原样").to_owned(), said.saturating_sub(system)));
-    let mut parts: Vec<Row> = parts.into_iter().map(|(name, tokens)| (name, live.corrected(tokens))).collect();
+    let mut parts: Vec<Row> =
+        parts.into_iter().map(|(name, tokens)| (name, live.corrected(tokens))).collect();
     let free = live.window().saturating_sub(live.context_tokens());
     parts.push((say("free", "空闲").to_owned(), free));
     parts.push((say("beside it, for the answer", "另留给回答").to_owned(), live.answer_tokens()));
@@ -101,28 +107,34 @@ fn parts(live: &Live) -> Vec<Row> {
 }
 
 /// Tokens of those of these messages that have no slot yet: what was said since the last call.
-fn since(live: &Live, messages: impl IntoIterator<Item = usize>) -> usize {
+fn since(live: &LiveSession, messages: impl IntoIterator<Item = usize>) -> usize {
     let covered = live.generation().covered();
     let new = messages.into_iter().filter(|at| *at >= covered);
     new.map(|at| live.history().message_tokens(at)).sum()
 }
 
 /// What of each of the newest turns is in it, and how many turns there are before them.
-fn turns(live: &Live) -> (Vec<Row>, usize) {
+fn turns(live: &LiveSession) -> (Vec<Row>, usize) {
     let turns = live.history().turns().len();
     let older = turns.saturating_sub(TURNS);
     ((older..turns).map(|at| turn(live, at)).collect(), older)
 }
 
 /// One turn: the first words of it, with the number of the message they stand in.
-fn turn(live: &Live, at: usize) -> Row {
+fn turn(live: &LiveSession, at: usize) -> Row {
     let history = live.history();
     let atoms = history.turn_atoms(at).filter_map(|atom| history.atom(atom));
     let messages: Vec<usize> = atoms.flat_map(|atom| atom.messages.clone()).collect();
-    let slots = live.generation().slots().iter().filter(|slot| slot.treatment != Treatment::Summary);
+    let slots =
+        live.generation().slots().iter().filter(|slot| slot.treatment != Treatment::Summary);
     let sent = slots.filter(|slot| slot.sources.iter().any(|source| messages.contains(source)));
-    let tokens = sent.map(|slot| slot.tokens).sum::<usize>() + since(live, messages.iter().copied());
-    let words = messages.first().and_then(|&first| history.message(first)).map(Message::text).unwrap_or_default();
+    let tokens =
+        sent.map(|slot| slot.tokens).sum::<usize>() + since(live, messages.iter().copied());
+    let words = messages
+        .first()
+        .and_then(|&first| history.message(first))
+        .map(Message::text)
+        .unwrap_or_default();
     let place = messages.first().map_or(0, |first| live.cleared() + *first as u64 + 1);
     (format!("{} {} [{place}] {words}", say("turn", "第"), at + 1), live.corrected(tokens))
 }

@@ -1,4 +1,5 @@
-//! Every context of a replay as JSON lines, written while it runs: a session may have more contexts than memory holds.
+//! Every context of a replay as JSON lines, written while it runs: a session may have more contexts
+//! than memory holds.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -10,7 +11,8 @@ use waterline_replay::run::Context as Sent;
 
 use crate::files::Output;
 
-/// The file that contexts are written to, by several threads; sessions may be mixed, each line says whose it is.
+/// The file that contexts are written to, by several threads; sessions may be mixed, each line says
+/// whose it is.
 pub struct Dump(Mutex<(Output, Option<std::io::Error>)>);
 
 impl Dump {
@@ -29,7 +31,10 @@ impl Dump {
     }
 
     pub fn finish(self) -> Result<()> {
-        let (file, failed) = self.0.into_inner().map_err(|_| anyhow!("a thread died while it wrote the contexts"))?;
+        let (file, failed) = self
+            .0
+            .into_inner()
+            .map_err(|_| anyhow!("a thread died while it wrote the contexts"))?;
         match failed {
             Some(error) => Err(error).context("cannot write the contexts"),
             None => file.finish(),

@@ -15,11 +15,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use waterline::ledger::Weights;
 use waterline::policy::{PRESETS, Policy};
 use waterline::tokens::Method;
-use waterline_replay::crew::{Done, Job, Watch, replay_all};
 use waterline_replay::page;
+use waterline_replay::pool::{Done, Job, Watch, replay_all};
 use waterline_replay::price::Prices;
 use waterline_replay::report::Report;
-use waterline_replay::run::{Context as Sent, Setup};
+use waterline_replay::run::{Context as Sent, ReplayConfig};
 use waterline_transcript::Standing;
 
 use crate::db::Stored;
@@ -83,7 +83,8 @@ struct Run {
 /// What is replayed, and how it is counted.
 #[derive(Debug, clap::Args)]
 pub struct What {
-    /// Session files of any known format, or folders of them; with --db, ids of stored sessions (default: all)
+    /// Session files of any known format, or folders of them; with --db, ids of stored sessions
+    /// (default: all)
     files: Vec<PathBuf>,
     #[command(flatten)]
     database: Stored,
@@ -93,7 +94,8 @@ pub struct What {
     /// Take this model to be called (default: the one the session names)
     #[arg(long)]
     model: Option<String>,
-    /// Count tokens in this way (default: as the model does); chars/4 is the unit of published figures
+    /// Count tokens in this way (default: as the model does); chars/4 is the unit of published
+    /// figures
     #[arg(long, value_name = "METHOD")]
     tokens: Option<Method>,
 }
@@ -120,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 fn replay(arguments: &Run) -> Result<ExitCode> {
-    let setup = Setup {
+    let setup = ReplayConfig {
         policies: policies(arguments)?,
         windows: arguments.what.windows(),
         prices: prices(&arguments.prices)?,
@@ -129,13 +131,16 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
         trace: arguments.lost || arguments.html.is_some(),
         learn: false,
     };
-    if let Some(warning) = arguments.what.model.as_deref().and_then(|name| settings::model(Some(name)).1) {
+    if let Some(warning) =
+        arguments.what.model.as_deref().and_then(|name| settings::model(Some(name)).1)
+    {
         anstream::eprintln!("waterline: {}", plain(&warning.to_string()));
     }
     let origins = sessions::origins(&arguments.what.files, &arguments.what.database)?;
     let mut report = Report::new(&setup, origins.iter().map(Origin::name).collect());
     let files: Vec<PathBuf> = origins.iter().filter_map(Origin::file).cloned().collect();
-    let create = |path: &Option<PathBuf>| path.as_ref().map(|path| Output::create(path, &files)).transpose();
+    let create =
+        |path: &Option<PathBuf>| path.as_ref().map(|path| Output::create(path, &files)).transpose();
     let (page, dump) = (create(&arguments.html)?, create(&arguments.dump)?.map(Dump::new));
     let watch = |sent: &Sent<'_>| {
         if let Some(dump) = &dump {
@@ -147,7 +152,10 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
         dump.finish()?;
     }
     if report.conversations() == 0 {
-        bail!("no session with a model call in it{}", arguments.session.as_ref().map_or("", |_| " has that id"));
+        bail!(
+            "no session with a model call in it{}",
+            arguments.session.as_ref().map_or("", |_| " has that id")
+        );
     }
     if let Some(mut file) = page {
         file.write_all(page::write(&report).as_bytes()).context("cannot write the page")?;
@@ -176,8 +184,10 @@ fn policies(arguments: &Run) -> Result<Vec<Policy>> {
     if names.is_empty() {
         names = PRESETS.iter().map(|preset| preset.name).collect();
     }
-    let mut policies =
-        names.into_iter().map(|name| settings::policy(name, &arguments.set)).collect::<Result<Vec<_>, _>>()?;
+    let mut policies = names
+        .into_iter()
+        .map(|name| settings::policy(name, &arguments.set))
+        .collect::<Result<Vec<_>, _>>()?;
     if let Some(path) = &arguments.weights {
         let weights = weights(path)?;
         policies.iter_mut().for_each(|policy| policy.weights = weights.clone());
@@ -186,20 +196,24 @@ fn policies(arguments: &Run) -> Result<Vec<Policy>> {
 }
 
 fn weights(path: &PathBuf) -> Result<Weights> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     Weights::read(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
 fn prices(name: &str) -> Result<Prices> {
     Prices::named(name).ok_or_else(|| {
         let names: Vec<&str> = Prices::shipped().iter().map(|list| list.name.as_str()).collect();
-        anyhow!("no price list is called {name:?}; there are {}, and every model of the model table", names.join(", "))
+        anyhow!(
+            "no price list is called {name:?}; there are {}, and every model of the model table",
+            names.join(", ")
+        )
     })
 }
 
 /// Replays every session of these files on all cores, with a bar where somebody watches.
 fn each(
-    setup: &Setup,
+    setup: &ReplayConfig,
     origins: &[Origin],
     session: Option<&str>,
     watch: &Watch<'_>,
@@ -212,7 +226,8 @@ fn each(
         for (dataset, origin) in origins.iter().enumerate() {
             let read = origin.read(|transcript| {
                 // A branch repeats what it shares with the session it left.
-                let is_asked_for = session.is_some() || origin.file().is_none() && origins.len() == 1;
+                let is_asked_for =
+                    session.is_some() || origin.file().is_none() && origins.len() == 1;
                 let counts = transcript.role != Standing::Branch || is_asked_for;
                 if counts && session.is_none_or(|id| transcript.id.starts_with(id)) {
                     emit(Job { dataset, transcript });
@@ -228,7 +243,11 @@ fn each(
             }
         }
         bar.suspend(|| sessions::show_refused(&refused));
-        if refused.len() == origins.len() { Err(anyhow!("no file could be read as sessions")) } else { Ok(()) }
+        if refused.len() == origins.len() {
+            Err(anyhow!("no file could be read as sessions"))
+        } else {
+            Ok(())
+        }
     };
     let mut count = 0_usize;
     let outcome = replay_all(setup, threads, watch, read, |done| {
@@ -242,7 +261,9 @@ fn each(
 
 fn progress(count: usize) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(count).unwrap_or(u64::MAX));
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} of {len} read · {msg} · {elapsed}") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{spinner} {pos} of {len} read · {msg} · {elapsed}")
+    {
         bar.set_style(style);
     }
     bar.set_message("reading");

@@ -1,4 +1,5 @@
-//! `waterline replay train`: the ledger's weights from recorded conversations, and how they do on ones never seen.
+//! `waterline replay train`: the ledger's weights from recorded conversations, and how they do on
+//! ones never seen.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,10 +8,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use waterline::ledger::Weights;
 use waterline::policy::Policy;
-use waterline_replay::lesson::Lesson;
-use waterline_replay::run::Setup;
-use waterline_replay::tally::Tally;
+use waterline_replay::counters::Counters;
+use waterline_replay::run::ReplayConfig;
 use waterline_replay::train::{Fit, fit};
+use waterline_replay::training_fold::TrainingFold;
 
 use super::{What, each, prices, weights};
 use crate::files::Output;
@@ -23,7 +24,8 @@ use crate::show::{percent, plain};
 pub struct Arguments {
     #[command(flatten)]
     what: What,
-    /// Where the training starts, and what holds it (default: the weights that come with the program)
+    /// Where the training starts, and what holds it (default: the weights that come with the
+    /// program)
     #[arg(long, value_name = "FILE")]
     start: Option<PathBuf>,
     /// The file to write (default: only show the weights)
@@ -37,32 +39,38 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let start = arguments.start.as_ref().map_or_else(|| Ok(Weights::shipped().clone()), weights)?;
     let origins = sessions::origins(&arguments.what.files, &arguments.what.database)?;
-    let mut lessons: Vec<Vec<Lesson>> = Vec::new();
+    let mut training_folds: Vec<Vec<TrainingFold>> = Vec::new();
     for origin in &origins {
-        lessons.push(learn(arguments, &start, origin)?);
+        training_folds.push(learn(arguments, &start, origin)?);
     }
     let mut out = output();
     if arguments.hold_out {
         for (left_out, origin) in origins.iter().enumerate() {
-            let others = lessons.iter().enumerate().filter(|(at, _)| *at != left_out);
-            let others: Vec<&Lesson> = others.flat_map(|(_, lessons)| lessons).collect();
+            let others = training_folds.iter().enumerate().filter(|(at, _)| *at != left_out);
+            let others: Vec<&TrainingFold> =
+                others.flat_map(|(_, training_folds)| training_folds).collect();
             let learned = fit(&others, &start, Fit::default());
             writeln!(out, "{}", plain(&origin.name()))?;
             for (name, weights) in [("start", &start), ("never seen", &learned)] {
                 for (window, tally) in measure(arguments, weights, origin)? {
-                    let (retained, intact) = (percent(tally.retained()), percent(tally.calls_intact()));
-                    writeln!(out, "  {name:<11} {window:>7}  retained {retained}  calls intact {intact}")?;
+                    let (retained, intact) =
+                        (percent(tally.retained()), percent(tally.calls_intact()));
+                    writeln!(
+                        out,
+                        "  {name:<11} {window:>7}  retained {retained}  calls intact {intact}"
+                    )?;
                 }
             }
         }
     }
-    let all: Vec<&Lesson> = lessons.iter().flatten().collect();
+    let all: Vec<&TrainingFold> = training_folds.iter().flatten().collect();
     let weights = fit(&all, &start, Fit::default());
     match &arguments.out {
         Some(path) => {
             let files: Vec<PathBuf> = origins.iter().filter_map(Origin::file).cloned().collect();
             let mut file = Output::create(path, &files)?;
-            file.write_all(format!("{HEAD}{}", weights.text()).as_bytes()).context("cannot write the weights")?;
+            file.write_all(format!("{HEAD}{}", weights.text()).as_bytes())
+                .context("cannot write the weights")?;
             file.finish()?;
             writeln!(out, "{} folds taught {}", all.len(), plain(&path.display().to_string()))?;
         }
@@ -81,10 +89,10 @@ const HEAD: &str = "\
 
 ";
 
-fn setup(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<Setup> {
+fn setup(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<ReplayConfig> {
     let mut policy = Policy::preset("auto")?;
     policy.weights = weights.clone();
-    Ok(Setup {
+    Ok(ReplayConfig {
         policies: vec![policy],
         windows: arguments.what.windows(),
         prices: prices("cached")?,
@@ -95,20 +103,25 @@ fn setup(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<Setup>
     })
 }
 
-fn learn(arguments: &Arguments, start: &Weights, origin: &Origin) -> Result<Vec<Lesson>> {
-    let mut lessons = Vec::new();
+fn learn(arguments: &Arguments, start: &Weights, origin: &Origin) -> Result<Vec<TrainingFold>> {
+    let mut training_folds = Vec::new();
     let setup = setup(arguments, start, true)?;
     each(&setup, std::slice::from_ref(origin), None, &|_| {}, |done| {
         // Most folds teach nothing, and their candidates are many.
-        let all = done.outcomes.into_iter().flat_map(|outcome| outcome.lessons);
-        lessons.extend(all.filter(Lesson::teaches));
+        let all = done.outcomes.into_iter().flat_map(|outcome| outcome.training_folds);
+        training_folds.extend(all.filter(TrainingFold::teaches));
     })?;
-    Ok(lessons)
+    Ok(training_folds)
 }
 
-fn measure(arguments: &Arguments, weights: &Weights, origin: &Origin) -> Result<Vec<(usize, Tally)>> {
+fn measure(
+    arguments: &Arguments,
+    weights: &Weights,
+    origin: &Origin,
+) -> Result<Vec<(usize, Counters)>> {
     let setup = setup(arguments, weights, false)?;
-    let mut tallies: Vec<(usize, Tally)> = setup.windows.iter().map(|&window| (window, Tally::default())).collect();
+    let mut tallies: Vec<(usize, Counters)> =
+        setup.windows.iter().map(|&window| (window, Counters::default())).collect();
     each(&setup, std::slice::from_ref(origin), None, &|_| {}, |done| {
         for ((_, tally), outcome) in tallies.iter_mut().zip(&done.outcomes) {
             tally.add(&outcome.tally);

@@ -19,7 +19,8 @@ use crate::show::{number, plain};
 /// See how well tokens are counted, against what providers reported in recorded conversations
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Session files of any known format, or folders of them; with --db, ids of stored sessions (default: all)
+    /// Session files of any known format, or folders of them; with --db, ids of stored sessions
+    /// (default: all)
     files: Vec<PathBuf>,
     #[command(flatten)]
     database: Stored,
@@ -50,7 +51,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         bail!("no session in these files tells what its calls cost");
     }
     let mut out = output();
-    writeln!(out, "model               prompts   counted / real   prompt off by   calibrated   from the last call")?;
+    writeln!(
+        out,
+        "model               prompts   counted / real   prompt off by   calibrated   from the last call"
+    )?;
     for (family, accuracy) in &families {
         let share = |off: f64| off / accuracy.real * 100.0;
         writeln!(

@@ -8,7 +8,8 @@ use waterline_log::Backup;
 
 use crate::db::Database;
 
-/// Copy everything into a file, while the log is used: a database file, or of PostgreSQL JSON lines for `import`
+/// Copy everything into a file, while the log is used: a database file, or of PostgreSQL JSON lines
+/// for `import`
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The file to write

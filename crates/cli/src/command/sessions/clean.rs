@@ -12,13 +12,15 @@ use super::erase::carry_out;
 use crate::db::Database;
 use crate::environment::environment;
 
-/// Delete sessions that nobody has used for long, and old workspaces. Without `--yes` it only says what would go
+/// Delete sessions that nobody has used for long, and old workspaces. Without `--yes` it only says
+/// what would go
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Sessions not used for so many days (default: agent.session_days of the config, else 30)
     #[arg(long, value_name = "DAYS")]
     idle: Option<u32>,
-    /// Workspaces of sessions not used for so many days (default: agent.workspace_days of the config, else 7)
+    /// Workspaces of sessions not used for so many days (default: agent.workspace_days of the
+    /// config, else 7)
     #[arg(long, value_name = "DAYS")]
     workspaces: Option<u32>,
     /// Do it
@@ -33,7 +35,11 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let config = Config::load(Arc::clone(environment()))?;
     let agent = &config.settings.agent;
     let idle = arguments.idle.map(u64::from).or(agent.session_days).unwrap_or(SESSION_DAYS);
-    let unused = arguments.workspaces.map(u64::from).or(agent.workspace_days).unwrap_or(DEFAULT_WORKSPACE_DAYS);
+    let unused = arguments
+        .workspaces
+        .map(u64::from)
+        .or(agent.workspace_days)
+        .unwrap_or(DEFAULT_WORKSPACE_DAYS);
     let place = workspaces(&config).unwrap_or_default();
     let log = database.open_existing()?;
     let whom = Whom::IdleSince(before(&log, idle));

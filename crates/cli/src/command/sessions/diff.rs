@@ -11,7 +11,7 @@ use waterline_provider::wire::parse_stored;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{count, count_of, cut, gist, plain, room};
+use crate::show::{count, count_of, cut, one_line, plain, room};
 
 const LEFT: Style = AnsiColor::Red.on_default();
 const RIGHT: Style = AnsiColor::Green.on_default();
@@ -40,17 +40,23 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
             json!({"session": session.id, "messages": session.tip.position(), "entries": entries})
         };
         let mut out = raw_output();
-        writeln!(out, "{}", json!({"shared": shared, "left": side(&left, &ours), "right": side(&right, &theirs)}))?;
+        writeln!(
+            out,
+            "{}",
+            json!({"shared": shared, "left": side(&left, &ours), "right": side(&right, &theirs)})
+        )?;
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = output();
     head(&mut out, &log, shared, &left)?;
-    for (mark, style, session, entries) in [('-', LEFT, &left, &ours), ('+', RIGHT, &right, &theirs)] {
+    for (mark, style, session, entries) in
+        [('-', LEFT, &left, &ours), ('+', RIGHT, &right, &theirs)]
+    {
         let own = count(entries.len(), "message");
         writeln!(out, "{style}{mark} {}: {own} of its own{style:#}", plain(&session.id))?;
         for entry in entries {
-            let text = gist(&entry.message(parse_stored));
+            let text = one_line(&entry.message(parse_stored));
             writeln!(
                 out,
                 "{style}{mark}{:>6}  {:<9}{style:#} {}",
@@ -69,8 +75,16 @@ fn head(out: &mut impl Write, log: &Log, shared: u64, left: &Session) -> Result<
         0 => writeln!(out, "they share nothing")?,
         shared => {
             let last = log.entries_in(left.tip, shared - 1..shared)?;
-            let text = last.first().map(|entry| gist(&entry.message(parse_stored))).unwrap_or_default();
-            writeln!(out, "they share {}, up to: {}", count_of(shared, "message"), cut(&text, room(42)))?;
+            let text = last
+                .first()
+                .map(|entry| one_line(&entry.message(parse_stored)))
+                .unwrap_or_default();
+            writeln!(
+                out,
+                "they share {}, up to: {}",
+                count_of(shared, "message"),
+                cut(&text, room(42))
+            )?;
         }
     }
     Ok(())

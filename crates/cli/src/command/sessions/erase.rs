@@ -15,8 +15,8 @@ use crate::environment::environment;
 use crate::input::{output, raw_output};
 use crate::show::{count, count_of, plain};
 
-/// Delete a session with its sub-agents and workspaces, or everything of a user, for good. Without `--yes` it only says what
-/// would go. Whoever imports the same file again has the session again
+/// Delete a session with its sub-agents and workspaces, or everything of a user, for good. Without
+/// `--yes` it only says what would go. Whoever imports the same file again has the session again
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -52,7 +52,13 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 }
 
 /// Deletes, or with no yes only looks, and says what went or would go.
-pub fn carry_out(log: &Log, whom: &Whom, folders: &Workspaces, yes: bool, json: bool) -> Result<ExitCode> {
+pub fn carry_out(
+    log: &Log,
+    whom: &Whom,
+    folders: &Workspaces,
+    yes: bool,
+    json: bool,
+) -> Result<ExitCode> {
     let erased = if yes { log.erase(whom)? } else { log.would_erase(whom)? };
     let kept = if yes { folders.remove() } else { folders.kept.clone() };
     if json {
@@ -85,9 +91,19 @@ fn as_json(erased: &Erased, done: bool, folders: &[Workspace], kept: &[String]) 
 }
 
 /// Which workspaces went, or would go.
-fn write_workspaces(out: &mut impl Write, folders: &Workspaces, kept: &[String], done: bool) -> Result<()> {
+fn write_workspaces(
+    out: &mut impl Write,
+    folders: &Workspaces,
+    kept: &[String],
+    done: bool,
+) -> Result<()> {
     for folder in &folders.expired {
-        writeln!(out, "{} {}", if done { "workspace" } else { "would remove workspace" }, plain(&folder.path))?;
+        writeln!(
+            out,
+            "{} {}",
+            if done { "workspace" } else { "would remove workspace" },
+            plain(&folder.path)
+        )?;
     }
     for reason in kept {
         writeln!(out, "{} {}", if done { "kept" } else { "would keep" }, plain(reason))?;
@@ -100,18 +116,27 @@ fn write_report(out: &mut impl Write, erased: &Erased, done: bool) -> Result<()>
     for id in &erased.sessions {
         writeln!(out, "{} {}", if done { "erased" } else { "would erase" }, plain(id))?;
     }
-    let (sessions, messages) = (count(erased.sessions.len(), "session"), count_of(erased.messages, "message"));
+    let (sessions, messages) =
+        (count(erased.sessions.len(), "session"), count_of(erased.messages, "message"));
     writeln!(out, "{sessions}, {messages} of their own ({})", count_of(erased.bytes, "byte"))?;
     if erased.shared > 0 {
-        writeln!(out, "{} stay, because other sessions have them too", count_of(erased.shared, "message"))?;
+        writeln!(
+            out,
+            "{} stay, because other sessions have them too",
+            count_of(erased.shared, "message")
+        )?;
     }
-    let mut rows: Vec<String> = erased.rows.iter().map(|(table, rows)| count_of(*rows, table)).collect();
+    let mut rows: Vec<String> =
+        erased.rows.iter().map(|(table, rows)| count_of(*rows, table)).collect();
     rows.extend((erased.steps > 0).then(|| count_of(erased.steps, "call that was sent")));
     if !rows.is_empty() {
         writeln!(out, "with them: {}", rows.join(", "))?;
     }
     if done && !erased.is_clean {
-        writeln!(out, "somebody is reading the log, or the disk is full: what was deleted may still lie in its files")?;
+        writeln!(
+            out,
+            "somebody is reading the log, or the disk is full: what was deleted may still lie in its files"
+        )?;
         writeln!(out, "`waterline sessions clean --yes` cleans them")?;
     }
     if !done && !erased.sessions.is_empty() {

@@ -12,8 +12,8 @@ use crate::files::Output;
 use crate::input::raw_output;
 use crate::show::{count_of, markdown, plain};
 
-/// Write sessions as JSON lines, complete: importing them gives the same ids. Of a damaged session, what comes before the
-/// damage is written, and the exit status is 1
+/// Write sessions as JSON lines, complete: importing them gives the same ids. Of a damaged session,
+/// what comes before the damage is written, and the exit status is 1
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Ids, or the beginnings of them (default: everything)
@@ -24,7 +24,8 @@ pub struct Arguments {
     /// Write over a file that is there
     #[arg(long)]
     force: bool,
-    /// Write Markdown for people to read, not JSON lines: what was said and done, without what only programs need
+    /// Write Markdown for people to read, not JSON lines: what was said and done, without what only
+    /// programs need
     #[arg(long)]
     markdown: bool,
 }
@@ -45,7 +46,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
             let mut file = Output::private(path)?;
             let exported = write(&log, &ids, arguments.markdown, &mut file)?;
             file.finish()?;
-            let (sessions, messages) = (count_of(exported.sessions, "session"), count_of(exported.messages, "message"));
+            let (sessions, messages) =
+                (count_of(exported.sessions, "session"), count_of(exported.messages, "message"));
             anstream::eprintln!("{sessions}, {messages} written");
             exported
         }

@@ -17,7 +17,8 @@ use crate::input::{output, raw_output};
 use crate::sessions;
 use crate::show::{count, plain};
 
-/// Take in session files of any known format, and what `export` wrote; what is there already is not stored again
+/// Take in session files of any known format, and what `export` wrote; what is there already is not
+/// stored again
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Session files, exports, or folders of them; `-` for standard input
@@ -55,7 +56,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         let before = bar.position();
         match import(&log, file, arguments.user.as_deref(), &bar, &mut tally) {
             Ok(()) => tally.files += 1,
-            // In a folder there may be files of other kinds; a file that was named should have been one.
+            // In a folder there may be files of other kinds; a file that was named should have been
+            // one.
             Err(error) if files.len() > 1 && is_refusal(&error) => {
                 tally.refused.push(format!("{error:#}"));
                 named_refused |= arguments.files.contains(file);
@@ -78,28 +80,38 @@ fn is_refusal(error: &anyhow::Error) -> bool {
     error.downcast_ref::<waterline_transcript::TranscriptError>().is_some()
 }
 
-fn import(log: &Log, file: &Path, user: Option<&str>, bar: &ProgressBar, tally: &mut Tally) -> Result<()> {
+fn import(
+    log: &Log,
+    file: &Path,
+    user: Option<&str>,
+    bar: &ProgressBar,
+    tally: &mut Tally,
+) -> Result<()> {
     let source = sessions::of_file(file)?;
     if is_log(&source)? {
         let name = file.display();
-        bail!("{name} is a log itself; `waterline sessions export --db {name}` writes what it holds, for `import -`");
+        bail!(
+            "{name} is a log itself; `waterline sessions export --db {name}` writes what it holds, for `import -`"
+        );
     }
     if is_export(&source)? {
         return import_lines(log, &source, bar, tally).with_context(|| file.display().to_string());
     }
     let mut failed = None;
-    let report = waterline_transcript::read(&source, |transcript| match archive::import(log, &transcript, user) {
-        Ok(added) => {
-            tally.messages += added.messages;
-            tally.sessions += usize::from(added.is_new);
-            tally.continued += usize::from(added.continued);
-            tally.forked.extend(added.forked);
-            bar.set_message(counted(tally));
-            ControlFlow::Continue(())
-        }
-        Err(error) => {
-            failed = Some(anyhow::Error::from(error));
-            ControlFlow::Break(())
+    let report = waterline_transcript::read(&source, |transcript| {
+        match archive::import(log, &transcript, user) {
+            Ok(added) => {
+                tally.messages += added.messages;
+                tally.sessions += usize::from(added.is_new);
+                tally.continued += usize::from(added.continued);
+                tally.forked.extend(added.forked);
+                bar.set_message(counted(tally));
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                failed = Some(anyhow::Error::from(error));
+                ControlFlow::Break(())
+            }
         }
     });
     if let Some(error) = failed {
@@ -136,7 +148,8 @@ fn is_export(source: &Source) -> Result<bool> {
 fn reader(source: &Source) -> Result<Box<dyn BufRead + '_>> {
     Ok(match source {
         Source::File(path) => {
-            let file = std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+            let file = std::fs::File::open(path)
+                .with_context(|| format!("cannot open {}", path.display()))?;
             Box::new(BufReader::with_capacity(1 << 16, file))
         }
         Source::Bytes(_, bytes) => Box::new(bytes.as_slice()),
@@ -145,7 +158,8 @@ fn reader(source: &Source) -> Result<Box<dyn BufRead + '_>> {
 
 fn import_lines(log: &Log, source: &Source, bar: &ProgressBar, tally: &mut Tally) -> Result<()> {
     let before = bar.position();
-    let added = log.import(reader(source)?, parse_stored, |read| bar.set_position(before + read))?;
+    let added =
+        log.import(reader(source)?, parse_stored, |read| bar.set_position(before + read))?;
     let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     tally.messages += size(added.messages);
     tally.sessions += size(added.sessions);
@@ -155,10 +169,15 @@ fn import_lines(log: &Log, source: &Source, bar: &ProgressBar, tally: &mut Tally
 }
 
 fn progress(files: &[PathBuf]) -> ProgressBar {
-    let size: u64 = files.iter().map(|file| std::fs::metadata(file).map_or(0, |metadata| metadata.len())).sum();
+    let size: u64 =
+        files.iter().map(|file| std::fs::metadata(file).map_or(0, |metadata| metadata.len())).sum();
     let bar = ProgressBar::new(size);
     // Of standard input nobody knows how much there is.
-    let template = if size > 0 { "{spinner} {bar:16} {bytes} of {total_bytes} · {msg}" } else { "{spinner} {msg}" };
+    let template = if size > 0 {
+        "{spinner} {bar:16} {bytes} of {total_bytes} · {msg}"
+    } else {
+        "{spinner} {msg}"
+    };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
@@ -180,13 +199,22 @@ fn report(arguments: &Arguments, tally: &Tally) -> Result<()> {
         return Ok(());
     }
     let mut out = output();
-    write!(out, "{}, {}", count(tally.sessions, "new session"), count(tally.messages, "new message"))?;
+    write!(
+        out,
+        "{}, {}",
+        count(tally.sessions, "new session"),
+        count(tally.messages, "new message")
+    )?;
     if tally.continued > 0 {
         write!(out, ", {} went on", count(tally.continued, "session"))?;
     }
     writeln!(out, " from {}", count(tally.files, "file"))?;
     for id in &tally.forked {
-        writeln!(out, "session {} has gone another way here; what was imported is a fork of it", plain(id))?;
+        writeln!(
+            out,
+            "session {} has gone another way here; what was imported is a fork of it",
+            plain(id)
+        )?;
     }
     out.flush()?;
     Ok(())

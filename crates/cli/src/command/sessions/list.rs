@@ -11,7 +11,8 @@ use crate::db::Database;
 use crate::input::{output, raw_output};
 use crate::show::{cut, number, pad, room, width};
 
-/// List the sessions, the one used last first. Of an id only as much is shown as tells it from the others
+/// List the sessions, the one used last first. Of an id only as much is shown as tells it from the
+/// others
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Only those of this user

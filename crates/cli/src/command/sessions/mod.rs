@@ -105,7 +105,10 @@ const SHORT: usize = 8;
 /// As much of an id as tells it from the others, which are sorted: what a person has to type.
 fn short(id: &str, sorted: &[&str]) -> String {
     let (Ok(at) | Err(at)) = sorted.binary_search(&id);
-    let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten().filter_map(|at| sorted.get(at));
+    let neighbours = [at.checked_sub(1), at.checked_add(1)]
+        .into_iter()
+        .flatten()
+        .filter_map(|at| sorted.get(at));
     let same = |other: &&str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let longest = neighbours.map(same).max().unwrap_or_default();
     plain(&id.chars().take((longest + 1).max(SHORT)).collect::<String>())

@@ -16,7 +16,7 @@ pub struct Arguments {
     /// The session's id, or the beginning of it
     id: String,
     #[command(flatten)]
-    to: Place,
+    to: Location,
     /// One JSON object: the session as it is now
     #[arg(long)]
     json: bool,
@@ -24,7 +24,7 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Place {
+struct Location {
     /// To where it was after its first N messages
     #[arg(long, value_name = "N")]
     to: Option<u64>,
@@ -39,7 +39,7 @@ struct Place {
     message: Option<String>,
 }
 
-impl Place {
+impl Location {
     fn place(&self, log: &Log, session: &Session) -> Result<To> {
         Ok(match self {
             Self { to: Some(position), .. } => To::Position(*position),
@@ -80,7 +80,9 @@ pub fn report(before: &Session, after: &Session, json: bool) -> Result<ExitCode>
         out.flush()?;
     } else {
         let mut out = output();
-        let size = |session: &Session| number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX));
+        let size = |session: &Session| {
+            number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX))
+        };
         writeln!(out, "{}: {} → {} messages", plain(&after.id), size(before), size(after))?;
         out.flush()?;
     }

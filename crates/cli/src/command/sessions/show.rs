@@ -11,7 +11,7 @@ use waterline_provider::wire::parse_stored;
 use super::ago;
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{count_of, cut, gist, number, plain, room};
+use crate::show::{count_of, cut, number, one_line, plain, room};
 
 /// Show a session: what it carries, and what was said
 #[derive(Debug, clap::Args)]
@@ -61,7 +61,11 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 fn view(log: &Log, session: Session, arguments: &Arguments) -> Result<View> {
     let end = arguments.at.unwrap_or(session.tip.position());
     if end > session.tip.position() {
-        bail!("session {} has {}, not {end}", session.id, count_of(session.tip.position(), "message"));
+        bail!(
+            "session {} has {}, not {end}",
+            session.id,
+            count_of(session.tip.position(), "message")
+        );
     }
     let all = arguments.last == 0 || arguments.json;
     let start = if all { 0 } else { end.saturating_sub(arguments.last) };
@@ -83,8 +87,12 @@ fn write_message(log: &Log, session: &Session, position: u64) -> Result<ExitCode
 fn children(out: &mut impl Write, log: &Log, below: &[Session], depth: usize) -> Result<()> {
     for child in below {
         let indent = "  ".repeat(depth);
-        let line =
-            format!("{indent}└ {} {}, {}", child.relation.name(), child.id, count_of(child.tip.position(), "message"));
+        let line = format!(
+            "{indent}└ {} {}, {}",
+            child.relation.name(),
+            child.id,
+            count_of(child.tip.position(), "message")
+        );
         writeln!(out, "{}", cut(&format!("{line}  {}", child.title), room(0)))?;
         if depth < DEPTH {
             let filter = Filter { parent: Some(child.id.clone()), ..Filter::default() };
@@ -135,10 +143,19 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     }
     if let Some(summary) = &view.detail.summary {
         let (version, tokens) = (summary.version, number(summary.tokens));
-        writeln!(out, "  summary {version} of messages {}–{}: {tokens} tokens", summary.start + 1, summary.until)?;
+        writeln!(
+            out,
+            "  summary {version} of messages {}–{}: {tokens} tokens",
+            summary.start + 1,
+            summary.until
+        )?;
     }
     if view.detail.cleared > 0 {
-        writeln!(out, "  cleared after message {}: what lies before is kept and not sent", view.detail.cleared)?;
+        writeln!(
+            out,
+            "  cleared after message {}: what lies before is kept and not sent",
+            view.detail.cleared
+        )?;
     }
     state(out, session)
 }
@@ -171,7 +188,7 @@ fn messages(out: &mut impl Write, view: &View) -> Result<()> {
             entry.position,
             entry.role.name(),
             number(entry.tokens),
-            cut(&gist(&message), room(28))
+            cut(&one_line(&message), room(28))
         )?;
     }
     Ok(())

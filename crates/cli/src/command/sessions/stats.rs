@@ -39,27 +39,42 @@ fn rows(stats: &Stats) -> Vec<(&'static str, String)> {
     let [input, read, written] = stats.prompt;
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
     let ratio = stats.database_bytes as f64 / stats.message_bytes as f64;
-    let ratio = if stats.message_bytes > 0 { format!(" ({ratio:.2} per byte of message)") } else { String::new() };
+    let ratio = if stats.message_bytes > 0 {
+        format!(" ({ratio:.2} per byte of message)")
+    } else {
+        String::new()
+    };
     let mut rows = vec![
         ("sessions", format!("{} of {}", size(stats.sessions), count_of(stats.users, "user"))),
         ("messages", format!("{}, {} different ones", size(stats.messages), size(stats.contents))),
         ("branches", size(stats.branches)),
         ("tokens", size(stats.tokens)),
-        ("bytes of messages", format!("{}, stored as {}", size(stats.message_bytes), size(stats.stored_bytes))),
+        (
+            "bytes of messages",
+            format!("{}, stored as {}", size(stats.message_bytes), size(stats.stored_bytes)),
+        ),
         ("bytes of the database", format!("{}{ratio}", size(stats.database_bytes))),
         ("folds", size(stats.generations)),
         ("summaries", size(stats.summaries)),
         ("checkpoints", size(stats.checkpoints)),
         ("artifacts", format!("{} ({} bytes)", size(stats.artifacts), size(stats.artifact_bytes))),
     ];
-    let tokens =
-        format!("{} in, {} cached, {} written, {} out", size(input), size(read), size(written), size(stats.output));
+    let tokens = format!(
+        "{} in, {} cached, {} written, {} out",
+        size(input),
+        size(read),
+        size(written),
+        size(stats.output)
+    );
     rows.push(("model calls", format!("{}: {tokens}", size(stats.calls))));
     if stats.price > 0 {
         rows.push(("price", format!("{}.{:06}", stats.price / 1_000_000, stats.price % 1_000_000)));
     }
     if stats.jobs + stats.failed_jobs > 0 {
-        rows.push(("jobs", format!("{} waiting, {} failed", size(stats.jobs), size(stats.failed_jobs))));
+        rows.push((
+            "jobs",
+            format!("{} waiting, {} failed", size(stats.jobs), size(stats.failed_jobs)),
+        ));
     }
     rows
 }

@@ -22,7 +22,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:24} {pos} of {len} messages · {elapsed}") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{spinner} {bar:24} {pos} of {len} messages · {elapsed}")
+    {
         bar.set_style(style);
     }
     let found = log.verify(|done, total| {
@@ -39,8 +41,13 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         out.flush()?;
     } else {
         let mut out = output();
-        let (messages, sessions) = (count_of(found.messages, "message"), count_of(found.sessions, "session"));
-        writeln!(out, "{messages}, {sessions}, {}: as they were stored", count_of(found.artifacts, "artifact"))?;
+        let (messages, sessions) =
+            (count_of(found.messages, "message"), count_of(found.sessions, "session"));
+        writeln!(
+            out,
+            "{messages}, {sessions}, {}: as they were stored",
+            count_of(found.artifacts, "artifact")
+        )?;
         for problem in &found.problems {
             writeln!(out, "wrong: {}", plain(problem))?;
         }

@@ -1,9 +1,11 @@
-//! An answer as it streams in, with its markdown styled and its lines wrapped. Blocks that are complete stay as they were
-//! written; the open block is written as it comes, and where more of it changes what is there, the rows in question are taken
-//! back and written again. A table is written when it is whole.
+//! An answer as it streams in, with its markdown styled and its lines wrapped. Blocks that are
+//! complete stay as they were written; the open block is written as it comes, and where more of it
+//! changes what is there, the rows in question are taken back and written again. A table is written
+//! when it is whole.
 //!
-//! Says what is to be written and writes nothing. It is for a terminal, with the cursor at the start of a line: behind
-//! a writer that strips codes, every row that is taken back would be there twice.
+//! Says what is to be written and writes nothing. It is for a terminal, with the cursor at the
+//! start of a line: behind a writer that strips codes, every row that is taken back would be there
+//! twice.
 
 mod render;
 mod table;
@@ -30,8 +32,8 @@ pub const NARROWEST: usize = 10;
 /// Rows of the screen that are left to what stands around an answer.
 pub const AROUND: usize = 6;
 
-/// An open block of up to so many bytes is parsed again with every part of the answer; a longer one when it has grown by a
-/// sixteenth, so that the work stays proportional to its length.
+/// An open block of up to so many bytes is parsed again with every part of the answer; a longer one
+/// when it has grown by a sixteenth, so that the work stays proportional to its length.
 const PARSED_AT_ONCE: usize = 4 * 1024;
 
 /// The terminal that something is shown on.
@@ -46,11 +48,13 @@ pub struct Markdown {
     size: Size,
     /// Whether codes for styles are wanted.
     styled: bool,
-    /// The text from the first block on that may still change, without what could steer the terminal.
+    /// The text from the first block on that may still change, without what could steer the
+    /// terminal.
     source: String,
     /// How much of it was parsed.
     parsed: usize,
-    /// The first line of it that can still be written anew: those before have left the screen or were never on it.
+    /// The first line of it that can still be written anew: those before have left the screen or
+    /// were never on it.
     first: usize,
     /// Its rows on the screen, and the column to which they brought the cursor.
     shown: Vec<Shown>,
@@ -88,14 +92,15 @@ impl Markdown {
             self.source += &plain(&part.replace('\r', "").replace('\t', "    "));
         }
         let mut out = String::new();
-        if self.source.len() < PARSED_AT_ONCE || self.source.len() > self.parsed + self.parsed / 16 {
+        if self.source.len() < PARSED_AT_ONCE || self.source.len() > self.parsed + self.parsed / 16
+        {
             self.show(false, &mut out);
         }
         out
     }
 
-    /// What is to be written at the end: the line that is not finished, or the table. Ends with a line break if anything was
-    /// written. Another answer can follow.
+    /// What is to be written at the end: the line that is not finished, or the table. Ends with a
+    /// line break if anything was written. Another answer can follow.
     pub fn finish(&mut self) -> String {
         let mut out = String::new();
         self.show(true, &mut out);
@@ -106,9 +111,10 @@ impl Markdown {
         out
     }
 
-    /// What is to be written when the terminal may have another size now. A terminal that was made wider or narrower has broken
-    /// its rows anew, so what is there cannot be taken back any more: the unfinished line is written once more, below it. What
-    /// it had before stays, and nothing else is touched.
+    /// What is to be written when the terminal may have another size now. A terminal that was made
+    /// wider or narrower has broken its rows anew, so what is there cannot be taken back any more:
+    /// the unfinished line is written once more, below it. What it had before stays, and nothing
+    /// else is touched.
     pub fn resize(&mut self, size: Size) -> String {
         let is_same = size.columns == self.size.columns && self.shown.len() <= reach(size);
         self.size = size;
@@ -136,7 +142,8 @@ impl Markdown {
         self.holds_back
     }
 
-    /// The columns that are written to. Not the last one: with the cursor behind it, terminals differ.
+    /// The columns that are written to. Not the last one: with the cursor behind it, terminals
+    /// differ.
     fn limit(&self) -> usize {
         self.size.columns.max(NARROWEST) - 1
     }
@@ -185,13 +192,20 @@ impl Markdown {
             *out += &new.get(from..).unwrap_or_default().join("\n");
         }
         self.column = rows.last().map_or(0, |(_, row)| row.width());
-        self.shown = rows.iter().zip(new).map(|((line, _), text)| Shown { line: *line, text }).collect();
+        self.shown =
+            rows.iter().zip(new).map(|((line, _), text)| Shown { line: *line, text }).collect();
     }
 
     /// Gives up the lines whose rows the cursor cannot be brought back to.
     fn keep_reachable(&mut self) {
-        let Some(oldest) = self.shown.len().checked_sub(reach(self.size)).filter(|beyond| *beyond > 0) else { return };
-        let Some(cut) = self.shown.get(oldest.saturating_sub(1)).map(|row| row.line) else { return };
+        let Some(oldest) =
+            self.shown.len().checked_sub(reach(self.size)).filter(|beyond| *beyond > 0)
+        else {
+            return;
+        };
+        let Some(cut) = self.shown.get(oldest.saturating_sub(1)).map(|row| row.line) else {
+            return;
+        };
         let last = self.shown.last().map_or(0, |row| row.line);
         self.first = (cut + 1).min(last);
         self.shown.retain(|row| row.line >= self.first);
@@ -206,7 +220,9 @@ impl Markdown {
         let rest = self.source.split('\n').skip(settled).collect::<Vec<_>>().join("\n");
         // The line that opened a code block tells what the lines in it are.
         let opening = usize::from(rendered.opening.is_some());
-        self.source = rendered.opening.as_ref().map(|opening| format!("{opening}\n")).unwrap_or_default() + &rest;
+        self.source =
+            rendered.opening.as_ref().map(|opening| format!("{opening}\n")).unwrap_or_default()
+                + &rest;
         self.parsed = self.source.len();
         self.first = self.first.max(settled) - settled + opening;
         self.shown.retain(|row| row.line >= settled);

@@ -1,6 +1,6 @@
-//! Markdown as lines of styled text, one for each line of the source, so that poems, logs and blank lines keep their shape.
-//! The parser is pulldown-cmark; this file says how its events look. Nothing of the source is lost: a line that no event covers
-//! is shown as it is written.
+//! Markdown as lines of styled text, one for each line of the source, so that poems, logs and blank
+//! lines keep their shape. The parser is pulldown-cmark; this file says how its events look.
+//! Nothing of the source is lost: a line that no event covers is shown as it is written.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -51,11 +51,13 @@ impl Line {
     }
 }
 
-/// Renders a text for rows of at most `limit` columns. Unless it is whole, what may become a table is held back.
+/// Renders a text for rows of at most `limit` columns. Unless it is whole, what may become a table
+/// is held back.
 pub fn render(source: &str, limit: usize, is_whole: bool) -> Rendered {
     let source = loosened(if is_whole { source } else { without_underline(source) });
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
-    let events: Vec<(Event<'_>, Range<usize>)> = Parser::new_ext(&source, options).into_offset_iter().collect();
+    let events: Vec<(Event<'_>, Range<usize>)> =
+        Parser::new_ext(&source, options).into_offset_iter().collect();
     let mut renderer = Renderer::new(&source, limit);
     let held = if is_whole { None } else { renderer.held(&events) };
     let (settled, opening) = renderer.settled(&events);
@@ -76,16 +78,20 @@ pub fn render(source: &str, limit: usize, is_whole: bool) -> Rendered {
     Rendered { lines: renderer.lines, settled, opening, holds_back: held.is_some() }
 }
 
-/// An unfinished line of dashes may become a list or a rule; until then it does not make a heading of the line above.
+/// An unfinished line of dashes may become a list or a rule; until then it does not make a heading
+/// of the line above.
 fn without_underline(source: &str) -> &str {
     let (above, last) = source.rsplit_once('\n').unwrap_or(("", source));
-    let is_underline = !last.is_empty() && ["-", "="].iter().any(|sign| last.trim().replace(sign, "").is_empty());
-    let end = if is_underline { above.len() + usize::from(source.contains('\n')) } else { source.len() };
+    let is_underline =
+        !last.is_empty() && ["-", "="].iter().any(|sign| last.trim().replace(sign, "").is_empty());
+    let end =
+        if is_underline { above.len() + usize::from(source.contains('\n')) } else { source.len() };
     source.get(..end).unwrap_or(source)
 }
 
-/// CommonMark does not see that a word ends between `。` and `**`, because its rules go by blanks, which Chinese and Japanese
-/// do not write. A character that is neither a letter nor a sign between the two makes it see so.
+/// CommonMark does not see that a word ends between `。` and `**`, because its rules go by blanks,
+/// which Chinese and Japanese do not write. A character that is neither a letter nor a sign between
+/// the two makes it see so.
 fn loosened(source: &str) -> Cow<'_, str> {
     if !source.contains(['*', '~', JOINER]) {
         return Cow::Borrowed(source);
@@ -178,7 +184,9 @@ impl<'a> Renderer<'a> {
         match event {
             Event::Start(tag) => self.start(tag, &range),
             Event::End(tag) => self.end(tag, &range),
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text, &range),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.text(&text, &range)
+            }
             Event::Code(code) => {
                 self.go_to_start(&range);
                 self.push(&code, CODE.effects(self.active()));
@@ -205,11 +213,17 @@ impl<'a> Renderer<'a> {
                 self.effects.push(self.active());
             }
             Tag::Strikethrough => self.effects.push(self.active() | Effects::STRIKETHROUGH),
-            Tag::BlockQuote(_) => self.enter(Container::Quote, Span::new(DIM, "│ "), Span::new(DIM, "│ ")),
+            Tag::BlockQuote(_) => {
+                self.enter(Container::Quote, Span::new(DIM, "│ "), Span::new(DIM, "│ "))
+            }
             Tag::Item => {
                 let mark = mark(self.written(range));
                 let width = mark.chars().count();
-                self.enter(Container::Item(width), Span::plain(mark), Span::plain(" ".repeat(width)));
+                self.enter(
+                    Container::Item(width),
+                    Span::plain(mark),
+                    Span::plain(" ".repeat(width)),
+                );
             }
             Tag::CodeBlock(CodeBlockKind::Fenced(_)) => {
                 let opening = first_line(self.written(range)).trim().to_owned();
@@ -217,7 +231,8 @@ impl<'a> Renderer<'a> {
                 self.push(&opening, DIM);
             }
             Tag::CodeBlock(CodeBlockKind::Indented) => self.code = Some(None),
-            Tag::Link { link_type, dest_url, id, .. } | Tag::Image { link_type, dest_url, id, .. } => {
+            Tag::Link { link_type, dest_url, id, .. }
+            | Tag::Image { link_type, dest_url, id, .. } => {
                 if is_reference(link_type) {
                     self.push("[", self.style());
                 }
@@ -303,7 +318,9 @@ impl<'a> Renderer<'a> {
     fn end_link(&mut self) {
         let Some(link) = self.links.pop() else { return };
         match link.kind {
-            LinkType::Inline if link.address != link.text => self.push(&format!(" ({})", link.address), DIM),
+            LinkType::Inline if link.address != link.text => {
+                self.push(&format!(" ({})", link.address), DIM)
+            }
             LinkType::Reference => self.push(&format!("][{}]", link.label), self.style()),
             LinkType::Collapsed => self.push("][]", self.style()),
             LinkType::Shortcut => self.push("]", self.style()),
@@ -315,7 +332,9 @@ impl<'a> Renderer<'a> {
         let Some(table) = self.table.take() else { return };
         self.go_to_start(range);
         // Where it has no room, its lines are shown as they are written.
-        let Some(made) = table.rows(self.limit.saturating_sub(columns(&self.prefix()))) else { return };
+        let Some(made) = table.rows(self.limit.saturating_sub(columns(&self.prefix()))) else {
+            return;
+        };
         let Text { mut prefix, hang, .. } = self.line.take().unwrap_or_else(|| self.begun());
         let mut rows = Vec::with_capacity(made.len());
         for row in made {
@@ -358,8 +377,8 @@ impl<'a> Renderer<'a> {
         self.line.insert(line)
     }
 
-    /// Adds text to the line, to the cell or to what a link shows, without what could steer the terminal: an entity may stand
-    /// for any character.
+    /// Adds text to the line, to the cell or to what a link shows, without what could steer the
+    /// terminal: an entity may stand for any character.
     fn push(&mut self, text: &str, style: Style) {
         let text = plain(&text.replace(JOINER, ""));
         if let Some(link) = self.links.last_mut() {
@@ -422,7 +441,8 @@ impl<'a> Renderer<'a> {
         let at = self.lines.len();
         let start = self.starts.get(at).copied().unwrap_or(self.source.len());
         let line = first_line(self.source.get(start..).unwrap_or_default());
-        let is_quoted = self.containers.iter().any(|container| matches!(container, Container::Quote));
+        let is_quoted =
+            self.containers.iter().any(|container| matches!(container, Container::Quote));
         let text = line.trim_start_matches(|c| c == ' ' || (c == '>' && is_quoted));
         let mut prefix = self.prefix();
         if text.trim().is_empty() && !is_quoted {
@@ -435,7 +455,14 @@ impl<'a> Renderer<'a> {
     /// The line from which on something is held back: a table, or lines that may become one.
     fn held(&self, events: &[(Event<'_>, Range<usize>)]) -> Option<usize> {
         let is_block = |tag: &Tag<'_>| {
-            matches!(tag, Tag::Paragraph | Tag::Heading { .. } | Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_))
+            matches!(
+                tag,
+                Tag::Paragraph
+                    | Tag::Heading { .. }
+                    | Tag::CodeBlock(_)
+                    | Tag::HtmlBlock
+                    | Tag::Table(_)
+            )
         };
         let (tag, range) = events.iter().rev().find_map(|(event, range)| match event {
             Event::Start(tag) if is_block(tag) => Some((Some(tag), range)),
@@ -460,7 +487,8 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The line before which nothing changes any more, and what opened the code block that goes on behind it.
+    /// The line before which nothing changes any more, and what opened the code block that goes on
+    /// behind it.
     fn settled(&self, events: &[(Event<'_>, Range<usize>)]) -> (usize, Option<String>) {
         let unfinished = self.starts.len() - 1;
         let mut depth = 0_usize;
@@ -521,10 +549,15 @@ fn first_line(text: &str) -> &str {
 /// The mark of a list item as it is shown.
 fn mark(item: &str) -> String {
     let mark = item.trim_start().split([' ', '\n']).next().unwrap_or_default();
-    if mark.starts_with(|c: char| c.is_ascii_digit()) { format!("{mark} ") } else { "• ".to_owned() }
+    if mark.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("{mark} ")
+    } else {
+        "• ".to_owned()
+    }
 }
 
-/// Links whose address stands elsewhere are shown as they are written: the address may be far away or still to come.
+/// Links whose address stands elsewhere are shown as they are written: the address may be far away
+/// or still to come.
 const fn is_reference(kind: LinkType) -> bool {
     matches!(kind, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
 }

@@ -61,7 +61,8 @@ impl Table {
         Some(made)
     }
 
-    /// How wide each column is: as wide as it needs, and where there is no room the widest ones are narrowed.
+    /// How wide each column is: as wide as it needs, and where there is no room the widest ones are
+    /// narrowed.
     fn widths(&self, limit: usize) -> Option<Vec<usize>> {
         let widest = |at: usize| {
             let cells = self.rows.iter().filter_map(|cells| cells.get(at));
@@ -83,7 +84,8 @@ impl Table {
 fn line(cells: &[Cell], widths: &[usize], rights: &[bool]) -> Vec<Row> {
     let none = Vec::new();
     let cell = |at: usize| cells.get(at).unwrap_or(&none);
-    let wrapped: Vec<Vec<Row>> = widths.iter().enumerate().map(|(at, width)| wrap(cell(at).clone(), *width)).collect();
+    let wrapped: Vec<Vec<Row>> =
+        widths.iter().enumerate().map(|(at, width)| wrap(cell(at).clone(), *width)).collect();
     let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
     (0..height).map(|row| join(&wrapped, row, widths, rights)).collect()
 }
@@ -120,7 +122,10 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_their_cells() {
         let text = "| place | tide |\n|---|---:|\n| Ems | 3 |\n| Tönning | **12** |";
-        assert_eq!(shown(text, 80), ["place   │ tide", "────────┼─────", "Ems     │    3", "Tönning │   12"]);
+        assert_eq!(
+            shown(text, 80),
+            ["place   │ tide", "────────┼─────", "Ems     │    3", "Tönning │   12"]
+        );
     }
 
     #[test]
@@ -128,7 +133,14 @@ mod tests {
         let text = "|a|b|\n|-|-|\n|x|the tide is high at noon|\n|漢字|y|";
         assert_eq!(
             shown(text, 16),
-            ["a    │ b", "─────┼──────────", "x    │ the tide", "     │ is high", "     │ at noon", "漢字 │ y"]
+            [
+                "a    │ b",
+                "─────┼──────────",
+                "x    │ the tide",
+                "     │ is high",
+                "     │ at noon",
+                "漢字 │ y"
+            ]
         );
     }
 
@@ -149,6 +161,9 @@ mod tests {
     #[test]
     fn a_table_may_stand_in_a_quote_or_an_item_and_needs_no_outer_bars() {
         assert_eq!(shown("> a | b\n> --|--\n> c | d", 80), ["│ a │ b", "│ ──┼──", "│ c │ d"]);
-        assert_eq!(shown("- |a|b|\n  |-|-|\n  |c|d|\nend", 80), ["• a │ b", "  ──┼──", "  c │ d", "end"]);
+        assert_eq!(
+            shown("- |a|b|\n  |-|-|\n  |c|d|\nend", 80),
+            ["• a │ b", "  ──┼──", "  c │ d", "end"]
+        );
     }
 }

@@ -21,7 +21,9 @@ fn readable(text: &str) -> String {
 
 fn shown(text: &str) -> String {
     let mut markdown = Markdown::new(SIZE, true);
-    readable(&(markdown.push(&format!("{text}\n")) + &markdown.finish())).trim_end_matches('\n').to_owned()
+    readable(&(markdown.push(&format!("{text}\n")) + &markdown.finish()))
+        .trim_end_matches('\n')
+        .to_owned()
 }
 
 #[track_caller]
@@ -31,9 +33,11 @@ fn check(cases: &[(&str, &str)]) {
     }
 }
 
-/// What a terminal of so many columns has on its screen and above when the parts have been pushed, with styles.
+/// What a terminal of so many columns has on its screen and above when the parts have been pushed,
+/// with styles.
 fn screen<'a>(columns: u16, parts: impl Iterator<Item = &'a str>) -> String {
-    let mut terminal = vt100::Parser::new(24.try_into().unwrap(), columns.try_into().unwrap(), 1000);
+    let mut terminal =
+        vt100::Parser::new(24.try_into().unwrap(), columns.try_into().unwrap(), 1000);
     let mut markdown = Markdown::new(Size { columns: columns.into(), rows: 24 }, true);
     terminal.process(b"before\r\n");
     for part in parts {
@@ -45,7 +49,13 @@ fn screen<'a>(columns: u16, parts: impl Iterator<Item = &'a str>) -> String {
     let all = (0..=above).rev().fold(String::new(), |all, back| {
         terminal.screen_mut().set_scrollback(back);
         let rows = if back == 0 { 24 } else { 1 };
-        all + &terminal.screen().rows_formatted(0, columns).take(rows).collect::<Vec<_>>().join("\n") + "\n"
+        all + &terminal
+            .screen()
+            .rows_formatted(0, columns)
+            .take(rows)
+            .collect::<Vec<_>>()
+            .join("\n")
+            + "\n"
     });
     // A line that was longer with its signs may have scrolled the screen further.
     all.trim_end().to_owned()
@@ -129,7 +139,10 @@ fn emphasis_goes_over_lines_and_headings_may_be_underlined() {
 #[test]
 fn code_blocks_have_no_other_styles() {
     check(&[
-        ("```rust\n# *a*\n\n~~~\n```\n*b*", "<dim>```rust</>\n<code># *a*</>\n\n<code>~~~</>\n<dim>```</>\n<i>b</>"),
+        (
+            "```rust\n# *a*\n\n~~~\n```\n*b*",
+            "<dim>```rust</>\n<code># *a*</>\n\n<code>~~~</>\n<dim>```</>\n<i>b</>",
+        ),
         ("~~~~\n~~~\n~~~~~\n*b*", "<dim>~~~~</>\n<code>~~~</>\n<dim>~~~~~</>\n<i>b</>"),
         ("- ```\n  a\n  ```\n*b*", "• <dim>```</>\n  <code>a</>\n  <dim>```</>\n<i>b</>"),
         ("> ```\n> *a*\n*b*", "<dim>│ ```</>\n<dim>│ </><code>*a*</>\n<i>b</>"),
@@ -143,7 +156,10 @@ fn a_line_is_taken_back_only_if_styles_change_it() {
     assert_eq!(markdown.push("plain"), "plain");
     assert_eq!(markdown.push(" text\n"), " text\n");
     assert_eq!(markdown.push("**one two thr"), "**one two\nthr");
-    assert_eq!(readable(&markdown.push("ee**\n*a")), "\x1b[1A\r\x1b[J<b>one two</>\n<b>three</>\n*a");
+    assert_eq!(
+        readable(&markdown.push("ee**\n*a")),
+        "\x1b[1A\r\x1b[J<b>one two</>\n<b>three</>\n*a"
+    );
     assert_eq!(markdown.push(""), "");
     assert_eq!(markdown.finish(), "\n");
     assert_eq!(markdown.finish(), "");
@@ -174,7 +190,9 @@ fn a_line_that_may_underline_a_heading_changes_nothing_before_it_is_whole() {
 #[test]
 fn what_is_complete_is_not_written_again() {
     let mut markdown = Markdown::new(Size { columns: 40, rows: 12 }, false);
-    for text in ["para\n\n", "- a\n", "- b\n", "\n```\n", "code\n", "more\n", "```\n", "\nend **x**"] {
+    for text in
+        ["para\n\n", "- a\n", "- b\n", "\n```\n", "code\n", "more\n", "```\n", "\nend **x**"]
+    {
         let written = markdown.push(text);
         assert!(!written.contains('\x1b'), "{text:?}: {written:?}");
     }
@@ -191,9 +209,15 @@ fn streaming_ends_with_the_same_screen() {
     check_streaming(
         "**漢字かな交じり文**、`コード`です。a**漢字かな交じり文**\n\n- 한국어 *기울임*\n> e\u{301}**e\u{301}**",
     );
-    check_streaming("Intro:\n```rust\nfn main() { println!(\"*a*\"); }\n\n```\n# After\n---\n\n[a](b)");
-    check_streaming("Title\n---\n\n1. one\n   - two **three\n     four**\n\n2. five\n\n> quote\n> - item\n\nend");
-    check_streaming("a\n| x | y |\n|---|---|\n| 漢 | b |\n\n- |c|d|\n  |-|-|\n  |e|f|\n\nend [l](m)");
+    check_streaming(
+        "Intro:\n```rust\nfn main() { println!(\"*a*\"); }\n\n```\n# After\n---\n\n[a](b)",
+    );
+    check_streaming(
+        "Title\n---\n\n1. one\n   - two **three\n     four**\n\n2. five\n\n> quote\n> - item\n\nend",
+    );
+    check_streaming(
+        "a\n| x | y |\n|---|---|\n| 漢 | b |\n\n- |c|d|\n  |-|-|\n  |e|f|\n\nend [l](m)",
+    );
     // More than is shown before its end, on a screen that scrolls.
     check_streaming(&format!("a\n{}\nb *c*\n", "very **long** ".repeat(60)));
 }

@@ -66,8 +66,12 @@ impl Class {
             Category::UppercaseLetter | Category::TitlecaseLetter => Self::Upper,
             Category::LowercaseLetter => Self::Lower,
             Category::ModifierLetter | Category::OtherLetter => Self::Caseless,
-            Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark => Self::Mark,
-            Category::DecimalNumber | Category::LetterNumber | Category::OtherNumber => Self::Number,
+            Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark => {
+                Self::Mark
+            }
+            Category::DecimalNumber | Category::LetterNumber | Category::OtherNumber => {
+                Self::Number
+            }
             _ => Self::Symbol,
         }
     }
@@ -87,7 +91,8 @@ const ASCII: [Class; 128] = {
     classes
 };
 
-/// The class of the character that begins at a byte, and the number of its bytes. `None` at the end.
+/// The class of the character that begins at a byte, and the number of its bytes. `None` at the
+/// end.
 #[inline]
 pub(super) fn at(text: &str, position: usize) -> Option<(Class, usize)> {
     let byte = *text.as_bytes().get(position)?;

@@ -31,7 +31,8 @@ fn short(piece: &[u8], vocabulary: &Vocabulary) -> usize {
         if at + 2 > parts {
             return NO_RANK;
         }
-        let bytes = start(starts, at).zip(start(starts, at + 2)).and_then(|(from, to)| piece.get(from..to));
+        let bytes =
+            start(starts, at).zip(start(starts, at + 2)).and_then(|(from, to)| piece.get(from..to));
         bytes.map_or(NO_RANK, |bytes| vocabulary.rank(bytes))
     };
     for at in 0..parts {
@@ -71,8 +72,9 @@ const GONE: u32 = NO_RANK - 1;
 
 /// The same with the pairs in a heap. Parts are named by where they begin.
 fn long(piece: &[u8], vocabulary: &Vocabulary) -> usize {
-    let mut parts: Vec<Part> =
-        (0..piece.len()).map(|at| Part { end: at + 1, previous: at.wrapping_sub(1), rank: NO_RANK }).collect();
+    let mut parts: Vec<Part> = (0..piece.len())
+        .map(|at| Part { end: at + 1, previous: at.wrapping_sub(1), rank: NO_RANK })
+        .collect();
     let mut heap = BinaryHeap::with_capacity(piece.len());
     let mut left = parts.len();
     for at in 0..piece.len() {

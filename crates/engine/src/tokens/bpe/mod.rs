@@ -88,7 +88,8 @@ impl Encoding {
 mod tests {
     use super::*;
 
-    /// An entry that cannot be read would end the vocabulary there, and every count would be too high.
+    /// An entry that cannot be read would end the vocabulary there, and every count would be too
+    /// high.
     #[test]
     fn the_vocabularies_are_whole() {
         assert_eq!(O200K.vocabulary.len(), 199_998);

@@ -10,13 +10,19 @@ use super::class::{Class, at};
 pub(super) fn o200k(text: &str) -> usize {
     let Some((class, length)) = at(text, 0) else { return 0 };
     // The two alternatives for words, each tried with an opening character and then without:
-    //   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
-    //   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+    // [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+    // [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
     let opened = if class.opens_word() { word(text, length) } else { Word::None };
-    let bare =
-        if opened.is_mixed() || !(class.is_letter() || class == Class::Mark) { Word::None } else { word(text, 0) };
+    let bare = if opened.is_mixed() || !(class.is_letter() || class == Class::Mark) {
+        Word::None
+    } else {
+        word(text, 0)
+    };
     let end = match (opened, bare) {
-        (Word::Mixed(end), _) | (_, Word::Mixed(end)) | (Word::Upper(end), _) | (_, Word::Upper(end)) => Some(end),
+        (Word::Mixed(end), _)
+        | (_, Word::Mixed(end))
+        | (Word::Upper(end), _)
+        | (_, Word::Upper(end)) => Some(end),
         (Word::None, Word::None) => None,
     };
     if let Some(end) = end {
@@ -24,11 +30,13 @@ pub(super) fn o200k(text: &str) -> usize {
     }
     match class {
         Class::Number => numbers(text),
-        _ => symbols(text, class, |byte| matches!(byte, b'\r' | b'\n' | b'/')).unwrap_or_else(|| {
-            let run = space(text);
-            //   \s*[\r\n]+|\s+(?!\S)|\s+
-            run.through_newline.unwrap_or_else(|| run.before_last(text))
-        }),
+        _ => {
+            symbols(text, class, |byte| matches!(byte, b'\r' | b'\n' | b'/')).unwrap_or_else(|| {
+                let run = space(text);
+                //   \s*[\r\n]+|\s+(?!\S)|\s+
+                run.through_newline.unwrap_or_else(|| run.before_last(text))
+            })
+        }
     }
 }
 
@@ -51,7 +59,11 @@ pub(super) fn cl100k(text: &str) -> usize {
         _ => symbols(text, class, |byte| matches!(byte, b'\r' | b'\n')).unwrap_or_else(|| {
             let run = space(text);
             //   \s++$|\s*[\r\n]|\s+(?!\S)|\s
-            if run.end == text.len() { run.end } else { run.through_newline.unwrap_or_else(|| run.before_last(text)) }
+            if run.end == text.len() {
+                run.end
+            } else {
+                run.through_newline.unwrap_or_else(|| run.before_last(text))
+            }
         }),
     }
 }
@@ -87,7 +99,9 @@ fn word(text: &str, from: usize) -> Word {
         }
     };
     if next == Class::Lower {
-        return Word::Mixed(run(text, end, |class| matches!(class, Class::Lower | Class::Caseless | Class::Mark)));
+        return Word::Mixed(run(text, end, |class| {
+            matches!(class, Class::Lower | Class::Caseless | Class::Mark)
+        }));
     }
     // The expression gives back upper-case letters until the word ends with another one.
     match after_caseless {

@@ -1,16 +1,20 @@
-//! From format 2 to format 3: states are taken apart, tool definitions are stored once, checkpoints get their new rows.
-//! The statements are this format's own and stay as they are, whatever later formats do to the tables.
+//! From format 2 to format 3: states are taken apart, tool definitions are stored once, checkpoints
+//! get their new rows. The statements are this format's own and stay as they are, whatever later
+//! formats do to the tables.
 
 use serde_json::{Map, Value};
 
+use crate::compress::pack;
 use crate::error::Result;
-use crate::flat::Flat;
-use crate::packed::pack;
+use crate::format_1::Format1State;
 use crate::store::{Connection, values};
 
 pub(super) fn run(connection: &mut dyn Connection) -> Result<()> {
-    let ids: Vec<String> =
-        connection.rows("SELECT id FROM session", &[])?.into_iter().map(|mut row| row.text(0)).collect();
+    let ids: Vec<String> = connection
+        .rows("SELECT id FROM session", &[])?
+        .into_iter()
+        .map(|mut row| row.text(0))
+        .collect();
     for id in ids {
         let stored = connection.row("SELECT state FROM session WHERE id = $1", values![&id])?;
         // What cannot be read stays as it is, and is reported when somebody asks for that session.
@@ -23,7 +27,7 @@ pub(super) fn run(connection: &mut dyn Connection) -> Result<()> {
 }
 
 fn session(connection: &mut dyn Connection, id: &str, state: Map<String, Value>) -> Result<()> {
-    let flat = Flat::of(state);
+    let flat = Format1State::of(state);
     let tools = match flat.tools {
         Some(tools) => Some(toolset(connection, tools.as_bytes())?),
         None => None,
@@ -50,7 +54,7 @@ fn checkpoints(connection: &mut dyn Connection, session: &str) -> Result<()> {
         let Ok(Value::Object(mut stored)) = serde_json::from_slice(&row.bytes(2)) else { continue };
         let Some(Value::Object(state)) = stored.remove("state") else { continue };
         let Some((branch, position)) = place(connection, stored.get("message"))? else { continue };
-        let state = Value::from(Flat::of(state).state).to_string();
+        let state = Value::from(Format1State::of(state).state).to_string();
         let number = match newest.take() {
             Some((number, known)) if known == state => number,
             before => {

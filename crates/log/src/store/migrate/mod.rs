@@ -1,11 +1,13 @@
-//! Formats of the database, one file a format. A format that was released is never edited: a change is a new file.
+//! Formats of the database, one file a format. A format that was released is never edited: a change
+//! is a new file.
 
 mod documents;
 
 use super::{Connection, Dialect, values};
 use crate::error::{LogError, Result};
 
-/// A format: the statements that lead to it from the one before, and the rows that are moved after them.
+/// A format: the statements that lead to it from the one before, and the rows that are moved after
+/// them.
 struct Format {
     sql: &'static str,
     then: Option<fn(&mut dyn Connection) -> Result<()>>,
@@ -15,7 +17,10 @@ struct Format {
 const FORMATS: &[Format] = &[
     Format { sql: include_str!("../../../migrations/0001_first.sql"), then: None },
     Format { sql: include_str!("../../../migrations/0002_leases.sql"), then: None },
-    Format { sql: include_str!("../../../migrations/0003_documents.sql"), then: Some(documents::run) },
+    Format {
+        sql: include_str!("../../../migrations/0003_documents.sql"),
+        then: Some(documents::run),
+    },
 ];
 
 /// The newest format.
@@ -44,11 +49,18 @@ pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result
         connection.run("INSERT INTO format (version) VALUES (0)", &[])?;
     }
     let found = check(connection)?;
-    for (at, format) in FORMATS.iter().enumerate().skip(usize::try_from(found).unwrap_or_default()) {
-        let statements =
-            format.sql.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n");
+    for (at, format) in FORMATS.iter().enumerate().skip(usize::try_from(found).unwrap_or_default())
+    {
+        let statements = format
+            .sql
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("--"))
+            .collect::<Vec<_>>()
+            .join("\n");
         let statements = dialect.translate(&statements).replace("{search}", search(dialect));
-        for statement in statements.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
+        for statement in
+            statements.split(';').map(str::trim).filter(|statement| !statement.is_empty())
+        {
             connection.run(statement, &[])?;
         }
         if let Some(then) = format.then {

@@ -45,12 +45,14 @@ impl Handle {
 
     pub(super) fn copy_into(&self, path: &Path) -> Result<()> {
         let text = path.display().to_string();
-        self.connection.execute("VACUUM INTO ?1", [text]).map(drop).map_err(|error| match explain(&self.name, &error) {
-            LogError::Full { .. } => LogError::Full { name: path.display().to_string() },
-            LogError::Database { text, .. } | LogError::Open { text, .. } => {
-                LogError::Open { name: path.display().to_string(), text }
+        self.connection.execute("VACUUM INTO ?1", [text]).map(drop).map_err(|error| {
+            match explain(&self.name, &error) {
+                LogError::Full { .. } => LogError::Full { name: path.display().to_string() },
+                LogError::Database { text, .. } | LogError::Open { text, .. } => {
+                    LogError::Open { name: path.display().to_string(), text }
+                }
+                other => other,
             }
-            other => other,
         })
     }
 }
@@ -71,7 +73,12 @@ impl Connection for Handle {
         statement.execute(values.as_slice()).map(|count| count as u64).map_err(failed)
     }
 
-    fn each(&mut self, sql: &str, values: &[Value], visit: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
+    fn each(
+        &mut self,
+        sql: &str,
+        values: &[Value],
+        visit: &mut dyn FnMut(Row) -> Result<()>,
+    ) -> Result<()> {
         let failed = |error| explain(&self.name, &error);
         let mut statement = self.connection.prepare_cached(&numbered(sql)).map_err(failed)?;
         let columns = statement.column_count();

@@ -1,5 +1,6 @@
-//! One file, no set-up. A bounded number of connections reads; all writes of a process go through one thread, which
-//! commits whatever waits together, so that many writers share one flush. Other processes take turns by SQLite's lock.
+//! One file, no set-up. A bounded number of connections reads; all writes of a process go through
+//! one thread, which commits whatever waits together, so that many writers share one flush. Other
+//! processes take turns by SQLite's lock.
 
 mod handle;
 mod readers;
@@ -56,14 +57,18 @@ impl Sqlite {
         }
         // Made here, because SQLite would make it for everybody to read.
         match super::private(&self.path) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(self.cannot_open(&error)),
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(self.cannot_open(&error));
+            }
             _ => {}
         }
         let mut handle = self.connect(OpenFlags::default())?;
-        // Somebody else's database is looked at before anything about it is changed; and whoever only wants to read
-        // needs no lock.
+        // Somebody else's database is looked at before anything about it is changed; and whoever
+        // only wants to read needs no lock.
         let needs_migration = self.needs_migration(&mut handle)?;
-        handle.batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")?;
+        handle.batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
+        )?;
         if needs_migration {
             handle.batch("BEGIN IMMEDIATE")?;
             let empty = is_empty(&mut handle);
@@ -74,7 +79,8 @@ impl Sqlite {
         Ok(handle)
     }
 
-    /// Several who make a log at the same time are in each other's way for a moment, and SQLite does not wait there.
+    /// Several who make a log at the same time are in each other's way for a moment, and SQLite
+    /// does not wait there.
     fn open_writer_patiently(&self) -> Result<Handle> {
         let start = std::time::Instant::now();
         loop {
@@ -101,8 +107,10 @@ impl Sqlite {
             return Ok(true);
         }
         let connection: &mut dyn Connection = handle;
-        let ours = connection
-            .number("SELECT COUNT(*) FROM sqlite_master WHERE name IN ('format', 'content', 'branch')", &[])?;
+        let ours = connection.number(
+            "SELECT COUNT(*) FROM sqlite_master WHERE name IN ('format', 'content', 'branch')",
+            &[],
+        )?;
         if ours != 3 {
             return Err(LogError::Foreign { name: self.name.clone() });
         }
@@ -139,7 +147,11 @@ impl Sqlite {
     }
 
     fn connect_to_read(&self) -> Result<Handle> {
-        self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        self.connect(
+            OpenFlags::SQLITE_OPEN_READ_ONLY
+                | OpenFlags::SQLITE_OPEN_URI
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )
     }
 
     fn connect(&self, flags: OpenFlags) -> Result<Handle> {
@@ -148,7 +160,13 @@ impl Sqlite {
             other => other,
         };
         let connection = if self.immutable {
-            let path = self.path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+            let path = self
+                .path
+                .display()
+                .to_string()
+                .replace('%', "%25")
+                .replace('?', "%3f")
+                .replace('#', "%23");
             rusqlite::Connection::open_with_flags(format!("file:{path}?immutable=1"), flags)
         } else {
             rusqlite::Connection::open_with_flags(&self.path, flags)
@@ -246,23 +264,30 @@ impl Store for Sqlite {
     }
 
     fn backup(&self, to: &Path) -> Result<bool> {
-        let cannot = |source: std::io::Error| LogError::File { path: to.to_owned(), source: source.into() };
+        let cannot =
+            |source: std::io::Error| LogError::File { path: to.to_owned(), source: source.into() };
         let same = |path: &Path| std::fs::canonicalize(path).ok();
         if same(to).is_some() && same(to) == same(&self.path) {
             return Err(LogError::Refused(format!("{} is the log itself", to.display())));
         }
-        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder =
+            to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let part = folder.join(format!(".waterline-backup-{}", uuid::Uuid::new_v4().simple()));
-        let copied =
-            super::private(&part).map_err(cannot).and_then(|_| self.with_reader(|handle| handle.copy_into(&part)));
+        let copied = super::private(&part)
+            .map_err(cannot)
+            .and_then(|_| self.with_reader(|handle| handle.copy_into(&part)));
         let placed = copied.and_then(|()| {
             // What lies beside an older file of that name is not the new one's.
-            ["-wal", "-shm"].iter().for_each(|ending| drop(std::fs::remove_file(beside(to, ending))));
+            ["-wal", "-shm"]
+                .iter()
+                .for_each(|ending| drop(std::fs::remove_file(beside(to, ending))));
             std::fs::rename(&part, to).map_err(cannot)
         });
         if placed.is_err() {
             // What is half copied is of no use to anybody.
-            ["", "-journal"].iter().for_each(|ending| drop(std::fs::remove_file(beside(&part, ending))));
+            ["", "-journal"]
+                .iter()
+                .for_each(|ending| drop(std::fs::remove_file(beside(&part, ending))));
         }
         placed.map(|()| true)
     }
@@ -270,7 +295,8 @@ impl Store for Sqlite {
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        // Without readers, the last connection to close is the writer's, which empties the write-ahead log.
+        // Without readers, the last connection to close is the writer's, which empties the
+        // write-ahead log.
         self.readers.clear();
         self.writer = None;
     }
@@ -291,10 +317,14 @@ fn is_empty(handle: &mut Handle) -> Result<bool> {
     Ok((handle as &mut dyn Connection).number("SELECT COUNT(*) FROM sqlite_master", &[])? == 0)
 }
 
-/// Whether the file is there and may not be written. SQLite itself would only notice at the first write.
+/// Whether the file is there and may not be written. SQLite itself would only notice at the first
+/// write.
 fn is_read_only(path: &Path) -> bool {
     path.exists()
         && std::fs::File::options().append(true).open(path).is_err_and(|error| {
-            matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
+            matches!(
+                error.kind(),
+                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+            )
         })
 }

@@ -1,4 +1,5 @@
-//! The connections that read: at most so many at a time, opened when they are needed and used again.
+//! The connections that read: at most so many at a time, opened when they are needed and used
+//! again.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,7 +39,11 @@ impl Readers {
         let mut state = self.lock();
         while state.used >= self.most {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
-                return Err(LogError::Busy { name: name.to_owned(), connections: self.most, wait: self.wait });
+                return Err(LogError::Busy {
+                    name: name.to_owned(),
+                    connections: self.most,
+                    wait: self.wait,
+                });
             };
             state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }

@@ -1,5 +1,5 @@
-//! The one writer of a process. It commits whatever waits together, so that many share one flush; each write of a group may
-//! fail alone.
+//! The one writer of a process. It commits whatever waits together, so that many share one flush;
+//! each write of a group may fail alone.
 
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
@@ -62,7 +62,9 @@ fn stopped(name: &str) -> LogError {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.requests = None;
-        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {
+        if let Some(thread) =
+            self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id())
+        {
             drop(thread.join());
         }
     }
@@ -78,10 +80,14 @@ impl Lane {
     fn serve(mut self, requests: &Receiver<Request>) {
         let mut failed: Option<String> = None;
         while let Ok(first) = requests.recv() {
-            let group: Vec<Request> = std::iter::once(first).chain(requests.try_iter().take(GROUP - 1)).collect();
+            let group: Vec<Request> =
+                std::iter::once(first).chain(requests.try_iter().take(GROUP - 1)).collect();
             if let Some(text) = &failed {
                 for request in group {
-                    (request.finish)(Err(LogError::Flush { name: self.name.clone(), text: text.clone() }));
+                    (request.finish)(Err(LogError::Flush {
+                        name: self.name.clone(),
+                        text: text.clone(),
+                    }));
                 }
                 continue;
             }
@@ -93,8 +99,9 @@ impl Lane {
         self.handle.as_mut().ok_or_else(|| stopped(&self.name))
     }
 
-    /// Runs a group of writes in one transaction, each of which may fail alone. Says why nothing more may be written, if the
-    /// flush itself failed: then the disk may hold less than was handed to it.
+    /// Runs a group of writes in one transaction, each of which may fail alone. Says why nothing
+    /// more may be written, if the flush itself failed: then the disk may hold less than was handed
+    /// to it.
     fn commit(&mut self, group: Vec<Request>) -> Option<String> {
         if let Err(error) = self.handle().and_then(|handle| handle.batch("BEGIN IMMEDIATE")) {
             return refuse(group, &error);
@@ -104,9 +111,11 @@ impl Lane {
         while let Some(request) = waiting.next() {
             let outcome = self.alone(&request.task);
             match outcome {
-                // A full disk takes back the whole transaction, with everything that was done in it.
+                // A full disk takes back the whole transaction, with everything that was done in
+                // it.
                 Err(error) if self.handle.as_ref().is_none_or(Handle::is_over) => {
-                    let all = done.into_iter().map(|(request, _)| request).chain([request]).collect();
+                    let all =
+                        done.into_iter().map(|(request, _)| request).chain([request]).collect();
                     return refuse(all, &error).or_else(|| {
                         let rest: Vec<Request> = waiting.collect();
                         if rest.is_empty() { None } else { self.commit(rest) }

@@ -1,4 +1,5 @@
-//! What Anthropic's endpoint refuses. Stated on the JSON itself, apart from the code that writes it.
+//! What Anthropic's endpoint refuses. Stated on the JSON itself, apart from the code that writes
+//! it.
 
 use waterline::json::{self, Fields};
 use waterline::validity::Violation;
@@ -14,7 +15,8 @@ pub(super) fn check(messages: &[&str]) -> Vec<Violation> {
         let Some(fields) = findings.object(at, json) else { continue };
         let role = word(&fields, "role");
         if role == "system" && at > 0 && !findings.is_open() {
-            // Which models take it, and where, is the model's matter; it must not come first or split a step.
+            // Which models take it, and where, is the model's matter; it must not come first or
+            // split a step.
             continue;
         }
         let blocks = blocks(&mut findings, at, fields.get("content"));
@@ -26,7 +28,8 @@ pub(super) fn check(messages: &[&str]) -> Vec<Violation> {
         results(&mut findings, at, &blocks);
         for block in &blocks {
             self::block(&mut findings, at, block);
-            breakpoints += usize::from(block.get("cache_control").is_some_and(|value| !json::is_null(value)));
+            breakpoints +=
+                usize::from(block.get("cache_control").is_some_and(|value| !json::is_null(value)));
         }
         before = role;
     }
@@ -54,7 +57,10 @@ fn block(findings: &mut Findings, at: usize, block: &Fields<'_>) {
         "thinking" if word(block, "signature").is_empty() => {
             findings.report(at, "A11", "thinking without a signature");
         }
-        "tool_result" if block.get("is_error") == Some("true") && !block.get("content").is_some_and(says_something) => {
+        "tool_result"
+            if block.get("is_error") == Some("true")
+                && !block.get("content").is_some_and(says_something) =>
+        {
             findings.report(at, "V6", "a failed result without a word");
         }
         _ => {}

@@ -1,8 +1,10 @@
-//! Marks for the cache: where the prefix that should be kept ends. Anthropic takes four at most and keeps nothing without.
+//! Marks for the cache: where the prefix that should be kept ends. Anthropic takes four at most and
+//! keeps nothing without.
 //!
-//! One stands behind the system prompt (and with it the tools before it), and one behind each of the two newest messages
-//! that can carry one: the older of the two is where the last call's mark stood, so that its entry is found again. Marks are
-//! no part of what was said; the stored context has none.
+//! One stands behind the system prompt (and with it the tools before it), and one behind each of
+//! the two newest messages that can carry one: the older of the two is where the last call's mark
+//! stood, so that its entry is found again. Marks are no part of what was said; the stored context
+//! has none.
 
 use waterline::json::{self, Fields};
 
@@ -33,7 +35,9 @@ fn message(text: &str) -> Option<String> {
     let fields = Fields::parse(text)?;
     let content = content(fields.get("content")?)?;
     Some(json::object(
-        fields.iter().map(|(name, value)| (name, if name == "content" { content.as_str() } else { value })),
+        fields
+            .iter()
+            .map(|(name, value)| (name, if name == "content" { content.as_str() } else { value })),
     ))
 }
 
@@ -53,7 +57,8 @@ fn content(text: &str) -> Option<String> {
 fn block(text: &str) -> Option<String> {
     let fields = Fields::parse(text)?;
     let kind = fields.get("type").and_then(json::string)?.text;
-    let is_blank = fields.get("text").and_then(json::string).is_some_and(|text| text.text.trim().is_empty());
+    let is_blank =
+        fields.get("text").and_then(json::string).is_some_and(|text| text.text.trim().is_empty());
     if kind.ends_with("thinking") || is_blank || fields.get(MARK.0).is_some() {
         return None;
     }
@@ -80,7 +85,10 @@ mod tests {
         let thinks = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}"#;
         let answer = r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
         let found = marked(Some(r#""be brief""#), &[user, answer, thinks, user]);
-        assert_eq!(found[0], r#"[{"type":"text","text":"be brief","cache_control":{"type":"ephemeral"}}]"#);
+        assert_eq!(
+            found[0],
+            r#"[{"type":"text","text":"be brief","cache_control":{"type":"ephemeral"}}]"#
+        );
         assert_eq!(found[1], user);
         assert_eq!(
             found[2],

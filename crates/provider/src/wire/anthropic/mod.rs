@@ -27,7 +27,14 @@ impl Format for Anthropic {
     fn marks(&self) -> Marks {
         Marks {
             body: &["system", "anthropic_version"],
-            blocks: &["tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"],
+            blocks: &[
+                "tool_use",
+                "tool_result",
+                "thinking",
+                "redacted_thinking",
+                "image",
+                "document",
+            ],
             ..Marks::default()
         }
     }
@@ -59,7 +66,11 @@ impl Format for Anthropic {
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
         let word = |name: &str| entry.get(name).and_then(json::string).map(|loose| loose.text);
         let schema = entry.get("input_schema").map(str::to_owned);
-        vec![Tool { name: word("name").unwrap_or_default(), description: word("description"), schema }]
+        vec![Tool {
+            name: word("name").unwrap_or_default(),
+            description: word("description"),
+            schema,
+        }]
     }
 
     fn write_tools(&self, tools: &[Tool]) -> String {
@@ -67,7 +78,10 @@ impl Format for Anthropic {
             let fields = [
                 Some(("name", json::quote(&tool.name))),
                 tool.description.as_ref().map(|text| ("description", json::quote(text))),
-                Some(("input_schema", tool.schema.clone().unwrap_or_else(|| r#"{"type":"object"}"#.to_owned()))),
+                Some((
+                    "input_schema",
+                    tool.schema.clone().unwrap_or_else(|| r#"{"type":"object"}"#.to_owned()),
+                )),
             ];
             json::object(fields.into_iter().flatten())
         }))
@@ -98,7 +112,8 @@ impl Format for Anthropic {
         // The one wire that demands a limit.
         let limit = options.max_tokens.unwrap_or(8_192).to_string();
         let temperature = options.temperature.map(|value| ("temperature", value.to_string()));
-        let fields = [("model", json::quote(model)), ("max_tokens", limit), ("stream", "true".to_owned())];
+        let fields =
+            [("model", json::quote(model)), ("max_tokens", limit), ("stream", "true".to_owned())];
         fields.into_iter().chain(temperature).collect()
     }
 

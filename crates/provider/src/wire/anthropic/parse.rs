@@ -1,7 +1,9 @@
 //! Anthropic messages to neutral ones.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
+use waterline::message::{
+    Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire,
+};
 use waterline::warning::Oddity;
 
 use crate::wire::read::{Reader, Refusal, kind, object};
@@ -10,7 +12,8 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
     let mut fields = object(json)?;
     let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has no role"))?;
     let parts = reader.content(fields.take("content"), block);
-    let only_results = !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
+    let only_results =
+        !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
     let role = match name.as_str() {
         "user" if only_results => Role::Tool,
         "user" => Role::User,
@@ -27,7 +30,8 @@ pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
 }
 
 fn block(json: &str, reader: &mut Reader) -> Option<Part> {
-    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::ANTHROPIC, json: json.to_owned() }).into());
+    let opaque =
+        || Some(Body::Opaque(Opaque { wire: Wire::ANTHROPIC, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else {
         reader.note(Oddity::NullContent, "a block that is no object was left out");
         return None;

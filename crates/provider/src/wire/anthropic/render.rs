@@ -1,5 +1,5 @@
-//! Neutral messages to Anthropic's: a user first, then in turns, all results of a step in one message, before any
-//! words.
+//! Neutral messages to Anthropic's: a user first, then in turns, all results of a step in one
+//! message, before any words.
 
 use waterline::json::{self, Fields};
 use waterline::message::{Body, Form, Image, Message, Part, Role, ToolCall, ToolResult, Wire};
@@ -19,7 +19,9 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
     let (systems, body) = messages.split_at(lead);
     let mut groups: Vec<Group<'_>> = Vec::new();
     // A message with nothing to say on this wire must not part two of the same role.
-    for message in body.iter().filter(|message| as_received(message).is_some() || !blocks(message).is_empty()) {
+    for message in
+        body.iter().filter(|message| as_received(message).is_some() || !blocks(message).is_empty())
+    {
         let role = if message.role == Role::Assistant { "assistant" } else { "user" };
         match groups.last_mut().filter(|group| group.role == role) {
             Some(group) => group.messages.push(message),
@@ -61,14 +63,21 @@ impl Group<'_> {
             [only] if is_ours(only) => only.extra.as_slice(),
             _ => &[],
         };
-        let fields = [("role".to_owned(), json::quote(self.role)), ("content".to_owned(), json::array(blocks))];
+        let fields = [
+            ("role".to_owned(), json::quote(self.role)),
+            ("content".to_owned(), json::array(blocks)),
+        ];
         Json::Made(json::object(fields.into_iter().chain(extra.iter().cloned())))
     }
 }
 
 fn as_received(message: &Message) -> Option<Json> {
-    let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::ANTHROPIC)?;
-    let ids = message.calls().map(|call| &call.id).chain(message.results().map(|result| &result.call_id));
+    let raw = message
+        .raw
+        .as_ref()
+        .filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::ANTHROPIC)?;
+    let ids =
+        message.calls().map(|call| &call.id).chain(message.results().map(|result| &result.call_id));
     let safe = ids.into_iter().all(|id| safe_id(id) == *id)
         && !message.results().any(is_silent_failure)
         && !message.parts.iter().any(is_unsigned);
@@ -126,22 +135,29 @@ fn blocks(message: &Message) -> Vec<(bool, String)> {
 
 /// A block with what its wire knew of it besides.
 fn write_block(part: &Part, ours: bool) -> Option<String> {
-    let extra = part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
+    let extra =
+        part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
     Some(match block(part, ours)? {
         Block::Fields(fields) => json::object(fields.into_iter().chain(extra)),
         Block::Whole(json) => json,
     })
 }
 
-/// The blocks of a message as they came: joined with a neighbour, they must still be the same bytes.
+/// The blocks of a message as they came: joined with a neighbour, they must still be the same
+/// bytes.
 fn raw_blocks(json: &str) -> Vec<(bool, String)> {
     let Some(fields) = Fields::parse(json) else { return Vec::new() };
     let content = fields.get("content").unwrap_or("[]");
     if let Some(text) = json::string(content) {
         return vec![(false, text_block(&text.text))];
     }
-    let is_result = |block: &str| Fields::parse(block).is_some_and(|fields| kind(&fields) == "tool_result");
-    json::elements(content).unwrap_or_default().into_iter().map(|block| (is_result(block), block.to_owned())).collect()
+    let is_result =
+        |block: &str| Fields::parse(block).is_some_and(|fields| kind(&fields) == "tool_result");
+    json::elements(content)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|block| (is_result(block), block.to_owned()))
+        .collect()
 }
 
 enum Block {
@@ -156,22 +172,31 @@ fn block(part: &Part, ours: bool) -> Option<Block> {
         Body::Text(text) => vec![kind("text"), ("text", json::quote(text))],
         // Thinking is valid only where it was made: elsewhere, or unsigned, it would be refused.
         Body::Thinking(_) if !ours => return None,
-        Body::Thinking(_) if part.extra.iter().any(|(key, _)| key == "data") => vec![kind("redacted_thinking")],
+        Body::Thinking(_) if part.extra.iter().any(|(key, _)| key == "data") => {
+            vec![kind("redacted_thinking")]
+        }
         Body::Thinking(thinking) => {
             let signature = thinking.signature.as_ref()?;
-            vec![kind("thinking"), ("thinking", json::quote(&thinking.text)), ("signature", json::quote(signature))]
+            vec![
+                kind("thinking"),
+                ("thinking", json::quote(&thinking.text)),
+                ("signature", json::quote(signature)),
+            ]
         }
         Body::Image(image) => vec![kind("image"), ("source", source(image))],
         Body::Call(call) => self::call(call),
         Body::Result(result) => self::result(result, ours),
-        Body::Opaque(opaque) if opaque.wire == Wire::ANTHROPIC => return Some(Block::Whole(opaque.json.clone())),
+        Body::Opaque(opaque) if opaque.wire == Wire::ANTHROPIC => {
+            return Some(Block::Whole(opaque.json.clone()));
+        }
         Body::Opaque(_) => return None,
     };
     Some(Block::Fields(fields))
 }
 
 fn call(call: &ToolCall) -> Vec<(&'static str, String)> {
-    let input = if json::is_object(&call.arguments) { call.arguments.clone() } else { "{}".to_owned() };
+    let input =
+        if json::is_object(&call.arguments) { call.arguments.clone() } else { "{}".to_owned() };
     vec![
         ("type", json::quote("tool_use")),
         ("id", json::quote(&safe_id(&call.id))),
@@ -181,11 +206,16 @@ fn call(call: &ToolCall) -> Vec<(&'static str, String)> {
 }
 
 fn result(result: &ToolResult, ours: bool) -> Vec<(&'static str, String)> {
-    let mut fields =
-        vec![("type", json::quote("tool_result")), ("tool_use_id", json::quote(&safe_id(&result.call_id)))];
-    let inner: Vec<String> = result.parts.iter().filter_map(|part| write_block(part, ours)).collect();
+    let mut fields = vec![
+        ("type", json::quote("tool_result")),
+        ("tool_use_id", json::quote(&safe_id(&result.call_id))),
+    ];
+    let inner: Vec<String> =
+        result.parts.iter().filter_map(|part| write_block(part, ours)).collect();
     match result.parts.as_slice() {
-        [Part { body: Body::Text(text), extra, .. }] if !text.trim().is_empty() && extra.is_empty() => {
+        [Part { body: Body::Text(text), extra, .. }]
+            if !text.trim().is_empty() && extra.is_empty() =>
+        {
             fields.push(("content", json::quote(text)));
         }
         _ if !inner.is_empty() => fields.push(("content", json::array(inner))),
@@ -219,7 +249,10 @@ fn is_unsigned(part: &Part) -> bool {
 /// A failure without a word, which this wire refuses.
 fn is_silent_failure(result: &ToolResult) -> bool {
     result.is_error
-        && !result.parts.iter().any(|part| !matches!(&part.body, Body::Text(text) if text.trim().is_empty()))
+        && !result
+            .parts
+            .iter()
+            .any(|part| !matches!(&part.body, Body::Text(text) if text.trim().is_empty()))
 }
 
 /// Ids of other wires may hold characters that this one refuses.
@@ -229,7 +262,8 @@ fn safe_id(id: &str) -> String {
         return id.to_owned();
     }
     // The sum keeps ids apart that differ only in what was replaced.
-    let sum = id.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    let sum =
+        id.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
     let plain: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     format!("{plain}_{sum:08x}")
 }

@@ -84,13 +84,22 @@ impl Stream {
             emit(Delta::Call { at, id: word(&block, "id"), name: word(&block, "name") });
         }
         let start = block.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        self.blocks.push(Block { index, kind, start, text, signature: String::new(), citations: Vec::new() });
+        self.blocks.push(Block {
+            index,
+            kind,
+            start,
+            text,
+            signature: String::new(),
+            citations: Vec::new(),
+        });
     }
 
     fn grow(&mut self, fields: &Fields<'_>, emit: &mut dyn FnMut(Delta)) {
         let delta = fields.get("delta").and_then(Fields::parse).unwrap_or_default();
         let index = number(fields, "index");
-        let Some(at) = self.blocks.iter().rposition(|block| Some(block.index) == index) else { return };
+        let Some(at) = self.blocks.iter().rposition(|block| Some(block.index) == index) else {
+            return;
+        };
         let call = self.blocks.iter().take(at).filter(|block| block.kind == "tool_use").count();
         let Some(block) = self.blocks.get_mut(at) else { return };
         match word(&delta, "type").as_str() {
@@ -119,7 +128,10 @@ impl Block {
     fn json(&self) -> Option<String> {
         let mut fields: Vec<(&str, String)> =
             self.start.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let mut set = |name: &'static str, value: String| match fields.iter_mut().find(|(known, _)| *known == name) {
+        let mut set = |name: &'static str, value: String| match fields
+            .iter_mut()
+            .find(|(known, _)| *known == name)
+        {
             Some((_, known)) => *known = value,
             None => fields.push((name, value)),
         };
@@ -132,7 +144,9 @@ impl Block {
                     set("signature", json::quote(&self.signature));
                 }
             }
-            _ if !self.text.is_empty() => set("input", Some(self.text.clone()).filter(|text| json::is_object(text))?),
+            _ if !self.text.is_empty() => {
+                set("input", Some(self.text.clone()).filter(|text| json::is_object(text))?)
+            }
             _ => {}
         }
         if !self.citations.is_empty() {

@@ -11,7 +11,10 @@ pub(super) fn check(contents: &[&str]) -> Vec<Violation> {
     let mut calls = Vec::new();
     for (at, content) in contents.iter().enumerate() {
         let Some(fields) = findings.object(at, content) else { continue };
-        let role = fields.get("role").and_then(json::string).map_or_else(|| "user".to_owned(), |loose| loose.text);
+        let role = fields
+            .get("role")
+            .and_then(json::string)
+            .map_or_else(|| "user".to_owned(), |loose| loose.text);
         let role = if role == "function" { "user".to_owned() } else { role };
         self::role(&mut findings, at, &role, &before);
         let parts = fields.get("parts").and_then(json::elements).unwrap_or_default();
@@ -46,7 +49,11 @@ fn responses(findings: &mut Findings, at: usize, mut calls: Vec<String>, respons
             Some(call) => {
                 calls.remove(call);
             }
-            None => findings.report(at, "V1", format!("a response of {name:?}, which the turn before does not call")),
+            None => findings.report(
+                at,
+                "V1",
+                format!("a response of {name:?}, which the turn before does not call"),
+            ),
         }
     }
     if !calls.is_empty() {
@@ -56,6 +63,12 @@ fn responses(findings: &mut Findings, at: usize, mut calls: Vec<String>, respons
 
 fn names(parts: &[Fields<'_>], kind: &str) -> Vec<String> {
     let snake = if kind == "functionCall" { "function_call" } else { "function_response" };
-    let inner = parts.iter().filter_map(|part| part.get(kind).or_else(|| part.get(snake)).and_then(Fields::parse));
-    inner.map(|fields| fields.get("name").and_then(json::string).map(|loose| loose.text).unwrap_or_default()).collect()
+    let inner = parts
+        .iter()
+        .filter_map(|part| part.get(kind).or_else(|| part.get(snake)).and_then(Fields::parse));
+    inner
+        .map(|fields| {
+            fields.get("name").and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+        })
+        .collect()
 }

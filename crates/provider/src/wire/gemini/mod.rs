@@ -52,12 +52,16 @@ impl Format for Gemini {
     }
 
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
-        let declared = entry.get("functionDeclarations").or_else(|| entry.get("function_declarations"));
+        let declared =
+            entry.get("functionDeclarations").or_else(|| entry.get("function_declarations"));
         let list = declared.and_then(json::elements).unwrap_or_default();
         let tools = list.into_iter().filter_map(|json| {
             let fields = Fields::parse(json)?;
             let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text);
-            let schema = fields.get("parameters").or_else(|| fields.get("parametersJsonSchema")).map(str::to_owned);
+            let schema = fields
+                .get("parameters")
+                .or_else(|| fields.get("parametersJsonSchema"))
+                .map(str::to_owned);
             Some(Tool { name: word("name")?, description: word("description"), schema })
         });
         tools.collect()
@@ -84,7 +88,10 @@ impl Format for Gemini {
     }
 
     fn path(&self, model: &str) -> String {
-        format!("/v1beta/models/{}:streamGenerateContent?alt=sse", model.trim_start_matches("models/"))
+        format!(
+            "/v1beta/models/{}:streamGenerateContent?alt=sse",
+            model.trim_start_matches("models/")
+        )
     }
 
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
@@ -96,10 +103,18 @@ impl Format for Gemini {
             options.max_tokens.map(|limit| ("maxOutputTokens", limit.to_string())),
             options.temperature.map(|value| ("temperature", value.to_string())),
             options.shape.as_ref().map(|_| ("responseMimeType", json::quote("application/json"))),
-            options.shape.as_ref().and_then(Shape::schema).map(|schema| ("responseJsonSchema", schema.to_owned())),
+            options
+                .shape
+                .as_ref()
+                .and_then(Shape::schema)
+                .map(|schema| ("responseJsonSchema", schema.to_owned())),
         ];
         let fields: Vec<_> = fields.into_iter().flatten().collect();
-        if fields.is_empty() { Vec::new() } else { vec![("generationConfig", json::object(fields))] }
+        if fields.is_empty() {
+            Vec::new()
+        } else {
+            vec![("generationConfig", json::object(fields))]
+        }
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

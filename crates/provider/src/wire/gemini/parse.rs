@@ -1,7 +1,9 @@
 //! Gemini contents to neutral messages.
 
 use waterline::json::{self, Fields};
-use waterline::message::{Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
+use waterline::message::{
+    Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire,
+};
 use waterline::warning::Oddity;
 
 use crate::wire::read::{Reader, Refusal, object};
@@ -16,7 +18,8 @@ pub(super) fn content(json: &str, reader: &mut Reader) -> Result<Message, Refusa
         reader.note(Oddity::MissingRole, format!("a turn without a role; taken for the {guess}'s"));
         guess.to_owned()
     });
-    let only_results = !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
+    let only_results =
+        !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
     let role = match name.as_str() {
         "user" | "function" | "tool" if only_results => Role::Tool,
         "user" | "function" | "tool" => Role::User,
@@ -58,15 +61,20 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
         reader.note(Oddity::NullContent, "a text that is null was left out");
         return None;
     }
-    let body = if let Some(call) = either(&fields, "functionCall", "function_call").and_then(Fields::parse) {
+    let body = if let Some(call) =
+        either(&fields, "functionCall", "function_call").and_then(Fields::parse)
+    {
         fields.take("functionCall");
         fields.take("function_call");
         self::call(call, reader)
-    } else if let Some(response) = either(&fields, "functionResponse", "function_response").and_then(Fields::parse) {
+    } else if let Some(response) =
+        either(&fields, "functionResponse", "function_response").and_then(Fields::parse)
+    {
         fields.take("functionResponse");
         fields.take("function_response");
         result(response, reader)
-    } else if let Some(data) = either(&fields, "inlineData", "inline_data").and_then(Fields::parse) {
+    } else if let Some(data) = either(&fields, "inlineData", "inline_data").and_then(Fields::parse)
+    {
         match image(&data) {
             Some(image) => {
                 fields.take("inlineData");
@@ -98,14 +106,17 @@ fn either<'a>(fields: &Fields<'a>, camel: &str, snake: &str) -> Option<&'a str> 
 
 fn image(data: &Fields<'_>) -> Option<Image> {
     let word = |name: &str| data.get(name).and_then(json::string).map(|loose| loose.text);
-    let media = word("mimeType").or_else(|| word("mime_type")).filter(|media| media.starts_with("image/"))?;
+    let media = word("mimeType")
+        .or_else(|| word("mime_type"))
+        .filter(|media| media.starts_with("image/"))?;
     Some(Image::Inline { media, data: word("data")? })
 }
 
 fn call(mut call: Fields<'_>, reader: &mut Reader) -> Body {
     let id = reader.take(&mut call, "id").unwrap_or_default();
     let name = reader.take(&mut call, "name").unwrap_or_default();
-    let arguments = call.take("args").filter(|args| !json::is_null(args)).unwrap_or("{}").to_owned();
+    let arguments =
+        call.take("args").filter(|args| !json::is_null(args)).unwrap_or("{}").to_owned();
     Body::Call(ToolCall { id, name, arguments })
 }
 
@@ -118,8 +129,9 @@ fn result(mut response: Fields<'_>, reader: &mut Reader) -> Body {
     let answer = response.take("response").unwrap_or("{}");
     let fields = Fields::parse(answer).unwrap_or_default();
     let is_error = fields.get("error").is_some_and(|error| !json::is_null(error));
-    let plain =
-        ["output", "result", "content", "error"].into_iter().find_map(|key| fields.get(key).and_then(json::string));
+    let plain = ["output", "result", "content", "error"]
+        .into_iter()
+        .find_map(|key| fields.get(key).and_then(json::string));
     let text = match plain.filter(|_| fields.len() == 1) {
         Some(loose) => reader.text(loose),
         None => answer.to_owned(),

@@ -1,4 +1,5 @@
-//! Neutral messages to Gemini contents: a user first, then in turns, as many responses as calls and in their order.
+//! Neutral messages to Gemini contents: a user first, then in turns, as many responses as calls and
+//! in their order.
 
 use waterline::json;
 use waterline::message::{Body, Form, Image, Message, Part, Role, ToolResult, Wire};
@@ -120,9 +121,13 @@ const fn is_picture(part: &Part) -> bool {
     matches!(part.body, Body::Image(_))
 }
 
-/// Ids may have been given to calls that came without; this wire needs none, so the bytes still serve.
+/// Ids may have been given to calls that came without; this wire needs none, so the bytes still
+/// serve.
 fn as_received(message: &Message) -> Option<Json> {
-    let raw = message.raw.as_ref().filter(|raw| message.form != Form::Changed && raw.wire() == Wire::GEMINI)?;
+    let raw = message
+        .raw
+        .as_ref()
+        .filter(|raw| message.form != Form::Changed && raw.wire() == Wire::GEMINI)?;
     (message.role != Role::System).then(|| Json::Raw(raw.clone()))
 }
 
@@ -136,7 +141,8 @@ fn is_silent(message: &Message) -> bool {
 }
 
 fn raw_parts(json: &str) -> Vec<String> {
-    let parts = json::Fields::parse(json).and_then(|fields| fields.get("parts").and_then(json::elements));
+    let parts =
+        json::Fields::parse(json).and_then(|fields| fields.get("parts").and_then(json::elements));
     parts.unwrap_or_default().into_iter().map(str::to_owned).collect()
 }
 
@@ -159,8 +165,12 @@ fn system(systems: &[&Message]) -> Option<Json> {
     {
         return Some(Json::Raw(raw.clone()));
     }
-    let parts: Vec<String> =
-        systems.iter().flat_map(|message| message.texts()).filter(|t| !t.trim().is_empty()).map(text).collect();
+    let parts: Vec<String> = systems
+        .iter()
+        .flat_map(|message| message.texts())
+        .filter(|t| !t.trim().is_empty())
+        .map(text)
+        .collect();
     (!parts.is_empty()).then(|| Json::Made(json::object([("parts", json::array(parts))])))
 }
 
@@ -176,13 +186,23 @@ fn part(part: &Part, ours: bool) -> Option<String> {
         Body::Text(words) if words.trim().is_empty() => return None,
         Body::Text(words) => vec![("text", json::quote(words))],
         Body::Image(Image::Inline { media, data }) => {
-            let data = json::object([("mimeType", json::quote(media)), ("data", json::quote(data))]);
+            let data =
+                json::object([("mimeType", json::quote(media)), ("data", json::quote(data))]);
             vec![("inlineData", data)]
         }
-        Body::Image(Image::Url(url)) => vec![("fileData", json::object([("fileUri", json::quote(url))]))],
+        Body::Image(Image::Url(url)) => {
+            vec![("fileData", json::object([("fileUri", json::quote(url))]))]
+        }
         Body::Call(call) => {
-            let args = if json::is_object(&call.arguments) { call.arguments.clone() } else { "{}".to_owned() };
-            vec![("functionCall", json::object([("name", json::quote(&call.name)), ("args", args)]))]
+            let args = if json::is_object(&call.arguments) {
+                call.arguments.clone()
+            } else {
+                "{}".to_owned()
+            };
+            vec![(
+                "functionCall",
+                json::object([("name", json::quote(&call.name)), ("args", args)]),
+            )]
         }
         Body::Thinking(thinking) if ours => vec![("text", json::quote(&thinking.text))],
         Body::Opaque(opaque) if opaque.wire == Wire::GEMINI => return Some(opaque.json.clone()),

@@ -35,7 +35,9 @@ impl Decoder for Stream {
             self.answer.stop = Stop::Refused;
         }
         let candidates = fields.get("candidates").and_then(json::elements).unwrap_or_default();
-        let Some(candidate) = candidates.first().copied().and_then(Fields::parse) else { return Ok(()) };
+        let Some(candidate) = candidates.first().copied().and_then(Fields::parse) else {
+            return Ok(());
+        };
         let content = candidate.get("content").and_then(Fields::parse).unwrap_or_default();
         for part in content.get("parts").and_then(json::elements).unwrap_or_default() {
             self.take(part, emit);
@@ -61,13 +63,18 @@ impl Stream {
         let prompt = of("promptTokenCount");
         let cache_read = of("cachedContentTokenCount").min(prompt);
         let output = of("candidatesTokenCount") + of("thoughtsTokenCount");
-        self.answer.usage = Usage { input: prompt - cache_read, cache_read, cache_write: 0, output };
+        self.answer.usage =
+            Usage { input: prompt - cache_read, cache_read, cache_write: 0, output };
     }
 
     fn take(&mut self, json: &str, emit: &mut dyn FnMut(Delta)) {
         let Some(fields) = Fields::parse(json) else { return };
         if let Some(call) = fields.get("functionCall").and_then(Fields::parse) {
-            let at = self.parts.iter().filter(|part| matches!(part, Part::Whole { call: true, .. })).count();
+            let at = self
+                .parts
+                .iter()
+                .filter(|part| matches!(part, Part::Whole { call: true, .. }))
+                .count();
             emit(Delta::Call { at, id: word(&call, "id"), name: word(&call, "name") });
             emit(Delta::Arguments { at, json: call.get("args").unwrap_or("{}").to_owned() });
             self.parts.push(Part::Whole { json: json.to_owned(), call: true });
@@ -77,8 +84,8 @@ impl Stream {
         if !text.is_empty() {
             emit(if thought { Delta::Thinking(text.clone()) } else { Delta::Text(text.clone()) });
         }
-        let is_plain =
-            fields.get("text").is_some() && fields.iter().all(|(name, _)| matches!(name, "text" | "thought"));
+        let is_plain = fields.get("text").is_some()
+            && fields.iter().all(|(name, _)| matches!(name, "text" | "thought"));
         match self.parts.last_mut() {
             Some(Part::Text { text: known, thought: before }) if is_plain && *before == thought => {
                 known.push_str(&text)

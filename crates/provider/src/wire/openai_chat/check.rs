@@ -1,4 +1,5 @@
-//! What OpenAI's chat endpoint refuses. Stated on the JSON itself, apart from the code that writes it.
+//! What OpenAI's chat endpoint refuses. Stated on the JSON itself, apart from the code that writes
+//! it.
 
 use waterline::json::{self, Fields};
 use waterline::message::Role;
@@ -17,7 +18,9 @@ pub(super) fn check(messages: &[&str]) -> Vec<Violation> {
 
 fn message(findings: &mut Findings, at: usize, message: &str) {
     let Some(fields) = findings.object(at, message) else { return };
-    let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default();
+    let word = |name: &str| {
+        fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+    };
     let name = word("role");
     match super::role(&name) {
         None => findings.report(at, "V6", format!("the role {name:?} is unknown")),
@@ -28,7 +31,11 @@ fn message(findings: &mut Findings, at: usize, message: &str) {
             let instead = ["refusal", "audio", "function_call"]
                 .iter()
                 .any(|name| fields.get(name).is_some_and(|v| !json::is_null(v)));
-            if calls.is_empty() && !instead && role != Role::System && !says_something(fields.get("content")) {
+            if calls.is_empty()
+                && !instead
+                && role != Role::System
+                && !says_something(fields.get("content"))
+            {
                 findings.report(at, "V6", format!("an empty {} message", role.name()));
             }
             for call in calls {

@@ -25,7 +25,11 @@ impl Format for OpenaiChat {
     }
 
     fn marks(&self) -> Marks {
-        Marks { message: &["tool_calls", "tool_call_id"], blocks: &["image_url", "input_audio"], ..Marks::default() }
+        Marks {
+            message: &["tool_calls", "tool_call_id"],
+            blocks: &["image_url", "input_audio"],
+            ..Marks::default()
+        }
     }
 
     fn list_field(&self) -> &'static str {
@@ -37,10 +41,16 @@ impl Format for OpenaiChat {
     }
 
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
-        let Some(function) = entry.get("function").and_then(Fields::parse) else { return Vec::new() };
+        let Some(function) = entry.get("function").and_then(Fields::parse) else {
+            return Vec::new();
+        };
         let word = |name: &str| function.get(name).and_then(json::string).map(|loose| loose.text);
         let schema = function.get("parameters").map(str::to_owned);
-        vec![Tool { name: word("name").unwrap_or_default(), description: word("description"), schema }]
+        vec![Tool {
+            name: word("name").unwrap_or_default(),
+            description: word("description"),
+            schema,
+        }]
     }
 
     fn write_tools(&self, tools: &[Tool]) -> String {

@@ -9,12 +9,15 @@ use crate::wire::read::{self, Reader, Refusal, kind, object};
 pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     let mut fields = object(json)?;
     let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has no role"))?;
-    let role = super::role(&name).ok_or_else(|| Refusal::new(format!("the role {name:?} is unknown")))?;
+    let role =
+        super::role(&name).ok_or_else(|| Refusal::new(format!("the role {name:?} is unknown")))?;
     let mut parts = content(&mut fields, role, reader);
     if role == Role::Tool {
         return Ok(result(fields, parts, reader));
     }
-    if let Some(text) = reader.take(&mut fields, "reasoning_content").filter(|text| !text.is_empty()) {
+    if let Some(text) =
+        reader.take(&mut fields, "reasoning_content").filter(|text| !text.is_empty())
+    {
         parts.insert(0, Body::Thinking(Thinking { text, signature: None }).into());
     }
     if let Some(text) = fields.get("refusal").filter(|value| json::string(value).is_some()) {
@@ -36,7 +39,9 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
 fn content(fields: &mut Fields<'_>, role: Role, reader: &mut Reader) -> Vec<Part> {
     let content = fields.take("content");
     // Null or nothing beside one of these is what the API itself writes.
-    let instead = ["tool_calls", "function_call", "refusal", "audio"].iter().any(|name| fields.get(name).is_some());
+    let instead = ["tool_calls", "function_call", "refusal", "audio"]
+        .iter()
+        .any(|name| fields.get(name).is_some());
     if content.is_none_or(json::is_null) && role == Role::Assistant && instead {
         return Vec::new();
     }
@@ -60,7 +65,10 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
             Some(Part::new(Body::Text(text), fields.into_rest()))
         }
         "image_url" => {
-            let url = fields.get("image_url").and_then(Fields::parse).and_then(|mut inner| inner.take_string("url"));
+            let url = fields
+                .get("image_url")
+                .and_then(Fields::parse)
+                .and_then(|mut inner| inner.take_string("url"));
             Some(url.map_or_else(opaque, |url| Body::Image(read::image(&url.text)).into()))
         }
         _ => Some(opaque()),
@@ -77,12 +85,15 @@ fn call(json: &str, reader: &mut Reader) -> Option<Part> {
     let mut fields = Fields::parse(json)?;
     let id = reader.take(&mut fields, "id").unwrap_or_default();
     let custom = fields.get("custom").and_then(Fields::parse);
-    let mut function = fields.take("function").and_then(Fields::parse).or(custom).unwrap_or_default();
+    let mut function =
+        fields.take("function").and_then(Fields::parse).or(custom).unwrap_or_default();
     let name = reader.take(&mut function, "name").unwrap_or_default();
     let arguments = match reader.take(&mut function, "arguments") {
         Some(text) => text,
         // The free input of a custom tool.
-        None => function.get("input").map_or_else(String::new, |input| json::object([("input", input)])),
+        None => {
+            function.get("input").map_or_else(String::new, |input| json::object([("input", input)]))
+        }
     };
     fields.take("type");
     Some(Part::new(Body::Call(ToolCall { id, name, arguments }), fields.into_rest()))

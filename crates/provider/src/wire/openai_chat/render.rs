@@ -42,7 +42,8 @@ impl Writer {
     }
 
     fn assistant(&mut self, message: &Message) {
-        // Thinking alone would be an empty message here; other wires write it as an item of its own.
+        // Thinking alone would be an empty message here; other wires write it as an item of its
+        // own.
         if message.only_thinks() {
             return;
         }
@@ -55,7 +56,9 @@ impl Writer {
             }
             None => self.held = Some(message.clone()),
         }
-        if message.calls().next().is_none() && self.held.as_ref().is_some_and(|held| held.calls().next().is_none()) {
+        if message.calls().next().is_none()
+            && self.held.as_ref().is_some_and(|held| held.calls().next().is_none())
+        {
             self.flush_held();
         }
     }
@@ -74,7 +77,8 @@ impl Writer {
     fn flush_pictures(&mut self) {
         if !self.pictures.is_empty() {
             let parts = std::mem::take(&mut self.pictures);
-            self.out.extend(content(&parts, false).map(|content| Json::Made(plain("user", content))));
+            self.out
+                .extend(content(&parts, false).map(|content| Json::Made(plain("user", content))));
         }
     }
 
@@ -84,8 +88,12 @@ impl Writer {
             let pictures = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
             self.pictures.extend(pictures.cloned());
         }
-        let rest: Vec<Part> =
-            message.parts.iter().filter(|part| !matches!(part.body, Body::Result(_))).cloned().collect();
+        let rest: Vec<Part> = message
+            .parts
+            .iter()
+            .filter(|part| !matches!(part.body, Body::Result(_)))
+            .cloned()
+            .collect();
         let Some(content) = content(&rest, is_ours(message)) else { return };
         self.flush_pictures();
         let role = if message.role == Role::System { system_role(message) } else { "user" };
@@ -100,7 +108,10 @@ impl Writer {
 
 /// The bytes it came in, if they are of this wire and still say the same.
 fn as_received(message: &Message) -> Option<Json> {
-    let raw = message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OPENAI_CHAT)?;
+    let raw = message
+        .raw
+        .as_ref()
+        .filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OPENAI_CHAT)?;
     Some(Json::Raw(raw.clone()))
 }
 
@@ -111,8 +122,9 @@ fn is_ours(message: &Message) -> bool {
 /// Newer models call it developer; a rewritten message keeps the name it came with.
 fn system_role(message: &Message) -> &'static str {
     let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OPENAI_CHAT);
-    let role =
-        raw.and_then(|raw| json::Fields::parse(raw.as_str())).and_then(|fields| fields.get("role").map(str::to_owned));
+    let role = raw
+        .and_then(|raw| json::Fields::parse(raw.as_str()))
+        .and_then(|fields| fields.get("role").map(str::to_owned));
     if role.as_deref() == Some("\"developer\"") { "developer" } else { "system" }
 }
 
@@ -120,8 +132,15 @@ fn plain(role: &str, content: String) -> String {
     json::object([("role", json::quote(role)), ("content", content)])
 }
 
-fn with_extra<'a>(message: &'a Message, fields: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let extra = message.extra.iter().filter(|_| is_ours(message)).map(|(key, value)| (key.as_str(), value.clone()));
+fn with_extra<'a>(
+    message: &'a Message,
+    fields: impl IntoIterator<Item = (&'a str, String)>,
+) -> String {
+    let extra = message
+        .extra
+        .iter()
+        .filter(|_| is_ours(message))
+        .map(|(key, value)| (key.as_str(), value.clone()));
     json::object(fields.into_iter().chain(extra))
 }
 
@@ -152,23 +171,34 @@ fn reasoning(message: &Message) -> Option<(&'static str, String)> {
         _ => None,
     });
     let had_one = raw.as_str().contains("\"reasoning_content\"");
-    (thought.is_some() || had_one).then(|| ("reasoning_content", json::quote(thought.unwrap_or_default())))
+    (thought.is_some() || had_one)
+        .then(|| ("reasoning_content", json::quote(thought.unwrap_or_default())))
 }
 
 fn call(part: &Part, ours: bool) -> Option<String> {
     let Body::Call(call) = &part.body else { return None };
-    let extra = part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
+    let extra =
+        part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
     let id = ("id", json::quote(&call.id));
     if ours && part.extra.iter().any(|(key, _)| key == "custom") {
         return Some(json::object([id, ("type", json::quote("custom"))].into_iter().chain(extra)));
     }
-    let function = json::object([("name", json::quote(&call.name)), ("arguments", json::quote(&call.arguments))]);
-    Some(json::object([id, ("type", json::quote("function")), ("function", function)].into_iter().chain(extra)))
+    let function = json::object([
+        ("name", json::quote(&call.name)),
+        ("arguments", json::quote(&call.arguments)),
+    ]);
+    Some(json::object(
+        [id, ("type", json::quote("function")), ("function", function)].into_iter().chain(extra),
+    ))
 }
 
 fn tool(message: &Message, result: &ToolResult) -> String {
     let content = json::quote(&result_text(result));
-    let fields = [("role", json::quote("tool")), ("tool_call_id", json::quote(&result.call_id)), ("content", content)];
+    let fields = [
+        ("role", json::quote("tool")),
+        ("tool_call_id", json::quote(&result.call_id)),
+        ("content", content),
+    ];
     if message.parts.len() == 1 { with_extra(message, fields) } else { json::object(fields) }
 }
 
@@ -185,11 +215,14 @@ fn result_text(result: &ToolResult) -> String {
     text
 }
 
-/// Parts as content: one text where that is enough, a list otherwise, nothing where there is nothing to say.
+/// Parts as content: one text where that is enough, a list otherwise, nothing where there is
+/// nothing to say.
 fn content(parts: &[Part], ours: bool) -> Option<String> {
     let texts: Vec<&str> = parts
         .iter()
-        .filter_map(|part| if let Body::Text(text) = &part.body { Some(text.as_str()) } else { None })
+        .filter_map(
+            |part| if let Body::Text(text) = &part.body { Some(text.as_str()) } else { None },
+        )
         .collect();
     let plain = !ours || parts.iter().all(|part| part.extra.is_empty());
     if plain && texts.len() == parts.len() {
@@ -203,8 +236,16 @@ fn content(parts: &[Part], ours: bool) -> Option<String> {
 fn part(part: &Part, ours: bool) -> Option<String> {
     match &part.body {
         Body::Text(text) if !text.trim().is_empty() => {
-            let extra = part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
-            Some(json::object([("type", json::quote("text")), ("text", json::quote(text))].into_iter().chain(extra)))
+            let extra = part
+                .extra
+                .iter()
+                .filter(|_| ours)
+                .map(|(key, value)| (key.as_str(), value.clone()));
+            Some(json::object(
+                [("type", json::quote("text")), ("text", json::quote(text))]
+                    .into_iter()
+                    .chain(extra),
+            ))
         }
         Body::Image(image) => {
             let url = match image {

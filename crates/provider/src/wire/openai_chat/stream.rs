@@ -35,8 +35,10 @@ impl Decoder for Stream {
         }
         self.count(&fields);
         let choices = fields.get("choices").and_then(json::elements).unwrap_or_default();
-        let first =
-            choices.into_iter().filter_map(Fields::parse).find(|choice| number(choice, "index").unwrap_or(0) == 0);
+        let first = choices
+            .into_iter()
+            .filter_map(Fields::parse)
+            .find(|choice| number(choice, "index").unwrap_or(0) == 0);
         let Some(choice) = first else { return Ok(()) };
         let delta = choice.get("delta").and_then(Fields::parse).unwrap_or_default();
         self.grow(&delta, emit);
@@ -48,7 +50,8 @@ impl Decoder for Stream {
     }
 
     fn finish(mut self: Box<Self>) -> Answer {
-        // Asked for a shape, a model that will not give it says so in a field of its own, and stops as usual.
+        // Asked for a shape, a model that will not give it says so in a field of its own, and stops
+        // as usual.
         if !self.refusal.is_empty() && self.answer.stop == Stop::End {
             self.answer.stop = Stop::Refused;
         }
@@ -59,13 +62,16 @@ impl Decoder for Stream {
 impl Stream {
     fn count(&mut self, fields: &Fields<'_>) {
         let Some(usage) = fields.get("usage").and_then(Fields::parse) else { return };
-        let details = usage.get("prompt_tokens_details").and_then(Fields::parse).unwrap_or_default();
+        let details =
+            usage.get("prompt_tokens_details").and_then(Fields::parse).unwrap_or_default();
         // DeepSeek has names of its own.
-        let cached = number(&details, "cached_tokens").or_else(|| number(&usage, "prompt_cache_hit_tokens"));
+        let cached =
+            number(&details, "cached_tokens").or_else(|| number(&usage, "prompt_cache_hit_tokens"));
         let prompt = number(&usage, "prompt_tokens").unwrap_or_default();
         let cache_read = cached.unwrap_or_default().min(prompt);
         let output = number(&usage, "completion_tokens").unwrap_or_default();
-        self.answer.usage = Usage { input: prompt - cache_read, cache_read, cache_write: 0, output };
+        self.answer.usage =
+            Usage { input: prompt - cache_read, cache_read, cache_write: 0, output };
     }
 
     fn grow(&mut self, delta: &Fields<'_>, emit: &mut dyn FnMut(Delta)) {
@@ -92,7 +98,8 @@ impl Stream {
 
     fn grow_call(&mut self, delta: &Fields<'_>, emit: &mut dyn FnMut(Delta)) {
         let function = delta.get("function").and_then(Fields::parse).unwrap_or_default();
-        let (id, name, json) = (word(delta, "id"), word(&function, "name"), word(&function, "arguments"));
+        let (id, name, json) =
+            (word(delta, "id"), word(&function, "name"), word(&function, "arguments"));
         // Some servers give no index, and a new id for each call.
         let is_new = |call: &Call| !id.is_empty() && call.id != id;
         let index = number(delta, "index").unwrap_or_else(|| match self.calls.last() {
@@ -119,7 +126,8 @@ impl Stream {
         let broke_off = self.answer.stop == Stop::Interrupted;
         let whole = |call: &&Call| !broke_off || json::is_object(&call.arguments);
         let calls: Vec<String> = self.calls.iter().filter(whole).map(Call::json).collect();
-        let content = if self.text.is_empty() { "null".to_owned() } else { json::quote(&self.text) };
+        let content =
+            if self.text.is_empty() { "null".to_owned() } else { json::quote(&self.text) };
         let fields = [
             Some(("role", json::quote("assistant"))),
             Some(("content", content))
@@ -134,7 +142,8 @@ impl Stream {
 
 impl Call {
     fn json(&self) -> String {
-        let function = [("name", json::quote(&self.name)), ("arguments", json::quote(&self.arguments))];
+        let function =
+            [("name", json::quote(&self.name)), ("arguments", json::quote(&self.arguments))];
         json::object([
             ("id", json::quote(&self.id)),
             ("type", json::quote("function")),

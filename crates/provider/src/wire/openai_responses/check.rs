@@ -1,4 +1,5 @@
-//! What the Responses endpoint refuses. Stated on the JSON itself, apart from the code that writes it.
+//! What the Responses endpoint refuses. Stated on the JSON itself, apart from the code that writes
+//! it.
 
 use waterline::json;
 use waterline::validity::Violation;
@@ -15,7 +16,11 @@ pub(super) fn check(items: &[&str]) -> Vec<Violation> {
         }
     }
     if reasoning {
-        findings.report(items.len().saturating_sub(1), "V2", "reasoning without the item it produced");
+        findings.report(
+            items.len().saturating_sub(1),
+            "V2",
+            "reasoning without the item it produced",
+        );
     }
     findings.end(items.len())
 }
@@ -23,7 +28,9 @@ pub(super) fn check(items: &[&str]) -> Vec<Violation> {
 /// Checks an item behind one that was `reasoning` or not; says whether it is.
 fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool {
     let Some(fields) = findings.object(at, item) else { return false };
-    let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default();
+    let word = |name: &str| {
+        fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+    };
     let kind = kind(&fields);
     let produced = match kind.as_str() {
         kind if super::is_call(kind, &fields) => {

@@ -24,7 +24,11 @@ impl Format for OpenaiResponses {
     }
 
     fn marks(&self) -> Marks {
-        Marks { blocks: &["input_text", "output_text", "input_image"], typed_messages: true, ..Marks::default() }
+        Marks {
+            blocks: &["input_text", "output_text", "input_image"],
+            typed_messages: true,
+            ..Marks::default()
+        }
     }
 
     fn takes_text_for_list(&self) -> bool {
@@ -92,7 +96,10 @@ impl Format for OpenaiResponses {
             options.max_tokens.map(|limit| ("max_output_tokens", limit.to_string())),
             options.temperature.map(|value| ("temperature", value.to_string())),
             options.cache_key.as_ref().map(|key| ("prompt_cache_key", json::quote(key))),
-            options.shape.as_ref().map(|shape| ("text", json::object([("format", text_format(shape))]))),
+            options
+                .shape
+                .as_ref()
+                .map(|shape| ("text", json::object([("format", text_format(shape))]))),
         ];
         fields.into_iter().flatten().collect()
     }
@@ -116,10 +123,11 @@ fn text_format(shape: &Shape) -> String {
     json::object([kind].into_iter().chain(schema_fields(shape)))
 }
 
-/// Whether an item asks for something that an output answers. Besides plain and custom calls these are computer, shell
-/// and patch calls: whatever has a call id.
+/// Whether an item asks for something that an output answers. Besides plain and custom calls these
+/// are computer, shell and patch calls: whatever has a call id.
 fn is_call(kind: &str, fields: &Fields<'_>) -> bool {
-    matches!(kind, "function_call" | "custom_tool_call") || kind.ends_with("_call") && fields.get("call_id").is_some()
+    matches!(kind, "function_call" | "custom_tool_call")
+        || kind.ends_with("_call") && fields.get("call_id").is_some()
 }
 
 /// Whether an item answers a call.

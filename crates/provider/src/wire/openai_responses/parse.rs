@@ -14,7 +14,9 @@ pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> 
     let mut fields = object(json)?;
     let kind = kind(&fields);
     match kind.as_str() {
-        "" if fields.get("role").is_none() && fields.get("id").is_some() => Ok(opaque(json, reader)),
+        "" if fields.get("role").is_none() && fields.get("id").is_some() => {
+            Ok(opaque(json, reader))
+        }
         "" | "message" => message(fields, reader),
         _ if super::is_call(&kind, &fields) => Ok(call(&kind, fields, reader)),
         _ if super::is_output(&kind, &fields) => Ok(output(&kind, fields, reader)),
@@ -37,12 +39,14 @@ fn opaque(json: &str, reader: &Reader) -> Message {
 
 pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
     let text = reader.text(json::string(json)?);
-    (!text.is_empty()).then(|| reader.message(Role::System, vec![Part::text(text)], Fields::default()))
+    (!text.is_empty())
+        .then(|| reader.message(Role::System, vec![Part::text(text)], Fields::default()))
 }
 
 fn message(mut fields: Fields<'_>, reader: &mut Reader) -> Result<Message, Refusal> {
-    let name =
-        reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has neither a known type nor a role"))?;
+    let name = reader
+        .take(&mut fields, "role")
+        .ok_or_else(|| Refusal::new("it has neither a known type nor a role"))?;
     let role = match name.as_str() {
         "system" | "developer" => Role::System,
         "user" => Role::User,
@@ -55,7 +59,9 @@ fn message(mut fields: Fields<'_>, reader: &mut Reader) -> Result<Message, Refus
 }
 
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
-    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::OPENAI_RESPONSES, json: json.to_owned() }).into());
+    let opaque = || {
+        Some(Body::Opaque(Opaque { wire: Wire::OPENAI_RESPONSES, json: json.to_owned() }).into())
+    };
     let Some(mut fields) = Fields::parse(json) else { return opaque() };
     match kind(&fields).as_str() {
         "input_text" | "output_text" | "text" => {
@@ -78,9 +84,10 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
 fn call(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
     let id = reader.take(&mut fields, "call_id").unwrap_or_default();
     let (name, arguments) = match kind {
-        "function_call" => {
-            (reader.take(&mut fields, "name"), reader.take(&mut fields, "arguments").unwrap_or_default())
-        }
+        "function_call" => (
+            reader.take(&mut fields, "name"),
+            reader.take(&mut fields, "arguments").unwrap_or_default(),
+        ),
         "custom_tool_call" => {
             let input = fields.take("input").unwrap_or("\"\"");
             (reader.take(&mut fields, "name"), json::object([("input", input)]))
@@ -97,7 +104,9 @@ fn call(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
 fn output(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
     let call_id = reader.take(&mut fields, "call_id").unwrap_or_default();
     let parts = match kind {
-        "function_call_output" | "custom_tool_call_output" => reader.content(fields.take("output"), part),
+        "function_call_output" | "custom_tool_call_output" => {
+            reader.content(fields.take("output"), part)
+        }
         _ => fields.get("output").map(Part::text).into_iter().collect(),
     };
     let result = ToolResult { call_id, name: None, parts, is_error: false };

@@ -35,12 +35,17 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
 
 /// Whether a system message stood in the list itself.
 fn is_item(message: &Message) -> bool {
-    message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES && raw.as_str().starts_with('{'))
+    message
+        .raw
+        .as_ref()
+        .is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES && raw.as_str().starts_with('{'))
 }
 
 fn as_received(message: &Message) -> Option<Json> {
-    let raw =
-        message.raw.as_ref().filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OPENAI_RESPONSES)?;
+    let raw = message
+        .raw
+        .as_ref()
+        .filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OPENAI_RESPONSES)?;
     // A plain text for the whole list cannot stand inside one.
     (message.role == Role::System || raw.as_str().starts_with('{')).then(|| Json::Raw(raw.clone()))
 }
@@ -49,7 +54,9 @@ fn as_received(message: &Message) -> Option<Json> {
 fn custom_calls(message: &Message) -> impl Iterator<Item = &str> {
     let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES);
     message.parts.iter().filter_map(move |part| match &part.body {
-        Body::Call(call) if kind(part, ours).as_deref() == Some("custom_tool_call") => Some(call.id.as_str()),
+        Body::Call(call) if kind(part, ours).as_deref() == Some("custom_tool_call") => {
+            Some(call.id.as_str())
+        }
         _ => None,
     })
 }
@@ -64,15 +71,19 @@ fn items(message: &Message, custom: &HashSet<&str>) -> Vec<String> {
     for part in &message.parts {
         match &part.body {
             Body::Text(text) if text.trim().is_empty() => {}
-            Body::Text(text) => {
-                words.push(with_extra([("type", json::quote(text_kind)), ("text", json::quote(text))], part, ours))
-            }
+            Body::Text(text) => words.push(with_extra(
+                [("type", json::quote(text_kind)), ("text", json::quote(text))],
+                part,
+                ours,
+            )),
             Body::Image(image) => words.push(picture(image)),
             Body::Opaque(opaque) if whole => items.push(opaque.json.clone()),
             Body::Opaque(opaque) => words.push(opaque.json.clone()),
             Body::Call(call) => items.push(self::call(call, part, ours)),
             Body::Result(_) => items.extend(output(part, ours, custom)),
-            Body::Thinking(thinking) if ours && thinking.signature.is_some() => items.push(reasoning(part)),
+            Body::Thinking(thinking) if ours && thinking.signature.is_some() => {
+                items.push(reasoning(part))
+            }
             Body::Thinking(_) => {}
         }
     }
@@ -86,13 +97,16 @@ fn items(message: &Message, custom: &HashSet<&str>) -> Vec<String> {
 
 /// Whether it came as a message, not as an item of another type.
 fn is_spoken(message: &Message) -> bool {
-    message
-        .raw
-        .as_ref()
-        .is_some_and(|raw| json::Fields::parse(raw.as_str()).is_some_and(|fields| fields.get("role").is_some()))
+    message.raw.as_ref().is_some_and(|raw| {
+        json::Fields::parse(raw.as_str()).is_some_and(|fields| fields.get("role").is_some())
+    })
 }
 
-fn with_extra<'a>(fields: impl IntoIterator<Item = (&'a str, String)>, part: &'a Part, ours: bool) -> String {
+fn with_extra<'a>(
+    fields: impl IntoIterator<Item = (&'a str, String)>,
+    part: &'a Part,
+    ours: bool,
+) -> String {
     let extra = part.extra.iter().filter(|(key, _)| ours && key != "type");
     json::object(fields.into_iter().chain(extra.map(|(key, value)| (key.as_str(), value.clone()))))
 }
@@ -103,7 +117,11 @@ fn spoken(role: Role, words: Vec<String>) -> String {
         Role::Assistant => "assistant",
         Role::User | Role::Tool => "user",
     };
-    json::object([("type", json::quote("message")), ("role", json::quote(name)), ("content", json::array(words))])
+    json::object([
+        ("type", json::quote("message")),
+        ("role", json::quote(name)),
+        ("content", json::array(words)),
+    ])
 }
 
 /// The type an item came with, if it came from this wire.
@@ -118,7 +136,8 @@ fn call(call: &ToolCall, part: &Part, ours: bool) -> String {
     let fields = match kind.as_str() {
         "function_call" => vec![id, name, ("arguments", json::quote(&call.arguments))],
         "custom_tool_call" => {
-            let input = json::Fields::parse(&call.arguments).and_then(|fields| fields.get("input").map(str::to_owned));
+            let input = json::Fields::parse(&call.arguments)
+                .and_then(|fields| fields.get("input").map(str::to_owned));
             vec![id, name, ("input", input.unwrap_or_else(|| json::quote(&call.arguments)))]
         }
         _ => vec![id],
@@ -136,12 +155,14 @@ fn output(part: &Part, ours: bool, custom: &HashSet<&str>) -> Option<String> {
         return Some(with_extra(fields, part, ours));
     }
     let is_text = |part: &&Part| matches!(part.body, Body::Text(_));
-    let others: Vec<String> = result.parts.iter().filter(|part| !is_text(part)).filter_map(other).collect();
+    let others: Vec<String> =
+        result.parts.iter().filter(|part| !is_text(part)).filter_map(other).collect();
     let text = result.text();
     let output = if others.is_empty() {
         json::quote(&text)
     } else {
-        let words = json::object([("type", json::quote("input_text")), ("text", json::quote(&text))]);
+        let words =
+            json::object([("type", json::quote("input_text")), ("text", json::quote(&text))]);
         json::array((!text.is_empty()).then_some(words).into_iter().chain(others))
     };
     Some(with_extra(fields.into_iter().chain([("output", output)]), part, ours))

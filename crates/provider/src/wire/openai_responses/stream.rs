@@ -76,7 +76,12 @@ impl Stream {
             Some(item) => item.done = Some(json.to_owned()),
             None => {
                 let kind = Fields::parse(json).map(|item| word(&item, "type")).unwrap_or_default();
-                self.items.push(Item { index, kind, done: Some(json.to_owned()), text: String::new() });
+                self.items.push(Item {
+                    index,
+                    kind,
+                    done: Some(json.to_owned()),
+                    text: String::new(),
+                });
             }
         }
     }
@@ -98,13 +103,16 @@ impl Stream {
         let response = fields.get("response").and_then(Fields::parse).unwrap_or_default();
         self.answer.model = Some(word(&response, "model")).filter(|name| !name.is_empty());
         if let Some(usage) = response.get("usage").and_then(Fields::parse) {
-            let details = usage.get("input_tokens_details").and_then(Fields::parse).unwrap_or_default();
+            let details =
+                usage.get("input_tokens_details").and_then(Fields::parse).unwrap_or_default();
             let prompt = number(&usage, "input_tokens").unwrap_or_default();
             let cache_read = number(&details, "cached_tokens").unwrap_or_default().min(prompt);
             let output = number(&usage, "output_tokens").unwrap_or_default();
-            self.answer.usage = Usage { input: prompt - cache_read, cache_read, cache_write: 0, output };
+            self.answer.usage =
+                Usage { input: prompt - cache_read, cache_read, cache_write: 0, output };
         }
-        let details = response.get("incomplete_details").and_then(Fields::parse).unwrap_or_default();
+        let details =
+            response.get("incomplete_details").and_then(Fields::parse).unwrap_or_default();
         let calls = self.items.iter().any(|item| is_call(&item.kind));
         self.answer.stop = match (kind, word(&details, "reason").as_str()) {
             ("response.completed", _) if calls => Stop::Calls,
@@ -118,10 +126,14 @@ impl Stream {
 }
 
 impl Item {
-    /// The item as a message. Of one that broke off, the words that came; a call that broke off was not made.
+    /// The item as a message. Of one that broke off, the words that came; a call that broke off was
+    /// not made.
     fn message(&self) -> Option<Message> {
         let json = self.done.clone().or_else(|| {
-            let part = json::object([("type", json::quote("output_text")), ("text", json::quote(&self.text))]);
+            let part = json::object([
+                ("type", json::quote("output_text")),
+                ("text", json::quote(&self.text)),
+            ]);
             let fields = [
                 ("type", json::quote("message")),
                 ("role", json::quote("assistant")),

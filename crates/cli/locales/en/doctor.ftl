@@ -1,0 +1,1 @@
+### `waterline config` and `waterline doctor`.

@@ -1,0 +1,1 @@
+### Errors, and hints on what to do about them.

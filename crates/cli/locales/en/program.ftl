@@ -1,0 +1,1 @@
+### `run`, `plan`, `policy`, `convert`, `tokens`, `check` and what all commands share.

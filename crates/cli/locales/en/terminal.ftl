@@ -1,0 +1,1 @@
+### The screen: approvals, calls, the footer, what the agent is doing.

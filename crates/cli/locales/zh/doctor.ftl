@@ -1,0 +1,1 @@
+### `waterline config` 与 `waterline doctor`。

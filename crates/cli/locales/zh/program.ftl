@@ -1,0 +1,1 @@
+### `run`、`plan`、`policy`、`convert`、`tokens`、`check` 以及各命令共用的文字。

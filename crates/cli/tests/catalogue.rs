@@ -1,0 +1,124 @@
+//! The texts in `locales/`: both languages have the same ids with the same variables, every id that the code uses exists, and
+//! no text is left over.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+/// The variables of each text of a language.
+type Catalogue = BTreeMap<String, BTreeSet<String>>;
+
+fn catalogue(lang: &str) -> Catalogue {
+    let entry = Regex::new(r"^([a-z][a-z0-9-]*) *=").unwrap();
+    let variable = Regex::new(r"\$([a-z_]+)").unwrap();
+    let mut texts = Catalogue::new();
+    let mut current = None;
+    for file in files(&crate_root().join("locales").join(lang), "ftl") {
+        for line in
+            std::fs::read_to_string(&file).unwrap().lines().filter(|line| !line.starts_with('#'))
+        {
+            if let Some(found) = entry.captures(line) {
+                let id = found[1].to_owned();
+                assert!(
+                    texts.insert(id.clone(), BTreeSet::new()).is_none(),
+                    "{id} is defined twice ({lang})"
+                );
+                current = Some(id);
+            }
+            let Some(id) = &current else { continue };
+            let variables = variable.captures_iter(line).map(|found| found[1].to_owned());
+            texts.get_mut(id).unwrap().extend(variables);
+        }
+    }
+    texts
+}
+
+fn crate_root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|name| name == extension) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The code of the program, without its unit tests.
+fn sources() -> String {
+    let code = |path: PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
+    };
+    files(&crate_root().join("src"), "rs").into_iter().map(code).collect()
+}
+
+#[test]
+fn both_languages_have_the_same_texts_with_the_same_variables() {
+    let (english, chinese) = (catalogue("en"), catalogue("zh"));
+    for (id, variables) in &english {
+        let translated = chinese.get(id).unwrap_or_else(|| panic!("{id} has no Chinese text"));
+        assert_eq!(variables, translated, "the variables of {id}");
+    }
+    let extra: Vec<_> = chinese.keys().filter(|id| !english.contains_key(*id)).collect();
+    assert!(extra.is_empty(), "Chinese texts without an English one: {extra:?}");
+}
+
+#[test]
+fn every_text_that_the_code_names_exists_and_every_text_is_used() {
+    let sources = sources();
+    let texts = catalogue("en");
+    let used = Regex::new(r#"text!\(\s*"([a-z][a-z0-9-]*)""#).unwrap();
+    let used: BTreeSet<String> =
+        used.captures_iter(&sources).map(|found| found[1].to_owned()).collect();
+    let missing: Vec<_> = used.iter().filter(|id| !texts.contains_key(*id)).collect();
+    assert!(missing.is_empty(), "texts that are not in locales/en: {missing:?}");
+    // The id of a command's description is made from the command's name.
+    let unused: Vec<_> =
+        texts.keys().filter(|id| !used.contains(*id) && !id.starts_with("command-")).collect();
+    assert!(unused.is_empty(), "texts that no code uses: {unused:?}");
+}
+
+#[test]
+fn the_variables_of_a_text_are_those_the_code_sets() {
+    let sources = sources();
+    let texts = catalogue("en");
+    let call = Regex::new(r#"text!\(\s*"([a-z][a-z0-9-]*)"([^;]*?)\)(?:[;,.)}\s]|$)"#).unwrap();
+    let named = Regex::new(r"(?:^|,)\s*([a-z_]+) = ").unwrap();
+    for found in call.captures_iter(&sources) {
+        let set: BTreeSet<String> =
+            named.captures_iter(&found[2]).map(|name| name[1].to_owned()).collect();
+        let Some(wanted) = texts.get(&found[1]) else { continue };
+        let missing: Vec<_> = wanted.difference(&set).collect();
+        assert!(
+            missing.is_empty() || found[2].contains("text!"),
+            "{} needs {missing:?}, got {set:?}",
+            &found[1]
+        );
+    }
+}
+
+#[test]
+fn no_chinese_is_left_in_the_code() {
+    let chinese = Regex::new(r"\p{Han}").unwrap();
+    for path in files(&crate_root().join("src"), "rs") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let line = code.lines().find(|line| chinese.is_match(line));
+        assert!(line.is_none(), "{}: {}", path.display(), line.unwrap_or_default());
+    }
+}

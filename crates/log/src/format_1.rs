@@ -1,0 +1,45 @@
+//! The state of format 1: one document in which everything stood side by side. Reading it apart is
+//! the only place where the log knows the names of what others keep; nothing newer is read this
+//! way.
+
+use serde_json::{Map, Value};
+
+use crate::session::Document;
+
+/// What only the user of this log can grant, or what is about calls and directories of this
+/// machine.
+const LOCAL: [&str; 8] = [
+    "allowed_tools",
+    "persistent_tools",
+    "approvals",
+    "started",
+    "cut",
+    "workspace_of",
+    "hand_off",
+    "roles",
+];
+
+/// A state of format 1, taken apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Format1State {
+    pub(crate) state: Document,
+    pub(crate) local: Document,
+    pub(crate) workspace: Option<String>,
+    pub(crate) imported: u64,
+    /// The tool definitions, as JSON.
+    pub(crate) tools: Option<String>,
+}
+
+impl Format1State {
+    pub(crate) fn of(mut state: Map<String, Value>) -> Self {
+        let mut local = Document::new();
+        for name in LOCAL {
+            local.extend(state.remove(name).map(|value| (name.to_owned(), value)));
+        }
+        let workspace =
+            state.remove("workspace_path").and_then(|path| path.as_str().map(str::to_owned));
+        let imported = state.remove("elsewhere").and_then(|count| count.as_u64()).unwrap_or(0);
+        let tools = state.remove("tools").map(|tools| tools.to_string());
+        Self { state, local, workspace, imported, tools }
+    }
+}

@@ -1,0 +1,101 @@
+//! The context as the wire writes it. Inside a generation what was written stays, so a call writes
+//! and checks only what is new: it costs the same in a long conversation as in a short one.
+
+use waterline::message::{Message, Role, Wire};
+use waterline::validity::Violation;
+use waterline_provider::wire::{self, Rendered};
+
+/// What was written so far of one generation.
+#[derive(Debug, Default)]
+pub(crate) struct RenderCache {
+    of: Option<(u64, Wire)>,
+    /// Messages up to here will be written like this again: what follows begins a turn.
+    settled: usize,
+    head: Rendered,
+}
+
+impl RenderCache {
+    /// Writes a context, and says which rules of the wire it breaks.
+    pub(crate) fn write(
+        &mut self,
+        generation: u64,
+        wire: Wire,
+        context: &[&Message],
+    ) -> (Rendered, Vec<Violation>) {
+        if self.of != Some((generation, wire)) || self.settled > context.len() {
+            *self = Self { of: Some((generation, wire)), ..Self::default() };
+        }
+        let from = self.settled;
+        let until = newest_turn(context).max(from);
+        if until > from {
+            let written = wire::render(wire, context.get(from..until).unwrap_or_default());
+            self.head.system = self.head.system.take().or(written.system);
+            self.head.messages.extend(written.messages);
+            self.settled = until;
+        }
+        let tail = wire::render(wire, context.get(until..).unwrap_or_default());
+        let checked = self.head.messages.len();
+        let mut whole = self.head.clone();
+        whole.system = whole.system.or(tail.system);
+        whole.messages.extend(tail.messages);
+        // What stands before the newest turn was checked with the calls before, unless it is new
+        // itself.
+        let from = if until > from { 0 } else { checked };
+        let violations = wire::check(wire, whole.texts().get(from..).unwrap_or_default());
+        (whole, violations)
+    }
+}
+
+/// Where the newest turn begins behind an answer: no wire joins messages across that place.
+fn newest_turn(context: &[&Message]) -> usize {
+    let begins = |pair: &[&Message]| matches!(pair, [before, message] if before.role == Role::Assistant && before.calls().next().is_none() && message.role == Role::User);
+    context.windows(2).rposition(begins).map_or(0, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use waterline::message::ToolCall;
+
+    fn conversation() -> Vec<Message> {
+        let mut messages = vec![Message::system("be brief")];
+        for n in 0..4 {
+            messages.push(Message::user(format!("question {n}")));
+            if n % 2 == 1 {
+                messages.push(Message::user("and one more thing"));
+                messages.push(Message::assistant_with_calls(
+                    "",
+                    [ToolCall::new(format!("call_{n}"), "look", "{}")],
+                ));
+                messages.push(Message::tool_result(format!("call_{n}"), "found"));
+            }
+            messages.push(Message::assistant(format!("answer {n}")));
+        }
+        messages
+    }
+
+    /// Written piece by piece or at once: the same bytes, on every wire.
+    #[test]
+    fn a_context_that_grows_is_written_as_if_at_once() {
+        let messages = conversation();
+        let all: Vec<&Message> = messages.iter().collect();
+        for wire in [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::ANTHROPIC, Wire::GEMINI] {
+            let mut render_cache = RenderCache::default();
+            for length in 2..=all.len() {
+                let context = &all[..length];
+                let (written, _) = render_cache.write(0, wire, context);
+                let whole = wire::render(wire, context);
+                assert_eq!(written.texts(), whole.texts(), "{wire:?} {length}");
+                let system = |rendered: &Rendered| {
+                    rendered.system.as_ref().map(|json| json.as_str().to_owned())
+                };
+                assert_eq!(system(&written), system(&whole), "{wire:?} {length}");
+            }
+            assert!(render_cache.settled > 0);
+            assert_eq!(
+                render_cache.write(1, wire, &all[..2]).0.texts().len(),
+                wire::render(wire, &all[..2]).texts().len()
+            );
+        }
+    }
+}
