@@ -299,8 +299,7 @@ async fn a_refusal_is_a_result_and_always_is_remembered() {
     let server =
         model(vec![risky(), says("not done"), risky(), says("done"), risky(), says("done again")]);
     let mut agent = bed.agent(&server).await;
-    place
-        .watcher
+    bed.watcher
         .words
         .lock()
         .unwrap()
@@ -679,7 +678,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         "reason": "", "may_always": true});
     let asks = json!({"kind": "question", "call_id": question, "question": "Which harbour?", "choices": []});
     for pending in [Value::Null, approval, asks.clone()] {
-        let (place, elsewhere) = (TestBed::new(), TestBed::new());
+        let (bed, elsewhere) = (TestBed::new(), TestBed::new());
         let calls = [
             ("run_bash_command", bash_call, "{\"command\": \"touch ran\"}"),
             ("ask_human", question, "{}"),

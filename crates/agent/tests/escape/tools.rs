@@ -43,7 +43,7 @@ fn prepared(yard: &Yard) -> TestBed {
     symlink(yard.outside("secret.txt"), workspace.join("link.txt")).unwrap();
     symlink(yard.outside("secret.txt"), workspace.join("link.png")).unwrap();
     symlink(yard.outside(""), workspace.join("folder")).unwrap();
-    place
+    bed
 }
 
 /// Has a model call tools, and gives what came of each call.

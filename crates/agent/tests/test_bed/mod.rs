@@ -90,7 +90,7 @@ impl TestBed {
     pub fn new() -> Self {
         let bed = Self { folder: tempfile::tempdir().unwrap(), watcher: Arc::default() };
         bed.log().create(Session::new("s")).unwrap();
-        place
+        bed
     }
 
     pub fn log(&self) -> Log {

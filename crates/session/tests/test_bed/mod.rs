@@ -68,7 +68,7 @@ impl TestBed {
     pub fn new() -> Self {
         let bed = Self(tempfile::tempdir().unwrap());
         bed.log().create(Session::new("s")).unwrap();
-        place
+        bed
     }
 
     pub fn log(&self) -> Log {
