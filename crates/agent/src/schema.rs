@@ -1,7 +1,10 @@
 //! Structured output: an answer that must fit a JSON schema. The schema is state of the session, so
 //! that it is not lost with the program; it holds until its turn is over.
 
-use jsonschema::{ValidationError, Validator};
+use std::error::Error;
+use std::fmt;
+
+use boon::{Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::{Value, json};
 use waterline_provider::wire::Shape;
 
@@ -74,8 +77,8 @@ impl AnswerSchema {
     pub(crate) fn check(&self, answer: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(bare(answer))
             .map_err(|error| format!("it is no JSON ({error})"))?;
-        let errors: Vec<String> =
-            self.validator.iter_errors(&value).take(3).map(|error| located(&error)).collect();
+        let mut errors = self.validator.errors(&value);
+        errors.truncate(3);
         if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
     }
 }
@@ -87,13 +90,56 @@ pub(crate) fn bare(answer: &str) -> &str {
     inner.map_or(text, |inner| inner.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim())
 }
 
-fn validator(schema: &Value) -> Result<Validator, AgentError> {
-    jsonschema::validator_for(schema).map_err(|error| unusable(&located(&error)))
+/// A compiled schema.
+struct Validator {
+    schemas: Schemas,
+    root: SchemaIndex,
 }
 
-fn located(error: &ValidationError<'_>) -> String {
-    let at = error.instance_path().to_string();
-    if at.is_empty() { error.to_string() } else { format!("{at}: {error}") }
+impl fmt::Debug for Validator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Validator")
+    }
+}
+
+impl Validator {
+    /// What does not fit, with where it is in the value.
+    fn errors(&self, value: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        if let Err(error) = self.schemas.validate(value, self.root) {
+            collect(&error, &mut found);
+        }
+        found
+    }
+}
+
+/// Refuses to load other documents: a schema must not make the program read files.
+struct NoDocuments;
+
+impl UrlLoader for NoDocuments {
+    fn load(&self, url: &str) -> Result<Value, Box<dyn Error>> {
+        Err(format!("{url} is outside the schema").into())
+    }
+}
+
+fn validator(schema: &Value) -> Result<Validator, AgentError> {
+    const NAME: &str = "schema:answer";
+    let mut compiler = Compiler::new();
+    compiler.use_loader(Box::new(NoDocuments));
+    let mut schemas = Schemas::new();
+    let added = compiler.add_resource(NAME, schema.clone());
+    let root = added.and_then(|()| compiler.compile(NAME, &mut schemas));
+    Ok(Validator { root: root.map_err(|error| unusable(&error.to_string()))?, schemas })
+}
+
+/// Collects the innermost errors: those around them only say that something below does not fit.
+fn collect(error: &ValidationError<'_, '_>, found: &mut Vec<String>) {
+    if error.causes.is_empty() {
+        let at = error.instance_location.to_string();
+        let text = error.kind.to_string();
+        found.push(if at.is_empty() { text } else { format!("{at}: {text}") });
+    }
+    error.causes.iter().for_each(|cause| collect(cause, found));
 }
 
 fn unusable(why: &str) -> AgentError {
@@ -159,6 +205,7 @@ mod tests {
             json!({"type": "json_schema"}),
             json!({"type": "json_schema", "json_schema": {"schema": {"type": "objekt"}}}),
             json!({"$ref": "#/$defs/nowhere"}),
+            json!({"$ref": "file:///etc/hostname"}),
         ] {
             let error = read(&wrong).unwrap_err().to_string();
             assert!(error.contains("no answer can fit this schema"), "{wrong}: {error}");

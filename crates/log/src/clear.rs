@@ -77,12 +77,13 @@ pub(crate) fn cleared(connection: &mut dyn Connection, session: &Session) -> Res
 
 /// The newest mark that lies on the way to where a session stands.
 fn newest_cut(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
-    let sql = "SELECT branch, position FROM cut WHERE session = $1 ORDER BY position DESC";
+    // Few sessions were ever cleared: the database need not prepare to sort.
+    let sql = "SELECT branch, position FROM cut WHERE session = $1";
     let rows = connection.rows(sql, values![&session.id])?;
     if rows.is_empty() {
         return Ok(None);
     }
     let path = Path::of(connection, session.tip)?;
     let cuts = rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
-    Ok(cuts.into_iter().find(|&cut| path.contains(cut)))
+    Ok(cuts.filter(|&cut| path.contains(cut)).max_by_key(|cut| cut.position))
 }

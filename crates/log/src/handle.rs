@@ -99,16 +99,19 @@ impl AsyncLog {
         self.workers.run(Box::new(move || work(&log)));
     }
 
-    /// Does several operations in one transaction: all of them are durable when it returns, or none
-    /// of them happened. Writes that wait at the same time share one flush. The work may be run
-    /// again when two writers meet, and must use only the log that it is given.
+    /// Does several operations in one transaction: all of them are durable when the future is
+    /// ready, or none of them happened. The work is queued at once, before the future is polled, so
+    /// a caller can do something else in the meantime. Writes that wait at the same time share one
+    /// flush. The work may be run again when two writers meet, and must use only the log that it is
+    /// given.
     ///
     /// # Errors
     /// What the work returns, or why it could not be committed.
-    pub async fn write<T: Send + 'static>(
-        &self,
-        work: impl Fn(&Log) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+    pub fn write<T, W>(&self, work: W) -> impl Future<Output = Result<T>> + Send + use<T, W>
+    where
+        T: Send + 'static,
+        W: Fn(&Log) -> Result<T> + Send + 'static,
+    {
         let (reply, done) = oneshot::channel();
         let made = Arc::new(Mutex::new(None));
         let (slot, clock) = (Arc::clone(&made), self.log.clock());
@@ -126,9 +129,12 @@ impl AsyncLog {
             let log = self.log.for_worker();
             self.workers.run(Box::new(move || log.store().transact(job, finish)));
         }
-        done.await.unwrap_or_else(|_| Err(self.stopped()))?;
-        self.log.count_write();
-        made.lock().ok().and_then(|mut made| made.take()).ok_or_else(|| self.stopped())
+        let log = self.clone();
+        async move {
+            done.await.unwrap_or_else(|_| Err(log.stopped()))?;
+            log.log.count_write();
+            made.lock().ok().and_then(|mut made| made.take()).ok_or_else(|| log.stopped())
+        }
     }
 
     fn stopped(&self) -> LogError {

@@ -100,7 +100,7 @@ impl Format for Telegraph {
                     Role::System => "office",
                     Role::User | Role::Tool => "us",
                 };
-                Json::Made(text::object([
+                Json::made(text::object([
                     ("from", text::quote(from)),
                     ("say", text::quote(&message.text())),
                 ]))

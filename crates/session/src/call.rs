@@ -51,7 +51,11 @@ impl LiveSession {
         loop {
             let plan = self.plan(begins_turn, &mut emit).await?;
             self.freeze(plan, &mut emit).await?;
-            let context = self.render()?;
+            let storing = self.start_commit();
+            let context = self.render();
+            // Nothing is sent before it is stored.
+            self.finish_commit(storing).await?;
+            let context = context?;
             let started = Instant::now();
             match self.call_model(&context, &mut emit).await {
                 Ok(answer) if !self.must_fold_for(&answer, &mut trouble, &mut emit).await? => {

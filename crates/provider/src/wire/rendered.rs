@@ -1,5 +1,7 @@
 //! A context as one wire writes it.
 
+use std::sync::Arc;
+
 use waterline::message::Raw;
 
 /// A piece of JSON: the bytes a message came in, or new ones.
@@ -7,11 +9,17 @@ use waterline::message::Raw;
 pub enum Json {
     /// The bytes it came in.
     Raw(Raw),
-    /// Written here.
-    Made(String),
+    /// Written here. Shared, because each call sends again what the calls before it sent.
+    Made(Arc<str>),
 }
 
 impl Json {
+    /// New JSON text.
+    #[must_use]
+    pub fn made(text: String) -> Self {
+        Self::Made(text.into())
+    }
+
     /// The JSON text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -17,14 +17,14 @@ const MARK: (&str, &str) = ("cache_control", r#"{"type":"ephemeral"}"#);
 
 pub(super) fn mark(context: &Rendered) -> Rendered {
     let mut marked = context.clone();
-    marked.system = marked.system.map(|system| content(system.as_str()).map_or(system, Json::Made));
+    marked.system = marked.system.map(|system| content(system.as_str()).map_or(system, Json::made));
     let mut left = MESSAGES;
     for message in marked.messages.iter_mut().rev() {
         if left == 0 {
             break;
         }
         if let Some(json) = self::message(message.as_str()) {
-            *message = Json::Made(json);
+            *message = Json::made(json);
             left -= 1;
         }
     }
@@ -70,9 +70,9 @@ mod tests {
     use super::*;
 
     fn marked(system: Option<&str>, messages: &[&str]) -> Vec<String> {
-        let json = |text: &&str| Json::Made((*text).to_owned());
+        let json = |text: &&str| Json::made((*text).to_owned());
         let context = Rendered {
-            system: system.map(|text| Json::Made(text.to_owned())),
+            system: system.map(|text| Json::made(text.to_owned())),
             messages: messages.iter().map(json).collect(),
         };
         let marked = mark(&context);

@@ -67,7 +67,7 @@ impl Group<'_> {
             ("role".to_owned(), json::quote(self.role)),
             ("content".to_owned(), json::array(blocks)),
         ];
-        Json::Made(json::object(fields.into_iter().chain(extra.iter().cloned())))
+        Json::made(json::object(fields.into_iter().chain(extra.iter().cloned())))
     }
 }
 
@@ -91,7 +91,7 @@ fn is_ours(message: &Message) -> bool {
 
 fn opening() -> Json {
     let content = json::array([text_block(OPENING)]);
-    Json::Made(json::object([("role", json::quote("user")), ("content", content)]))
+    Json::made(json::object([("role", json::quote("user")), ("content", content)]))
 }
 
 fn system(systems: &[&Message]) -> Option<Json> {
@@ -104,7 +104,7 @@ fn system(systems: &[&Message]) -> Option<Json> {
         return Some(Json::Raw(raw.clone()));
     }
     let blocks: Vec<String> = systems.iter().flat_map(|message| blocks_of_text(message)).collect();
-    (!blocks.is_empty()).then(|| Json::Made(json::array(blocks)))
+    (!blocks.is_empty()).then(|| Json::made(json::array(blocks)))
 }
 
 fn blocks_of_text(message: &Message) -> Vec<String> {

@@ -51,7 +51,7 @@ impl<'a> Writer<'a> {
         }
         let Some(written) = self.write(&group) else { return };
         if self.out.is_empty() && self.role == "model" {
-            self.out.push(Json::Made(content("user", vec![text(OPENING)])));
+            self.out.push(Json::made(content("user", vec![text(OPENING)])));
         }
         self.out.push(written);
     }
@@ -95,7 +95,7 @@ impl<'a> Writer<'a> {
         }
         results.sort_by_key(|(order, _)| *order);
         let parts: Vec<String> = results.into_iter().map(|(_, json)| json).chain(rest).collect();
-        (!parts.is_empty()).then(|| Json::Made(content(self.role, parts)))
+        (!parts.is_empty()).then(|| Json::made(content(self.role, parts)))
     }
 
     /// Where the call of a result stands: without ids, order is what pairs them.
@@ -171,7 +171,7 @@ fn system(systems: &[&Message]) -> Option<Json> {
         .filter(|t| !t.trim().is_empty())
         .map(text)
         .collect();
-    (!parts.is_empty()).then(|| Json::Made(json::object([("parts", json::array(parts))])))
+    (!parts.is_empty()).then(|| Json::made(json::object([("parts", json::array(parts))])))
 }
 
 fn system_words(part: &Part) -> Option<String> {

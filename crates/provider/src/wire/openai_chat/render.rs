@@ -70,7 +70,7 @@ impl Writer {
 
     fn flush_held(&mut self) {
         let Some(held) = self.held.take() else { return };
-        let written = as_received(&held).or_else(|| assistant(&held).map(Json::Made));
+        let written = as_received(&held).or_else(|| assistant(&held).map(Json::made));
         self.out.extend(written);
     }
 
@@ -78,13 +78,13 @@ impl Writer {
         if !self.pictures.is_empty() {
             let parts = std::mem::take(&mut self.pictures);
             self.out
-                .extend(content(&parts, false).map(|content| Json::Made(plain("user", content))));
+                .extend(content(&parts, false).map(|content| Json::made(plain("user", content))));
         }
     }
 
     fn write(&mut self, message: &Message) {
         for result in message.results() {
-            self.out.push(Json::Made(tool(message, result)));
+            self.out.push(Json::made(tool(message, result)));
             let pictures = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
             self.pictures.extend(pictures.cloned());
         }
@@ -102,7 +102,7 @@ impl Writer {
         } else {
             plain(role, content)
         };
-        self.out.push(Json::Made(written));
+        self.out.push(Json::made(written));
     }
 }
 

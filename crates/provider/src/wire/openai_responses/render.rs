@@ -24,11 +24,11 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
         begun |= message.role != Role::System;
         match as_received(message) {
             Some(raw) => rendered.messages.push(raw),
-            None => rendered.messages.extend(items(message, &custom).into_iter().map(Json::Made)),
+            None => rendered.messages.extend(items(message, &custom).into_iter().map(Json::made)),
         }
     }
     if instructions.len() > 1 || rendered.system.is_none() && !instructions.is_empty() {
-        rendered.system = Some(Json::Made(json::quote(&instructions.join("\n\n"))));
+        rendered.system = Some(Json::made(json::quote(&instructions.join("\n\n"))));
     }
     rendered
 }
