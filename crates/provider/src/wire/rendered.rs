@@ -1,18 +1,18 @@
-//! A context as one wire writes it.
+//! A context rendered for one wire.
 
 use waterline::message::Raw;
 
-/// A piece of JSON: the bytes a message came in, or new ones.
+/// A piece of JSON: the original bytes of a message, or new ones.
 #[derive(Clone, Debug)]
 pub enum Json {
-    /// The bytes it came in.
+    /// The original bytes.
     Raw(Raw),
-    /// Written here.
+    /// Newly rendered.
     Made(String),
 }
 
 impl Json {
-    /// The JSON text.
+    /// Returns the JSON text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -22,17 +22,17 @@ impl Json {
     }
 }
 
-/// A context as one wire writes it.
+/// A context rendered for one wire.
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
-    /// The system prompt, on wires where it stands beside the messages.
+    /// The system prompt, on wires that keep it outside the messages.
     pub system: Option<Json>,
     /// The messages.
     pub messages: Vec<Json>,
 }
 
 impl Rendered {
-    /// The messages as JSON texts.
+    /// Returns the messages as JSON texts.
     #[must_use]
     pub fn texts(&self) -> Vec<&str> {
         self.messages.iter().map(Json::as_str).collect()
