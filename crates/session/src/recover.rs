@@ -1,6 +1,6 @@
-//! Recovers from a failed call. An overflow updates the window and folds harder; a rejected shape is
-//! dropped; a transient error is retried, then the next model is called. Every other error goes to
-//! the caller, with the provider's own text.
+//! Recovers from a failed call. An overflow updates the window and folds harder; a rejected shape
+//! is dropped; a transient error is retried, then the next model is called. Every other error goes
+//! to the caller, with the provider's own text.
 
 use std::time::Duration;
 

@@ -295,7 +295,7 @@ impl LiveSession {
         }))
     }
 
-    /// Returns the newest valid summary, if the messages it covers are about to be summarised again.
+    /// Returns the newest valid summary, if its messages are about to be summarised again.
     async fn earlier(&self, sources: &[usize]) -> Result<Option<Stored>, SessionError> {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.summary(&id)).await?;

@@ -46,7 +46,7 @@ pub(crate) struct Work {
     pub(super) request: String,
 }
 
-/// Why there is no summary.
+/// Why a summary failed.
 #[derive(Debug)]
 enum Failure {
     /// The prompt was too long.
