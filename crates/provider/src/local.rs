@@ -74,7 +74,7 @@ async fn names(client: &reqwest::Client, base: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Asks the server for its context window. Each server program reports it elsewhere.
+/// Asks the server for its context window. Each server program has its own endpoint for it.
 async fn window(client: &reqwest::Client, base: &str, model: &str) -> Option<usize> {
     if let Some(props) = get(client, &format!("{base}/props")).await {
         let context =

@@ -4,7 +4,7 @@ use waterline::policy::PolicyError;
 use waterline_log::LogError;
 use waterline_provider::CallError;
 
-/// Why a call failed. Messages from before the call are stored.
+/// Why a call failed. Messages that were sent are already stored.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The log could not be read or written.

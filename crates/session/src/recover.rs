@@ -254,7 +254,7 @@ fn may_succeed_elsewhere(error: &CallError) -> bool {
     }
 }
 
-/// Returns a number from 0 to 1 that differs between processes and calls. It need not be random.
+/// Returns a number from 0 to 1 that differs between processes and calls. It need not be uniform.
 fn jitter() -> f64 {
     use std::hash::{BuildHasher, RandomState};
     let bits = RandomState::new().hash_one(0_u8) >> 11;

@@ -53,8 +53,8 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Creates a registry that keeps at most `capacity` sessions in memory, each until it was idle
-    /// for `idle`. Additional callers wait.
+    /// Creates a registry that keeps at most `capacity` sessions in memory, each until it has been
+    /// idle for `idle`. Additional callers wait.
     pub fn new(log: impl Into<AsyncLog>, capacity: usize, idle: Duration) -> Self {
         let capacity = capacity.clamp(1, Semaphore::MAX_PERMITS);
         let shared = Shared {

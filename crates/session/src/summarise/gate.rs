@@ -46,7 +46,7 @@ const RUN_WORDS: usize = 5;
 /// Answers that mean "nothing worth keeping".
 const NOTHING: [&str; 4] = ["none", "nothing", "无", "n/a"];
 
-/// Accepts a summary, or returns the reason for the model why it was rejected.
+/// Accepts a summary, or returns why it was rejected, in a text for the model.
 pub(crate) fn check(
     answer: &Answer,
     schema: &Schema,

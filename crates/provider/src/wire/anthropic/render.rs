@@ -12,7 +12,7 @@ use crate::wire::rendered::{Json, Rendered};
 /// not allow.
 const OPENING: &str = "(the conversation starts with an assistant message)";
 
-/// The content of a failed result without any, which this wire does not allow.
+/// The content of a failed result that has none, which this wire does not allow.
 const FAILED: &str = "[the tool failed without output]";
 
 pub(super) fn render(messages: &[&Message]) -> Rendered {

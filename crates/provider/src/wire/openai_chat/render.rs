@@ -42,7 +42,7 @@ impl Writer {
     }
 
     fn assistant(&mut self, message: &Message) {
-        // A message with only thinking, as other wires have it, would be empty here.
+        // A message with only thinking, which other wires allow, would be empty here.
         if message.only_thinks() {
             return;
         }

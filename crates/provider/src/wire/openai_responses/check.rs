@@ -42,7 +42,7 @@ fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool
             findings.result(at, &string_field("call_id"));
             false
         }
-        // A reference to an item that the provider holds.
+        // A reference to an item stored by the provider.
         "" if fields.get("role").is_none() && fields.get("id").is_some() => true,
         "" | "message" => {
             message(findings, at, &string_field("role"), fields.get("content"));
