@@ -1,30 +1,30 @@
-//! What a model answers, as it comes: deltas of one type whatever the wire, and at the end the
-//! answer itself.
+//! A model's answer: deltas while it streams, the same for every wire, and the complete answer at
+//! the end.
 //!
-//! A decoder is fed the events of one stream. It does no input or output, so an answer that breaks
-//! off anywhere still has everything that came before.
+//! A [`Decoder`] is fed the events of one stream. It does no I/O, so an interrupted stream still
+//! yields everything that arrived before.
 
 use waterline::message::Message;
 
-/// Something that just came.
+/// An increment of a streamed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
-    /// More words of the answer.
+    /// More text of the answer.
     Text(String),
     /// More of the model's reasoning.
     Thinking(String),
-    /// A call begins.
+    /// A tool call starts.
     Call {
-        /// Its place among the calls of the answer, from 0.
+        /// The call's index among the calls of the answer, from 0.
         at: usize,
-        /// Its id; empty where the wire has none.
+        /// The call's id; empty if the wire has none.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
     },
     /// More of a call's arguments.
     Arguments {
-        /// The call's place among the calls of the answer.
+        /// The call's index among the calls of the answer.
         at: usize,
         /// More of the JSON text.
         json: String,
@@ -34,40 +34,40 @@ pub enum Delta {
 /// Why an answer ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Stop {
-    /// The model had said everything.
+    /// The model finished its answer.
     End,
-    /// The model waits for the results of its calls.
+    /// The model waits for the results of its tool calls.
     Calls,
-    /// The limit of the answer was reached.
+    /// The output token limit was reached.
     Length,
-    /// The window was full.
+    /// The context window was full.
     Window,
     /// The model, or a filter, refused.
     Refused,
-    /// The provider paused a long answer; sending it back goes on.
+    /// The provider paused a long answer; sending it back resumes it.
     Paused,
-    /// Some other reason, in the provider's word.
+    /// Another reason, with the provider's name for it.
     Other(String),
-    /// The stream broke off.
+    /// The stream was interrupted.
     #[default]
     Interrupted,
 }
 
-/// Tokens of a call, as the provider reported them.
+/// The tokens of a call, as reported by the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens of the prompt that no cache served.
+    /// Prompt tokens that were not read from the cache or written to it.
     pub input: usize,
-    /// Tokens of the prompt that the cache served.
+    /// Prompt tokens that were read from the cache.
     pub cache_read: usize,
-    /// Tokens of the prompt that were written to the cache.
+    /// Prompt tokens that were written to the cache.
     pub cache_write: usize,
-    /// Tokens of the answer, with its reasoning.
+    /// Tokens of the answer, including its reasoning.
     pub output: usize,
 }
 
 impl Usage {
-    /// Tokens of the whole prompt.
+    /// Returns the tokens of the whole prompt.
     #[must_use]
     pub const fn prompt(&self) -> usize {
         self.input + self.cache_read + self.cache_write
@@ -77,18 +77,18 @@ impl Usage {
 /// A finished answer.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
-    /// What was said; most wires give one message, Responses one an item.
+    /// The messages. Most wires give one message; Responses gives one per item.
     pub messages: Vec<Message>,
-    /// Why it ended.
+    /// Why the answer ended.
     pub stop: Stop,
-    /// What it took, as far as it was reported.
+    /// The tokens used, as far as reported.
     pub usage: Usage,
-    /// The model that answered, by its own name.
+    /// The name of the model that answered, as the server reported it.
     pub model: Option<String>,
 }
 
 impl Answer {
-    /// The words of its messages, joined by line breaks.
+    /// Returns the text of its messages, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.messages.iter().map(Message::text).filter(|text| !text.is_empty());
@@ -96,19 +96,19 @@ impl Answer {
     }
 }
 
-/// The provider reported an error in the middle of a stream; its own JSON.
+/// An error that the provider reported in the middle of a stream, as its JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", crate::overflow::sentence(.0))]
 pub struct Failure(pub String);
 
-/// Reads the events of one stream.
+/// Decodes the events of one stream.
 pub trait Decoder: Send {
-    /// Takes one event and hands over what it brings.
+    /// Decodes one event and emits its deltas.
     ///
     /// # Errors
-    /// When the provider reports an error.
+    /// If the event is an error from the provider.
     fn event(&mut self, data: &str, emit: &mut dyn FnMut(Delta)) -> Result<(), Failure>;
 
-    /// Ends the stream, wherever it is.
+    /// Ends the stream at any point and returns what arrived.
     fn finish(self: Box<Self>) -> Answer;
 }

@@ -1,14 +1,14 @@
-//! Why a call gave no answer, with everything the provider said.
+//! Why a call failed, with the provider's whole response.
 
 use std::time::Duration;
 
 use crate::answer::Answer;
 use crate::overflow::{Overflow, overflow, sentence};
 
-/// Words that servers use of the shape of an answer and of nothing else, in small letters: the
-/// names of its fields above all.
-const SHAPE_WORDS: &[&str] = &[
-    // OpenAI, and everything that imitates it
+/// Phrases, mostly field names, that appear only in errors about the shape of an answer, in lower
+/// case.
+const SHAPE_PHRASES: &[&str] = &[
+    // OpenAI and compatible servers
     "response_format",
     "response format",
     "text.format",
@@ -31,27 +31,34 @@ const SHAPE_WORDS: &[&str] = &[
     "parse grammar",
 ];
 
-/// Words that may mean the shape of an answer, or that of a tool's arguments: they count beside one
-/// that says no.
+/// Words that may mean the shape of an answer or of a tool's arguments. They count only together
+/// with one of [`UNSUPPORTED`].
 const SHAPE_HINTS: &[&str] = &["schema", "structured", "grammar", "json mode"];
 
-/// How servers say that they cannot do something, whatever it is.
-const NOES: &[&str] =
+/// Phrases by which servers reject something that they do not support.
+const UNSUPPORTED: &[&str] =
     &["unsupported", "not supported", "does not support", "unavailable", "cannot"];
 
-/// A provider's no.
+/// How providers report that an account has no credit left.
+const SPENT: [&str; 3] =
+    ["insufficient_quota", "billing_hard_limit_reached", "credit balance is too low"];
+
+/// The most characters of an unexpected response that an error message quotes.
+const QUOTED_CHARS: usize = 200;
+
+/// An HTTP error response from a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// The headers.
+    /// The response headers.
     pub headers: Vec<(String, String)>,
-    /// The body, as it came.
+    /// The response body, unchanged.
     pub body: String,
 }
 
 impl Refused {
-    /// The value of a header.
+    /// Returns the value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
@@ -59,81 +66,123 @@ impl Refused {
             .find(|(known, _)| known.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_str())
     }
+
+    /// Whether the account has no credit left, so that waiting does not help.
+    pub(crate) fn is_quota_exhausted(&self) -> bool {
+        self.status == 429 && SPENT.iter().any(|phrase| self.body.contains(phrase))
+    }
+
+    /// Describes the response: what happened, the status, the provider's message and a hint.
+    fn describe(&self) -> String {
+        let (what, hint) = match self.status {
+            401 => ("authentication failed", "; check the API key"),
+            403 => ("access denied", "; check the API key's permissions"),
+            404 => ("not found", "; check the model name and the base URL"),
+            408 => ("request timed out", ""),
+            429 if self.is_quota_exhausted() => {
+                ("quota exhausted", "; check the account's billing")
+            }
+            429 => ("rate limited", ""),
+            status if overflow(Some(status), &self.body).is_some() => {
+                ("context window exceeded", "")
+            }
+            503 | 529 => ("server overloaded", ""),
+            500..=599 => ("server error", ""),
+            400 | 422 => ("invalid request", ""),
+            _ => ("request failed", ""),
+        };
+        let message = sentence(&self.body);
+        let status = self.status;
+        match message.trim() {
+            "" => format!("{what} ({status}){hint}"),
+            text if hint.is_empty() => format!("{what} ({status}): {text}"),
+            text => format!("{what} ({status}): {}{hint}", text.trim_end_matches('.')),
+        }
+    }
 }
 
-/// Why a call gave no answer.
+/// Why a call failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The server cannot be reached.
-    #[error("cannot reach {url}: {text}; is the address right, and is the server running?")]
+    /// The connection to the server failed.
+    #[error("could not connect to {url}: {text}; is the server running at that address?")]
     Connect {
         /// The address.
         url: String,
-        /// What went wrong.
+        /// The cause.
         text: String,
     },
-    /// The address holds more than an address.
+    /// The base address contains a user name, a password, a query or a fragment.
     #[error(
-        "the address must not hold a password, a key or a question mark; give the key apart from it"
+        "the base URL must not contain a user name, password, query or fragment; \
+         pass the API key separately"
     )]
     Address,
-    /// The address is none.
-    #[error("{0:?} is no address; it begins with http:// or https://")]
+    /// The base address is not an HTTP URL.
+    #[error("invalid base URL {0:?}; it must start with http:// or https://")]
     NoAddress(String),
-    /// The key is none.
-    #[error("the key must be one word on one line")]
+    /// The API key cannot be sent in a header.
+    #[error("invalid API key: it must be one line of ASCII without spaces")]
     Key,
-    /// The server says nothing.
-    #[error("{url} has said nothing for {after:?}")]
+    /// The server did not respond in time.
+    #[error("{url}: timed out after {} s waiting for a response", after.as_secs_f64())]
     Silent {
         /// The address.
         url: String,
-        /// How long was waited.
+        /// The timeout.
         after: Duration,
     },
-    /// The server says no.
-    #[error("status {}: {}", .0.status, sentence(&.0.body))]
+    /// The server responded with an HTTP error.
+    #[error("{}", .0.describe())]
     Refused(Refused),
-    /// The answer is none.
-    #[error("{url} answers with something that is no stream: {}", body.chars().take(200).collect::<String>())]
+    /// The response is not an event stream.
+    #[error("{url}: expected an event stream, got {}; check the base URL", quoted(body))]
     Malformed {
         /// The address.
         url: String,
-        /// What came.
+        /// The response body.
         body: String,
     },
     /// The provider reported an error in the middle of an answer.
-    #[error("the answer failed: {}", sentence(body))]
+    #[error("the provider reported an error: {}", sentence(body))]
     Failed {
-        /// The error, as it came.
+        /// The provider's error, unchanged.
         body: String,
-        /// What came before.
+        /// The partial answer.
         answer: Box<Answer>,
     },
-    /// The answer broke off.
-    #[error("the answer broke off: {text}")]
+    /// The stream was interrupted.
+    #[error("stream interrupted: {text}")]
     Broken {
-        /// What went wrong.
+        /// The cause.
         text: String,
-        /// What came before.
+        /// The partial answer.
         answer: Box<Answer>,
     },
 }
 
+/// Quotes the start of a response body for an error message.
+fn quoted(body: &str) -> String {
+    match body.trim() {
+        "" => "an empty response".to_owned(),
+        text => format!("{:?}", text.chars().take(QUOTED_CHARS).collect::<String>()),
+    }
+}
+
 impl CallError {
-    /// A refusal with a status of HTTP, for models that are not reached over HTTP. The status
-    /// decides whether it is retried.
+    /// Creates a [`CallError::Refused`] for models that are not reached over HTTP. The status
+    /// decides whether the call is retried.
     pub fn refused(status: u16, body: impl Into<String>) -> Self {
         Self::Refused(Refused { status, headers: Vec::new(), body: body.into() })
     }
 
-    /// A failure that may pass, in the provider's words.
+    /// Creates a transient [`CallError::Failed`] with the provider's error text.
     pub fn failed(body: impl Into<String>) -> Self {
         Self::Failed { body: body.into(), answer: Box::default() }
     }
 
-    /// Its kind, in one word for traces.
+    /// Returns the kind of error as one word, for traces.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -148,7 +197,7 @@ impl CallError {
         }
     }
 
-    /// What it says about a prompt that was too long.
+    /// Returns the overflow that this error reports, if the prompt was too long.
     #[must_use]
     pub fn overflow(&self) -> Option<Overflow> {
         match self {
@@ -158,21 +207,21 @@ impl CallError {
         }
     }
 
-    /// Whether it may be the shape of the answer that was refused, and the same call without it
-    /// would do.
+    /// Whether the server may have rejected the answer's shape, so that the same call without a
+    /// shape may succeed.
     #[must_use]
     pub fn refuses_shape(&self) -> bool {
         let Self::Refused(refused) = self else { return false };
-        // Some take what they cannot do for a fault of their own.
+        // Some servers report an unsupported feature as a server error.
         if !matches!(refused.status, 400 | 422 | 500 | 501) || self.overflow().is_some() {
             return false;
         }
         let text = refused.body.to_lowercase();
-        let says = |list: &[&str]| list.iter().any(|words| text.contains(words));
-        says(SHAPE_WORDS) || says(SHAPE_HINTS) && says(NOES)
+        let mentions = |list: &[&str]| list.iter().any(|phrase| text.contains(phrase));
+        mentions(SHAPE_PHRASES) || mentions(SHAPE_HINTS) && mentions(UNSUPPORTED)
     }
 
-    /// What came before it, of an answer that broke off.
+    /// Returns the partial answer that arrived before the stream was interrupted.
     #[must_use]
     pub fn partial(&self) -> Option<&Answer> {
         match self {

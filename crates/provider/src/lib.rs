@@ -1,7 +1,7 @@
-//! What Waterline knows of model providers: their wire formats, parsed and rendered without loss;
-//! their streams; the words in which they say that a prompt is too long.
+//! Model providers: their wire formats, parsed and rendered without loss; their streams; and the
+//! errors by which they report that a prompt is too long.
 //!
-//! [`Model`] is the seam that sessions call through. Only this crate knows vendor JSON. Only
+//! Sessions call models through the [`Model`] trait. Only this crate knows vendor JSON. Only
 //! [`http`] and [`local`] open connections.
 
 pub mod address;

@@ -1,45 +1,43 @@
-//! Model servers on this machine, at their usual ports.
+//! Finds model servers that run on this machine at their default ports.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long a server may take to say what it has.
-const PATIENCE: Duration = Duration::from_millis(400);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// What a server takes that does not say how much it takes: what the most cautious of them begins
-/// with.
-const CAREFUL: usize = 4_096;
+/// The window assumed for a server that does not report one: the smallest default among them.
+const FALLBACK_WINDOW: usize = 4_096;
 
-/// The servers that are looked for, with their usual addresses.
+/// The servers to look for, each with its default address.
 pub const USUAL: [(&str, &str); 3] = [
     ("Ollama", "http://127.0.0.1:11434"),
     ("llama.cpp", "http://127.0.0.1:8080"),
     ("LM Studio", "http://127.0.0.1:1234"),
 ];
 
-/// A model on a server of this machine.
+/// A model on a local server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The server's kind.
+    /// The name of the server program, such as Ollama.
     pub server: String,
-    /// Its address.
+    /// The server's base address.
     pub base: String,
     /// The first model it offers.
     pub model: String,
-    /// Tokens of prompt and answer together.
+    /// The context window in tokens: prompt and answer together.
     pub window: usize,
 }
 
-/// The first server that answers. They speak as OpenAI's chat does.
+/// Returns the first server that responds. All of them speak OpenAI's chat protocol.
 pub async fn find(servers: &[(&str, &str)]) -> Option<Found> {
     let client = client()?;
     for (server, base) in servers {
-        // A model that only embeds answers nothing.
+        // An embedding model cannot chat.
         if let Some(model) =
             names(&client, base).await.into_iter().find(|name| !name.contains("embed"))
         {
-            let window = window(&client, base, &model).await.unwrap_or(CAREFUL);
+            let window = window(&client, base, &model).await.unwrap_or(FALLBACK_WINDOW);
             return Some(Found {
                 server: (*server).to_owned(),
                 base: (*base).to_owned(),
@@ -51,7 +49,7 @@ pub async fn find(servers: &[(&str, &str)]) -> Option<Found> {
     None
 }
 
-/// The models that a server says it has; none where it does not say, or only to who has a key.
+/// Lists the models of a server. Empty if it does not list them, or only with a key.
 pub async fn models(base: &str) -> Vec<String> {
     let base = base.trim_end_matches('/').trim_end_matches("/v1");
     match client() {
@@ -61,7 +59,12 @@ pub async fn models(base: &str) -> Vec<String> {
 }
 
 fn client() -> Option<reqwest::Client> {
-    crate::address::client().connect_timeout(PATIENCE).timeout(PATIENCE).no_proxy().build().ok()
+    crate::address::client()
+        .connect_timeout(PROBE_TIMEOUT)
+        .timeout(PROBE_TIMEOUT)
+        .no_proxy()
+        .build()
+        .ok()
 }
 
 async fn names(client: &reqwest::Client, base: &str) -> Vec<String> {
@@ -71,7 +74,7 @@ async fn names(client: &reqwest::Client, base: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// What the server says about its window; each has its own place for it.
+/// Asks the server for its context window. Each server program has its own endpoint for it.
 async fn window(client: &reqwest::Client, base: &str, model: &str) -> Option<usize> {
     if let Some(props) = get(client, &format!("{base}/props")).await {
         let context =
@@ -79,8 +82,8 @@ async fn window(client: &reqwest::Client, base: &str, model: &str) -> Option<usi
         return usize::try_from(context.as_u64()?).ok();
     }
     let listed = get(client, &format!("{base}/api/v0/models")).await?;
-    let is_it = |entry: &&Value| entry.get("id").and_then(Value::as_str) == Some(model);
-    let entry = listed.get("data")?.as_array()?.iter().find(is_it)?;
+    let is_model = |entry: &&Value| entry.get("id").and_then(Value::as_str) == Some(model);
+    let entry = listed.get("data")?.as_array()?.iter().find(is_model)?;
     usize::try_from(entry.get("loaded_context_length")?.as_u64()?).ok()
 }
 

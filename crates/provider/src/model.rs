@@ -1,5 +1,5 @@
-//! The seam to a model: what a session needs of one, whoever it is. [`crate::http::Endpoint`] is a
-//! model behind HTTP; an application can implement the trait for a cloud SDK, a router or a mock.
+//! The [`Model`] trait that sessions call. [`crate::http::Endpoint`] implements it over HTTP; an
+//! application can implement it for a cloud SDK, a router or a mock.
 
 use std::any::Any;
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::error::CallError;
 use crate::stream::{Event, EventStream};
 use crate::wire::{self, Options, Rendered, Tool};
 
-/// A model that can be called. Only [`Model::call`] must be written.
+/// A model that can be called. Only [`Model::call`] is required.
 ///
 /// ```
 /// use waterline::message::Message;
 /// use waterline_provider::answer::{Answer, Stop};
 /// use waterline_provider::{Event, EventStream, Model, Request};
 ///
-/// /// Repeats the newest message.
+/// /// Echoes the newest message.
 /// struct Echo;
 ///
 /// impl Model for Echo {
@@ -33,50 +33,50 @@ use crate::wire::{self, Options, Rendered, Tool};
 /// }
 /// ```
 pub trait Model: Any + Send + Sync {
-    /// Calls the model. What it needs of the request it takes before it returns; the call itself is
-    /// made as the stream is polled. The last event is [`Event::Answer`] or an error.
+    /// Calls the model. The returned stream owns what it needs of the request, and makes the call
+    /// when polled. Its last event is [`Event::Answer`] or an error.
     fn call(&self, request: Request<'_>) -> EventStream;
 
-    /// The wire that contexts are rendered for, and that raw events are written in.
+    /// The wire that contexts are rendered for and that raw events use.
     fn wire(&self) -> Wire {
         Wire::OPENAI_CHAT
     }
 
-    /// Its address, for people, traces and the experience kept with it. It holds no secret; empty
-    /// for a model in this process.
+    /// The model's address, for display, traces and its statistics. Contains no secret; empty for a
+    /// model in this process.
     fn address(&self) -> &str {
         ""
     }
 
-    /// The name of its provider, as OpenTelemetry's conventions for generative AI write it.
+    /// The provider's name in OpenTelemetry's conventions for generative AI.
     fn provider(&self) -> &str {
         "waterline"
     }
 
-    /// Whether [`Options::shape`] can go with a call. `with_tools` says that the model must also be
-    /// able to call tools.
+    /// Whether a call may set [`Options::shape`]. With `with_tools`, the model must also be able to
+    /// call tools.
     fn takes_shape(&self, with_tools: bool) -> bool {
         let _ = with_tools;
         false
     }
 
-    /// Whether it can follow the instructions of a summary request. Where it cannot, a digest made
-    /// without a model serves.
+    /// Whether it can follow the instructions of a summary request. If not, a digest made without a
+    /// model is used.
     fn can_summarise(&self) -> bool {
         true
     }
 
-    /// What its server reports about itself, where there is one and it says something.
+    /// Asks the model's server, if there is one, for a report about itself.
     fn report(&self) -> BoxFuture<'_, Report> {
         Box::pin(std::future::ready(Report::default()))
     }
 }
 
-/// What a model server reports about itself.
+/// A model server's report about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// The models it offers.
+    /// The models that the server offers.
     pub models: Vec<String>,
 }
 
@@ -88,72 +88,72 @@ impl fmt::Debug for dyn Model {
 
 static NO_OPTIONS: Options = Options::NONE;
 
-/// One call, as it is asked for.
+/// A request for one model call.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Request<'a> {
-    /// The model, by the provider's name.
+    /// The model's name at the provider.
     pub model: &'a str,
-    /// The context, message by message.
+    /// The messages of the context.
     pub messages: &'a [&'a Message],
-    /// The same context as the model's wire writes it.
+    /// The same context rendered for the model's wire.
     pub context: &'a Rendered,
     /// The tool definitions.
     pub tools: &'a [Tool],
-    /// Everything else.
+    /// Other settings of the call.
     pub options: &'a Options,
-    /// The session that asks, if one does.
+    /// The session that makes the call, if any.
     pub session: Option<&'a str>,
 }
 
 impl<'a> Request<'a> {
-    /// A request without tools and options.
+    /// Creates a request without tools and options.
     #[must_use]
     pub const fn new(model: &'a str, messages: &'a [&'a Message], context: &'a Rendered) -> Self {
         Self { model, messages, context, tools: &[], options: &NO_OPTIONS, session: None }
     }
 
-    /// The same with tools.
+    /// Sets the tool definitions.
     #[must_use]
     pub const fn tools(mut self, tools: &'a [Tool]) -> Self {
         self.tools = tools;
         self
     }
 
-    /// The same with options.
+    /// Sets the options.
     #[must_use]
     pub const fn options(mut self, options: &'a Options) -> Self {
         self.options = options;
         self
     }
 
-    /// The same in a session.
+    /// Sets the session.
     #[must_use]
     pub const fn session(mut self, session: &'a str) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// The body that the wire sends for it: the context must have been rendered for that wire.
+    /// Returns the request body. The context must have been rendered for the same wire.
     #[must_use]
     pub fn body(&self, wire: Wire) -> String {
         wire::request(wire, self.model, self.options, self.tools, self.context)
     }
 }
 
-/// Calls a model and waits for the whole answer. `hear` gets each delta as it comes.
+/// Calls a model and waits for the whole answer. `on_delta` gets each delta as it arrives.
 ///
 /// # Errors
-/// When there is no answer, or it breaks off; then the error holds what came.
+/// If the call fails or the stream is interrupted; the error then holds the partial answer.
 pub async fn ask(
     model: &dyn Model,
     request: Request<'_>,
-    mut hear: impl FnMut(Delta),
+    mut on_delta: impl FnMut(Delta),
 ) -> Result<Answer, CallError> {
     let mut events = model.call(request);
     while let Some(event) = events.next().await {
         match event? {
-            Event::Delta(delta) => hear(delta),
+            Event::Delta(delta) => on_delta(delta),
             Event::Answer(answer) => return Ok(answer),
             Event::Raw(_) => {}
         }

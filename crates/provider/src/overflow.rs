@@ -1,39 +1,40 @@
-//! Telling from a provider's words that a prompt was too long, and what they say about the window.
+//! Recognises from a provider's error text that a prompt was too long, and reads the window from
+//! it.
 //!
-//! Only what a provider answered is looked at here; what to do about it is the caller's business. A
-//! prompt that was cut in silence shows in the tokens that were reported, not in words.
+//! This module only reads errors; recovery is the caller's job. A server that silently truncates a
+//! prompt sends no error: that shows only in the reported token usage.
 
 use waterline::json::{self, Fields};
 
-/// A prompt was too long.
+/// A prompt was too long for the model's context window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overflow {
-    /// The tokens that the window really has, if the provider said so.
+    /// The size of the window in tokens, if the provider reported it.
     pub window: Option<usize>,
-    /// The tokens that the prompt had, as the provider counts.
+    /// The size of the prompt in the provider's tokens, if reported.
     pub prompt: Option<usize>,
 }
 
-/// Where a number stands, seen from the words that tell an overflow.
+/// Where a number is, relative to the phrase that marks an overflow.
 #[derive(Clone, Copy)]
 enum NumberAt {
-    /// The n-th number behind them, from 1.
+    /// The n-th number after the phrase, from 1.
     After(usize),
-    /// The last number before them.
+    /// The last number before the phrase.
     Before,
     Nowhere,
 }
 
 use NumberAt::{After, Before, Nowhere};
 
-/// Words of an overflow, in small letters, and where window and prompt stand. The first that fits
-/// counts, so those with numbers come first.
-const WORDS: &[(&str, NumberAt, NumberAt)] = &[
+/// Phrases that mark an overflow, in lower case, and where window and prompt are. The first match
+/// counts, so phrases with numbers come first.
+const PHRASES: &[(&str, NumberAt, NumberAt)] = &[
     // Anthropic
     ("prompt is too long", After(2), After(1)),
     ("exceed context limit", Nowhere, Nowhere),
     ("request_too_large", Nowhere, Nowhere),
-    // vLLM, before the words that it shares with OpenAI
+    // vLLM, before the phrase that it shares with OpenAI
     ("is longer than the maximum model length of", After(1), Before),
     // OpenAI, Azure, OpenRouter, vLLM
     ("maximum context length is", After(1), Nowhere),
@@ -75,9 +76,9 @@ const WORDS: &[(&str, NumberAt, NumberAt)] = &[
     ("model_context_window_exceeded", Nowhere, Nowhere),
 ];
 
-/// Words that look like an overflow and are none: trying again later helps, or another field is too
-/// long.
-const OTHERS: &[&str] = &[
+/// Phrases of errors that look like an overflow but are not: rate limits, or another field that is
+/// too long.
+const NOT_OVERFLOW: &[&str] = &[
     "rate limit",
     "rate_limit",
     "too many requests",
@@ -86,37 +87,36 @@ const OTHERS: &[&str] = &[
     "tokens per minute",
 ];
 
-/// Beginnings of such texts.
-const OTHER_BEGINNINGS: &[&str] = &["throttling error:", "service unavailable:"];
+/// How such errors may start.
+const NOT_OVERFLOW_PREFIXES: &[&str] = &["throttling error:", "service unavailable:"];
 
-/// What an error of a provider says about an overflow; nothing where it is another error. `status`
-/// is that of HTTP, where there was one: an error may also come in the middle of a stream.
+/// Reads an overflow from a provider's error; `None` for any other error. `status` is the HTTP
+/// status, if there is one: an error in the middle of a stream has none.
 #[must_use]
 pub fn overflow(status: Option<u16>, body: &str) -> Option<Overflow> {
     let text = body.to_lowercase();
-    let is_other = OTHERS.iter().any(|words| text.contains(words))
-        || OTHER_BEGINNINGS.iter().any(|words| text.trim_start().starts_with(words));
+    let is_other = NOT_OVERFLOW.iter().any(|phrase| text.contains(phrase))
+        || NOT_OVERFLOW_PREFIXES.iter().any(|prefix| text.trim_start().starts_with(prefix));
     if status == Some(429) || is_other {
         return None;
     }
-    if let Some(found) = WORDS.iter().find_map(|entry| read(&text, entry)) {
+    if let Some(found) = PHRASES.iter().find_map(|entry| read(&text, entry)) {
         return Some(with_fields(found, body));
     }
-    // Cerebras says no and nothing else; the edge of Anthropic has a status for bodies that are too
-    // large.
-    let says_nothing = body.trim().is_empty() && matches!(status, Some(400 | 413));
-    (says_nothing || status == Some(413)).then(Overflow::default)
+    // Cerebras sends an empty 400; Anthropic's edge sends 413 for a body that is too large.
+    let is_empty_refusal = body.trim().is_empty() && matches!(status, Some(400 | 413));
+    (is_empty_refusal || status == Some(413)).then(Overflow::default)
 }
 
-/// Whether an answer ended because the window was full.
+/// Whether a stop reason means that the window was full.
 #[must_use]
 pub fn is_overflow_stop(reason: &str) -> bool {
     reason == "model_context_window_exceeded"
 }
 
-fn read(text: &str, &(words, window, prompt): &(&str, NumberAt, NumberAt)) -> Option<Overflow> {
-    let (before, after) = text.split_once(words)?;
-    let number = |place| match place {
+fn read(text: &str, &(phrase, window, prompt): &(&str, NumberAt, NumberAt)) -> Option<Overflow> {
+    let (before, after) = text.split_once(phrase)?;
+    let number = |position| match position {
         After(n) => numbers(after).nth(n - 1),
         Before => numbers(before).last(),
         Nowhere => None,
@@ -124,7 +124,7 @@ fn read(text: &str, &(words, window, prompt): &(&str, NumberAt, NumberAt)) -> Op
     Some(Overflow { window: number(window), prompt: number(prompt) })
 }
 
-/// llama.cpp gives the numbers as fields too.
+/// Fills in numbers that llama.cpp reports as JSON fields.
 fn with_fields(found: Overflow, body: &str) -> Overflow {
     let body = Fields::parse(body);
     let error = body.as_ref().and_then(|fields| fields.get("error")).and_then(Fields::parse);
@@ -138,13 +138,13 @@ fn with_fields(found: Overflow, body: &str) -> Overflow {
     }
 }
 
-/// The whole numbers of a text, also those with commas between the thousands.
+/// Iterates over the integers in a text, including those with thousands separators.
 fn numbers(text: &str) -> impl Iterator<Item = usize> {
     let is_part = |c: char| c.is_ascii_digit() || c == ',' || c == '_';
     text.split(move |c| !is_part(c)).filter_map(|run| run.replace([',', '_'], "").parse().ok())
 }
 
-/// The sentence that an error body holds, for a person: the message inside, where there is one.
+/// Returns the readable message of an error body: the `message` inside, or else the whole body.
 #[must_use]
 pub fn sentence(body: &str) -> String {
     let fields = Fields::parse(body);
@@ -156,27 +156,27 @@ pub fn sentence(body: &str) -> String {
     let found = text(inner.as_ref())
         .or_else(|| error.and_then(json::string))
         .or_else(|| text(fields.as_ref()));
-    found.map_or_else(|| body.trim().to_owned(), |loose| loose.text)
+    found.map_or_else(|| body.trim().to_owned(), |lossy| lossy.text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Window and prompt.
-    type Said = Option<(Option<usize>, Option<usize>)>;
+    /// The window and the prompt that an error reports.
+    type Reported = Option<(Option<usize>, Option<usize>)>;
 
-    fn says(body: &str) -> Said {
+    fn reported(body: &str) -> Reported {
         overflow(Some(400), body).map(|found| (found.window, found.prompt))
     }
 
     /// E.19: the overflow strings of every provider, with the numbers they give.
     #[test]
-    fn e19_overflows_are_told_from_the_words_of_all_providers() {
+    fn e19_overflow_errors_of_all_providers_are_recognised() {
         let numbers = |window: usize, prompt: usize| Some((Some(window), Some(prompt)));
         let window = |window: usize| Some((Some(window), None));
         let nothing = Some((None, None));
-        let cases: &[(&str, Said)] = &[
+        let cases: &[(&str, Reported)] = &[
             (
                 r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
                 numbers(200_000, 213_462),
@@ -249,7 +249,7 @@ mod tests {
             ("", nothing),
         ];
         for (body, expected) in cases {
-            assert_eq!(says(body), *expected, "{body}");
+            assert_eq!(reported(body), *expected, "{body}");
         }
         assert_eq!(overflow(Some(413), "<html>too large</html>"), Some(Overflow::default()));
         assert!(
@@ -257,10 +257,9 @@ mod tests {
         );
     }
 
-    /// E.19: "429" is retried, not recovered from; and so is everything that only looks like an
-    /// overflow.
+    /// E.19: a 429, and any error that only looks like an overflow, is retried instead of folded.
     #[test]
-    fn e19_other_errors_are_no_overflows() {
+    fn e19_other_errors_are_not_overflows() {
         assert_eq!(overflow(Some(429), "prompt is too long: 2 tokens > 1 maximum"), None);
         assert_eq!(overflow(Some(500), ""), None);
         for body in [
@@ -273,12 +272,12 @@ mod tests {
             "max_tokens must be at least 1",
             "invalid api key",
         ] {
-            assert_eq!(says(body), None, "{body}");
+            assert_eq!(reported(body), None, "{body}");
         }
     }
 
     #[test]
-    fn the_sentence_of_an_error_is_found_in_every_shape() {
+    fn sentence_finds_the_message_in_every_error_format() {
         assert_eq!(sentence(r#"{"error":{"message":"no"}}"#), "no");
         assert_eq!(sentence(r#"{"error":"no"}"#), "no");
         assert_eq!(sentence(r#"{"message":"no"}"#), "no");

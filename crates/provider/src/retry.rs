@@ -1,33 +1,31 @@
-//! Whether a call is worth another try, and when: pure, so that the times can be shown without
-//! waiting for them.
+//! Decides whether to retry a failed call, and after how long. Pure, so that tests need not wait.
 
 use std::time::Duration;
 
 use crate::error::{CallError, Refused};
 
-/// How often, and after how long, a call is tried again.
+/// The retry schedule: how often and after how long a call is retried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// The waits after a rate limit.
+    /// The delays after a rate limit.
     pub rate_limit: Vec<Duration>,
-    /// The waits after anything else that may pass.
+    /// The delays after other transient errors.
     pub transient: Vec<Duration>,
-    /// No wait is longer than this, whatever the provider asks for.
+    /// The longest delay. If the provider asks for a longer one, the call is not retried.
     pub longest: Duration,
 }
 
 impl Default for Retry {
     fn default() -> Self {
-        let waits = |seconds: [u64; 3]| seconds.map(Duration::from_secs).to_vec();
+        let delays = |seconds: [u64; 3]| seconds.map(Duration::from_secs).to_vec();
         Self {
-            rate_limit: waits([30, 45, 60]),
-            transient: waits([2, 4, 6]),
+            rate_limit: delays([30, 45, 60]),
+            transient: delays([2, 4, 6]),
             longest: Duration::from_secs(300),
         }
     }
 }
 
-/// What kind of error it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     RateLimit,
@@ -35,37 +33,33 @@ enum Kind {
     Final,
 }
 
-/// How providers say that an account has nothing left.
-const SPENT: [&str; 3] =
-    ["insufficient_quota", "billing_hard_limit_reached", "credit balance is too low"];
-
 impl Retry {
-    /// How long to wait before the next try, after so many failed ones; nothing where there is
-    /// none. `jitter` is a number from 0 to 1: up to a quarter is added, so that many who wait do
-    /// not come back together.
+    /// Returns the delay before the next attempt, after `failed` failed ones; `None` if the call
+    /// should not be retried. `jitter` is a number from 0 to 1 and adds up to a quarter, so that
+    /// many clients do not retry at the same moment.
     #[must_use]
     pub fn wait(&self, error: &CallError, failed: usize, jitter: f64) -> Option<Duration> {
-        let waits = match kind(error) {
+        let delays = match kind(error) {
             Kind::RateLimit => &self.rate_limit,
             Kind::Transient => &self.transient,
             Kind::Final => return None,
         };
         let planned =
-            waits.get(failed.checked_sub(1)?)?.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 4.0);
-        let asked = match error {
-            CallError::Refused(refused) => asked(refused),
+            delays.get(failed.checked_sub(1)?)?.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 4.0);
+        let requested = match error {
+            CallError::Refused(refused) => retry_after(refused),
             _ => None,
         };
-        match asked {
-            Some(asked) if asked > self.longest => None,
-            Some(asked) => Some(asked),
+        match requested {
+            Some(delay) if delay > self.longest => None,
+            Some(delay) => Some(delay),
             None => Some(planned.min(self.longest)),
         }
     }
 }
 
-/// What the provider asks for: `retry-after-ms`, or `retry-after` in seconds.
-fn asked(refused: &Refused) -> Option<Duration> {
+/// Reads the delay that the provider asks for: `retry-after-ms`, or `retry-after` in seconds.
+fn retry_after(refused: &Refused) -> Option<Duration> {
     let number =
         |name: &str| refused.header(name).and_then(|value| value.trim().parse::<f64>().ok());
     let seconds =
@@ -79,8 +73,7 @@ fn kind(error: &CallError) -> Kind {
     }
     match error {
         CallError::Refused(refused) => match refused.status {
-            // Money that is used up does not come back by waiting.
-            429 if SPENT.iter().any(|word| refused.body.contains(word)) => Kind::Final,
+            429 if refused.is_quota_exhausted() => Kind::Final,
             429 => Kind::RateLimit,
             408 | 409 | 500..=599 => Kind::Transient,
             _ => Kind::Final,
@@ -115,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_limits_wait_long_and_others_short_three_times_at_most() {
+    fn rate_limits_wait_longer_than_other_errors_and_both_retry_three_times() {
         assert_eq!(seconds(&refused(429, &[], "slow down")), [30, 45, 60]);
         assert_eq!(seconds(&refused(529, &[], "overloaded")), [2, 4, 6]);
         let broken = CallError::Broken { text: String::new(), answer: Box::default() };
@@ -123,18 +116,18 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_asks_for_counts() {
+    fn retry_after_header_sets_the_delay() {
         assert_eq!(seconds(&refused(429, &[("Retry-After", "7")], ""))[0], 7);
         assert_eq!(seconds(&refused(503, &[("retry-after-ms", "1500")], ""))[0], 1);
         assert!(
             seconds(&refused(429, &[("retry-after", "86400")], "")).is_empty(),
-            "tomorrow is too late"
+            "a delay of a day is not retried"
         );
         assert_eq!(seconds(&refused(429, &[("retry-after", "soon")], ""))[0], 30);
     }
 
     #[test]
-    fn what_will_not_pass_is_not_tried_again() {
+    fn permanent_errors_are_not_retried() {
         let spent = r#"{"error":{"code":"insufficient_quota"}}"#;
         assert!(seconds(&refused(429, &[], spent)).is_empty());
         for (status, body) in
@@ -144,12 +137,12 @@ mod tests {
         }
         assert!(
             seconds(&refused(500, &[], "context_length_exceeded")).is_empty(),
-            "an overflow is folded, not waited for"
+            "an overflow is folded, not retried"
         );
     }
 
     #[test]
-    fn waits_are_spread() {
+    fn jitter_adds_up_to_a_quarter() {
         let error = refused(500, &[], "");
         let retry = Retry::default();
         assert_eq!(retry.wait(&error, 1, 1.0), Some(Duration::from_millis(2_500)));

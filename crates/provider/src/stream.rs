@@ -1,7 +1,6 @@
-//! The events of one call, and reading them from the stream of a wire.
+//! The events of one call, and decoding them from the stream of a wire.
 //!
-//! This file does no input or output: [`decode`] takes the provider's events from any source, over
-//! HTTP or not.
+//! This module does no I/O: [`decode`] takes the provider's events from any source.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -18,13 +17,12 @@ use crate::wire;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// An event of the provider's stream, as it came. It precedes the deltas that were read from
-    /// it, so a gateway whose client speaks the same wire can pass it through and ignore the
-    /// deltas.
+    /// An event of the provider's stream, unchanged. It precedes the deltas decoded from it, so a
+    /// gateway whose client speaks the same wire can pass it through and ignore the deltas.
     Raw(RawEvent),
-    /// A piece of the answer.
+    /// An increment of the answer.
     Delta(Delta),
-    /// The finished answer. It is the last event.
+    /// The complete answer. It is the last event.
     Answer(Answer),
 }
 
@@ -38,7 +36,7 @@ pub struct RawEvent {
 }
 
 impl RawEvent {
-    /// An event without a name.
+    /// Creates an event without a name.
     pub fn new(data: impl Into<String>) -> Self {
         Self { name: None, data: data.into() }
     }
@@ -48,8 +46,8 @@ impl RawEvent {
 /// stream cancels the call.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, CallError>> + Send>>;
 
-/// Reads the provider's events with the decoder of a wire. An error among them, in plain words,
-/// ends the stream with [`CallError::Broken`], which holds what came before it.
+/// Decodes the provider's events for a wire. An error among them ends the stream with
+/// [`CallError::Broken`], which has the error's text and the partial answer.
 pub fn decode(
     wire: Wire,
     events: impl Stream<Item = Result<RawEvent, String>> + Send + 'static,
@@ -66,7 +64,7 @@ struct Decoding<S> {
     events: Pin<Box<S>>,
     /// None once the stream has ended.
     decoder: Option<Box<dyn Decoder>>,
-    /// Events that were read and not yet handed out.
+    /// Decoded events that were not yet returned.
     ready: VecDeque<Result<Event, CallError>>,
 }
 
@@ -106,7 +104,7 @@ impl<S: Stream<Item = Result<RawEvent, String>>> Decoding<S> {
 fn finished(answer: Answer) -> Result<Event, CallError> {
     if answer.stop == Stop::Interrupted {
         return Err(CallError::Broken {
-            text: "the stream ended early".to_owned(),
+            text: "the connection closed before the answer was complete".to_owned(),
             answer: Box::new(answer),
         });
     }

@@ -1,4 +1,4 @@
-//! Every provider against a server that speaks its protocol, with faults.
+//! Contract tests: every provider against a server that speaks its protocol, with faults.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod events;
@@ -16,7 +16,7 @@ use waterline_testkit::server::{Reply, Server, bytes, owned};
 
 const SECRET: &str = "sk-a-very-secret-key";
 
-/// Waits that no test has to wait for long.
+/// Short timeouts, so that tests are fast.
 const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(5),
     first_byte: Duration::from_millis(400),
@@ -34,19 +34,24 @@ async fn call_for(
 ) -> (Vec<Delta>, Result<Answer, CallError>) {
     let endpoint =
         Endpoint::new(wire, Some(url), Some(Key::new(format!(" {SECRET}\n"))), TIMEOUTS).unwrap();
-    let said = [Message::system("be brief"), Message::user("look at a.rs: 数据")];
-    let messages: Vec<&Message> = said.iter().collect();
+    let conversation = [Message::system("be brief"), Message::user("look at a.rs: 数据")];
+    let messages: Vec<&Message> = conversation.iter().collect();
     let context = wire::render(wire, &messages);
-    let (max_tokens, temperature, cache_key) = (Some(500), Some(0.0), Some("s1".into()));
-    let options = Options { max_tokens, temperature, cache_key, shape, ..Options::default() };
+    let options = Options {
+        max_tokens: Some(500),
+        temperature: Some(0.0),
+        cache_key: Some("s1".into()),
+        shape,
+        ..Options::default()
+    };
     let mut deltas = Vec::new();
     let request = Request::new("some-model", &messages, &context).options(&options);
     let outcome = ask(&endpoint, request, |delta| deltas.push(delta)).await;
     (deltas, outcome)
 }
 
-/// Runs the same call on every wire, against a server that does the same on each.
-async fn each(
+/// Makes the same call on every wire, against a server that behaves the same on each.
+async fn for_each_wire(
     script: impl Fn(Wire) -> Reply,
     check: impl Fn(Wire, &Server, Vec<Delta>, Result<Answer, CallError>),
 ) {
@@ -63,19 +68,19 @@ async fn each(
 }
 
 #[tokio::test]
-async fn an_answer_arrives_however_it_is_cut_into_pieces() {
+async fn answer_arrives_in_chunks_of_any_size() {
     for piece in [0, 1, 7, 1_000] {
-        each(
+        for_each_wire(
             |wire| Reply::Stream { events: owned(events(wire)), piece },
             |wire, _, deltas, outcome| {
                 let answer = outcome.unwrap();
                 assert_eq!(
                     (answer.stop, answer.usage.prompt()),
                     (Stop::Calls, 105),
-                    "{wire} in pieces of {piece}"
+                    "{wire} in chunks of {piece}"
                 );
-                let said: String = answer.messages.iter().map(Message::text).collect();
-                assert_eq!(said, "I will look: 数据.", "{wire} in pieces of {piece}");
+                let text: String = answer.messages.iter().map(Message::text).collect();
+                assert_eq!(text, "I will look: 数据.", "{wire} in chunks of {piece}");
                 assert!(deltas.len() > 5, "{wire}");
             },
         )
@@ -83,10 +88,10 @@ async fn an_answer_arrives_however_it_is_cut_into_pieces() {
     }
 }
 
-/// An answer may take longer than the silence that is allowed, as long as something comes.
+/// An answer may take longer than the timeout, as long as data keeps arriving.
 #[tokio::test]
-async fn an_answer_that_comes_slowly_arrives() {
-    each(
+async fn slow_answer_arrives() {
+    for_each_wire(
         |wire| Reply::Slow { events: owned(events(wire)), pause: Duration::from_millis(60) },
         |wire, _, deltas, outcome| {
             assert_eq!(outcome.unwrap().stop, Stop::Calls, "{wire}");
@@ -97,8 +102,8 @@ async fn an_answer_that_comes_slowly_arrives() {
 }
 
 #[tokio::test]
-async fn a_request_is_what_the_provider_expects() {
-    each(
+async fn request_has_the_path_headers_and_body_of_its_provider() {
+    for_each_wire(
         |wire| Reply::stream(events(wire)),
         |wire, server, _, outcome| {
             outcome.unwrap();
@@ -146,7 +151,7 @@ async fn a_request_is_what_the_provider_expects() {
                     assert_eq!(
                         received.body.matches("cache_control").count(),
                         2,
-                        "behind system prompt and newest message"
+                        "after the system prompt and the newest message"
                     );
                 }
                 _ => assert_eq!(body["generationConfig"]["maxOutputTokens"], 500),
@@ -156,50 +161,54 @@ async fn a_request_is_what_the_provider_expects() {
     .await;
 }
 
-/// What an answer must be stands where each provider looks for it. Anthropic is told in words only.
+/// Each provider has its own field for the shape of the answer. Anthropic has none.
 #[tokio::test]
-async fn a_shape_is_written_as_the_provider_reads_it() {
+async fn shape_is_rendered_for_each_provider() {
     let schema = json!({"type": "object", "required": ["n"]});
     let strict = Shape::Schema { schema: schema.to_string(), strict: Some(true) };
-    let loose = Shape::Schema { schema: schema.to_string(), strict: None };
+    let lenient = Shape::Schema { schema: schema.to_string(), strict: None };
     let named = json!({"name": "answer", "schema": schema});
-    let beside = json!({"type": "json_schema", "name": "answer", "schema": schema});
+    let flat = json!({"type": "json_schema", "name": "answer", "schema": schema});
     let json = "application/json";
-    for (wire, shape, place, expected) in [
+    for (wire, shape, pointer, expected) in [
         (
             Wire::OPENAI_CHAT,
-            &loose,
+            &lenient,
             "/response_format",
             json!({"type": "json_schema", "json_schema": named}),
         ),
         (Wire::OPENAI_CHAT, &strict, "/response_format/json_schema/strict", json!(true)),
         (Wire::OPENAI_CHAT, &Shape::Object, "/response_format", json!({"type": "json_object"})),
-        (Wire::OPENAI_RESPONSES, &loose, "/text/format", beside),
+        (Wire::OPENAI_RESPONSES, &lenient, "/text/format", flat),
         (Wire::OPENAI_RESPONSES, &strict, "/text/format/strict", json!(true)),
         (Wire::OPENAI_RESPONSES, &Shape::Object, "/text/format", json!({"type": "json_object"})),
-        (Wire::GEMINI, &loose, "/generationConfig/responseMimeType", json!(json)),
-        (Wire::GEMINI, &loose, "/generationConfig/responseJsonSchema", schema.clone()),
+        (Wire::GEMINI, &lenient, "/generationConfig/responseMimeType", json!(json)),
+        (Wire::GEMINI, &lenient, "/generationConfig/responseJsonSchema", schema.clone()),
         (Wire::GEMINI, &Shape::Object, "/generationConfig/responseMimeType", json!(json)),
         (Wire::GEMINI, &Shape::Object, "/generationConfig/responseJsonSchema", Value::Null),
     ] {
         let server = Server::start(move |_| Reply::stream(events(wire))).await.unwrap();
         call_for(Some(shape.clone()), &server.url, wire).await.1.unwrap();
         let body: Value = serde_json::from_str(&server.received()[0].body).unwrap();
-        assert_eq!(body.pointer(place).cloned().unwrap_or_default(), expected, "{wire} {place}");
+        assert_eq!(
+            body.pointer(pointer).cloned().unwrap_or_default(),
+            expected,
+            "{wire} {pointer}"
+        );
         assert_eq!(body["generationConfig"].is_null(), wire != Wire::GEMINI, "{wire}");
     }
     let server = Server::start(|_| Reply::stream(events(Wire::ANTHROPIC))).await.unwrap();
-    call_for(Some(loose), &server.url, Wire::ANTHROPIC).await.1.unwrap();
+    call_for(Some(lenient), &server.url, Wire::ANTHROPIC).await.1.unwrap();
     call(&server.url, Wire::ANTHROPIC).await.1.unwrap();
     let received = server.received();
     assert_eq!(received[0].body, received[1].body);
 }
 
-/// A server that only imitates a provider may let a shape keep the model from its tools.
+/// On some compatible servers, a shape prevents the model from calling tools.
 #[test]
-fn a_shape_goes_beside_tools_to_the_providers_own_address_only() {
-    let takes = |wire, base, wants_tools| {
-        Endpoint::new(wire, base, None, TIMEOUTS).unwrap().takes_shape(wants_tools)
+fn shape_with_tools_is_sent_only_to_the_providers_own_address() {
+    let takes = |wire, base, with_tools| {
+        Endpoint::new(wire, base, None, TIMEOUTS).unwrap().takes_shape(with_tools)
     };
     for wire in [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::GEMINI] {
         assert!(takes(wire, None, true) && takes(wire, None, false), "{wire}");
@@ -216,9 +225,9 @@ async fn refuses(status: u16, message: &str) -> bool {
     call(&server.url, Wire::OPENAI_CHAT).await.1.unwrap_err().refuses_shape()
 }
 
-/// Bodies as servers send them for a shape that they do not take, and others.
+/// Real error bodies of servers that do not support a shape, and other errors.
 #[tokio::test]
-async fn a_shape_that_is_refused_is_told_from_other_errors() {
+async fn shape_refusal_is_distinguished_from_other_errors() {
     assert!(refuses(400, "This response_format type is unavailable now").await);
     assert!(
         refuses(
@@ -239,31 +248,31 @@ async fn a_shape_that_is_refused_is_told_from_other_errors() {
     assert!(!refuses(400, "no such parameter").await);
     assert!(!refuses(400, "this model is not supported").await);
     assert!(!refuses(400, "unsupported value: 'temperature'").await);
-    assert!(!refuses(401, "json_schema").await, "a key that is wrong is wrong without it too");
+    assert!(!refuses(401, "json_schema").await, "an invalid key fails without the shape too");
     assert!(!refuses(400, "prompt is too long: 9 tokens > 8 maximum (json_schema)").await);
 }
 
 #[tokio::test]
-async fn an_address_may_have_the_version_in_it_or_not() {
-    for ending in ["", "/", "/v1", "/v1/"] {
+async fn base_address_works_with_and_without_the_version() {
+    for suffix in ["", "/", "/v1", "/v1/"] {
         let server = Server::start(|_| Reply::stream(events(Wire::OPENAI_CHAT))).await.unwrap();
-        call(&format!("{}{ending}", server.url), Wire::OPENAI_CHAT).await.1.unwrap();
-        assert_eq!(server.received()[0].path, "/v1/chat/completions", "{ending:?}");
+        call(&format!("{}{suffix}", server.url), Wire::OPENAI_CHAT).await.1.unwrap();
+        assert_eq!(server.received()[0].path, "/v1/chat/completions", "{suffix:?}");
     }
 }
 
 #[tokio::test]
-async fn a_refusal_keeps_status_headers_and_body() {
+async fn refusal_keeps_status_headers_and_body() {
     let reply = || Reply::Status {
         status: 429,
         headers: "retry-after: 7\r\nx-request-id: r1\r\n".into(),
         body: r#"{"error":{"message":"slow down"}}"#.into(),
     };
-    each(
+    for_each_wire(
         |_| reply(),
         |wire, _, _, outcome| {
             let error = outcome.unwrap_err();
-            assert_eq!(error.to_string(), "status 429: slow down", "{wire}");
+            assert_eq!(error.to_string(), "rate limited (429): slow down", "{wire}");
             assert!(error.overflow().is_none() && error.partial().is_none());
             let CallError::Refused(refused) = error else { unreachable!("it was refused") };
             assert_eq!(
@@ -277,12 +286,15 @@ async fn a_refusal_keeps_status_headers_and_body() {
 }
 
 #[tokio::test]
-async fn an_overflow_teaches_the_window() {
+async fn overflow_error_reports_the_window() {
     let body = r#"{"error":{"code":400,"message":"request (5120 tokens) exceeds the available context size (4096 tokens)","type":"exceed_context_size_error"}}"#;
-    each(
+    for_each_wire(
         |_| Reply::status(400, body),
         |wire, _, _, outcome| {
-            let found = outcome.unwrap_err().overflow().unwrap();
+            let error = outcome.unwrap_err();
+            let text = error.to_string();
+            assert!(text.starts_with("context window exceeded (400): request"), "{wire}: {text}");
+            let found = error.overflow().unwrap();
             assert_eq!((found.window, found.prompt), (Some(4_096), Some(5_120)), "{wire}");
         },
     )
@@ -290,9 +302,9 @@ async fn an_overflow_teaches_the_window() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told() {
+async fn response_that_is_not_a_stream_is_an_error() {
     for body in ["<html><body>It works!</body></html>", "{\"choices\":", ""] {
-        each(
+        for_each_wire(
             |_| Reply::status(200, body),
             |wire, _, _, outcome| {
                 assert!(matches!(outcome, Err(CallError::Malformed { .. })), "{wire}: {body}")
@@ -300,7 +312,7 @@ async fn what_is_no_answer_is_told() {
         )
         .await;
     }
-    each(
+    for_each_wire(
         |_| Reply::status(502, "<html>Bad Gateway</html>"),
         |wire, _, _, outcome| {
             assert!(outcome.unwrap_err().to_string().contains("Bad Gateway"), "{wire}")
@@ -310,36 +322,39 @@ async fn what_is_no_answer_is_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_given_up() {
-    each(
+async fn silent_server_times_out() {
+    for_each_wire(
         |_| Reply::Hang,
         |wire, _, _, outcome| assert!(matches!(outcome, Err(CallError::Silent { .. })), "{wire}"),
     )
     .await;
-    each(
+    for_each_wire(
         |wire| Reply::Stall { events: owned(events(wire)), after: events(wire).len() - 1 },
         |wire, _, deltas, outcome| {
             let error = outcome.unwrap_err();
-            assert!(error.to_string().contains("nothing came for"), "{wire}: {error}");
+            assert!(
+                error.to_string().contains("no data from the server for 0.4 s"),
+                "{wire}: {error}"
+            );
             let kept: String =
                 error.partial().unwrap().messages.iter().map(Message::text).collect();
-            let heard: String = deltas
+            let streamed: String = deltas
                 .iter()
                 .filter_map(
                     |delta| if let Delta::Text(text) = delta { Some(text.as_str()) } else { None },
                 )
                 .collect();
-            assert_eq!(kept, heard, "{wire}");
+            assert_eq!(kept, streamed, "{wire}");
         },
     )
     .await;
 }
 
-/// A stream that is cut at any byte gives what came, and says that it is not all.
+/// A stream that ends at any byte is an error with the partial answer.
 #[tokio::test]
-async fn a_stream_that_is_cut_anywhere_keeps_what_came() {
+async fn interrupted_stream_keeps_the_partial_answer() {
     for part in 0..20 {
-        each(
+        for_each_wire(
             |wire| {
                 let events = owned(events(wire));
                 let at = bytes(&events).len() * part / 20;
@@ -347,7 +362,7 @@ async fn a_stream_that_is_cut_anywhere_keeps_what_came() {
             },
             |wire, _, deltas, outcome| {
                 let error = outcome.unwrap_err();
-                let heard: String = deltas
+                let streamed: String = deltas
                     .iter()
                     .filter_map(|delta| {
                         if let Delta::Text(text) = delta { Some(text.as_str()) } else { None }
@@ -355,11 +370,11 @@ async fn a_stream_that_is_cut_anywhere_keeps_what_came() {
                     .collect();
                 let kept: String =
                     error.partial().unwrap().messages.iter().map(Message::text).collect();
-                assert_eq!(kept, heard, "{wire} cut at {part}/20");
+                assert_eq!(kept, streamed, "{wire} interrupted at {part}/20");
                 let calls = error.partial().unwrap().messages.iter().flat_map(Message::calls);
                 assert!(
                     calls.into_iter().all(|call| waterline::json::is_object(&call.arguments)),
-                    "{wire} cut at {part}/20"
+                    "{wire} interrupted at {part}/20"
                 );
             },
         )
@@ -368,7 +383,7 @@ async fn a_stream_that_is_cut_anywhere_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told() {
+async fn refused_connection_asks_whether_the_server_is_running() {
     let error = call("http://127.0.0.1:1", Wire::OPENAI_CHAT).await.1.unwrap_err();
     assert!(
         matches!(error, CallError::Connect { .. })
@@ -377,23 +392,23 @@ async fn a_server_that_is_not_there_is_told() {
     );
 }
 
-/// Whoever drops the call has ended it: the server sees the connection close.
+/// Dropping the call cancels it: the server sees the connection close.
 #[tokio::test]
-async fn a_call_can_be_given_up_at_any_moment() {
+async fn dropping_a_call_cancels_it() {
     let server =
         Server::start(|_| Reply::Stall { events: owned(events(Wire::ANTHROPIC)), after: 5 })
             .await
             .unwrap();
-    let given_up =
+    let outcome =
         tokio::time::timeout(Duration::from_millis(100), call(&server.url, Wire::ANTHROPIC)).await;
-    assert!(given_up.is_err());
+    assert!(outcome.is_err());
     assert_eq!(server.received().len(), 1);
 }
 
-/// A refusal whose words never come is a refusal all the same.
+/// An error response whose body never arrives is still an error response.
 #[tokio::test]
-async fn a_refusal_that_gets_stuck_is_not_waited_for_without_end() {
-    each(
+async fn stalled_error_body_times_out() {
+    for_each_wire(
         |_| Reply::Stuck(500),
         |wire, _, _, outcome| {
             let CallError::Refused(refused) = outcome.unwrap_err() else {
@@ -405,12 +420,12 @@ async fn a_refusal_that_gets_stuck_is_not_waited_for_without_end() {
     .await;
 }
 
-/// A key goes to the address it is meant for, and nowhere that this one points to.
+/// A redirect would send the key to another address.
 #[tokio::test]
-async fn nobody_is_followed_to_another_address() {
+async fn redirects_are_not_followed() {
     let other = Server::start(|_| Reply::status(200, "thank you")).await.unwrap();
     let headers = format!("location: {}/v1/messages\r\n", other.url);
-    each(
+    for_each_wire(
         |_| Reply::Status { status: 307, headers: headers.clone(), body: String::new() },
         |wire, _, _, outcome| {
             let error = outcome.unwrap_err();
@@ -424,9 +439,9 @@ async fn nobody_is_followed_to_another_address() {
     assert!(other.received().is_empty());
 }
 
-/// Addresses are stored and shown.
+/// Addresses are stored and shown, so they must not contain secrets.
 #[test]
-fn an_address_with_a_secret_in_it_is_refused() {
+fn address_with_a_secret_is_rejected() {
     for address in
         ["https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"]
     {

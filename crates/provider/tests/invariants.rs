@@ -1,6 +1,6 @@
-//! The invariants of the design, held by every preset on generated conversations with every
-//! irregularity, written in every wire and sent to every wire, call by call. `WATERLINE_CASES` sets
-//! how many cases a preset gets.
+//! Checks that every preset keeps the invariants of the design. Generated conversations with every
+//! irregularity are written in every wire and sent to every wire, call by call. `WATERLINE_CASES`
+//! sets the number of cases per preset.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn cases() -> u32 {
     given.unwrap_or_else(|| waterline_testkit::effort(150, 1_000))
 }
 
-/// The newest Claude binds thinking to its prefix, the other does not.
+/// The newest Claude binds thinking to its prefix; the other model does not.
 fn models() -> [Arc<Model>; 2] {
     ["claude-opus-5-5", "gpt-4o"].map(|name| Models::builtin().find(name).unwrap())
 }
@@ -36,33 +36,34 @@ struct Case {
     from: usize,
     to: usize,
     model: usize,
-    /// After how many messages a call is made.
-    rhythm: usize,
+    /// The number of messages between two calls.
+    interval: usize,
 }
 
 fn case() -> impl Strategy<Value = Case> {
     let window = prop_oneof![1 => 40_usize..400, 3 => 400_usize..4_000, 2 => 4_000_usize..60_000];
     (conversation(40), window, 0_usize..4, 0_usize..4, 0_usize..2, 1_usize..9).prop_map(
-        |(events, window, from, to, model, rhythm)| Case {
+        |(events, window, from, to, model, interval)| Case {
             events,
             window,
             from,
             to,
             model,
-            rhythm,
+            interval,
         },
     )
 }
 
-fn hold(preset: &str) {
+fn check_preset(preset: &str) {
     let config = Config { cases: cases(), failure_persistence: None, ..Config::default() };
     let policy = Policy::preset(preset).unwrap();
-    TestRunner::new(config).run(&case(), |case| play(&policy, &case)).unwrap();
+    TestRunner::new(config).run(&case(), |case| replay(&policy, &case)).unwrap();
 }
 
-/// Plays a conversation call by call and checks every context on the way.
-fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
-    let (from, to) = (waterline_testkit::WIRES[case.from], waterline_testkit::WIRES[case.to]);
+/// Replays a conversation call by call and checks every context.
+fn replay(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
+    let from = waterline_testkit::WIRES[case.from];
+    let to = waterline_testkit::WIRES[case.to];
     let text = Arc::new(write::body(from, &case.events));
     let parsed =
         wire::parse(&text, Some(from)).map_err(|error| TestCaseError::fail(error.to_string()))?;
@@ -78,7 +79,7 @@ fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
     let count = parsed.messages.len();
     for (at, message) in parsed.messages.into_iter().enumerate() {
         history.append(message);
-        if (at + 1) % case.rhythm != 0 && at + 1 != count {
+        if (at + 1) % case.interval != 0 && at + 1 != count {
             continue;
         }
         let budget = Budget::of(case.window);
@@ -90,7 +91,7 @@ fn play(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
         check_window(&planned, &history, case.window)?;
         let after = planned.tokens.after;
         generation.freeze(&history, planned);
-        prop_assert_eq!(generation.tokens(), after, "the slots add up to what the plan says");
+        prop_assert_eq!(generation.tokens(), after, "the slots add up to the plan's total");
         check_slots(&generation, &history)?;
         let context: Vec<&Message> = generation.context(&history).collect();
         let found = validity::check(context.iter().copied());
@@ -128,8 +129,8 @@ fn show(plan: &Plan) -> String {
     format!("{:?} {:?}", plan.action, plan.slots)
 }
 
-/// 7: a fold frees at least a tenth of what is not the system prompt, or the share that its policy
-/// names.
+/// 7: a fold frees at least a tenth of the context without the system prompt, or the share that
+/// its policy sets.
 fn check_fold(
     policy: &Policy,
     planned: &Plan,
@@ -149,8 +150,8 @@ fn check_fold(
     Ok(())
 }
 
-/// A context fits, unless system prompt and the least that is kept of the newest messages do not;
-/// and then it is said.
+/// A context fits, unless the system prompt and the minimum kept of the newest messages do not.
+/// Then there is a warning.
 fn check_window(planned: &Plan, history: &History, window: usize) -> Result<(), TestCaseError> {
     if planned.tokens.after <= window {
         return Ok(());
@@ -173,15 +174,15 @@ fn check_window(planned: &Plan, history: &History, window: usize) -> Result<(), 
     Ok(())
 }
 
-/// Whether system messages, pictures (which no cut makes smaller) and the least that is kept of the
-/// newest messages may fill the window.
+/// Whether system messages, images (which cannot be truncated) and the minimum kept of the newest
+/// messages may fill the window.
 fn is_tight(history: &History, window: usize) -> bool {
     let systems = history.atoms().iter().filter(|atom| atom.kind == AtomKind::System);
     let systems: usize = systems.map(|atom| atom.tokens).sum();
-    let pictures = (0..history.len())
+    let images = (0..history.len())
         .filter(|&at| history.message(at).is_some_and(Message::has_image))
         .count();
-    systems + pictures * 1_000 + 1_500 > window
+    systems + images * 1_000 + 1_500 > window
 }
 
 /// 8: every message is in exactly one slot, and each omission has a reason.
@@ -193,7 +194,7 @@ fn check_slots(generation: &Generation, history: &History) -> Result<(), TestCas
     prop_assert_eq!(sources, all, "8: every message is in exactly one slot");
     let sent = generation.slots().iter().filter(|slot| slot.treatment.is_sent());
     let order: Vec<usize> = sent.filter_map(|slot| slot.sources.first().copied()).collect();
-    prop_assert!(order.is_sorted(), "V8: what is sent keeps its order: {order:?}");
+    prop_assert!(order.is_sorted(), "V8: sent messages keep their order: {order:?}");
     for slot in generation.slots() {
         let shown = slot.treatment.is_sent();
         prop_assert!(shown || !slot.reason.is_empty(), "8: {:?} without a reason", slot.treatment);
@@ -201,23 +202,23 @@ fn check_slots(generation: &Generation, history: &History) -> Result<(), TestCas
     Ok(())
 }
 
-/// 4, V9: the newest user message is there, at least its beginning.
+/// 4, V9: the newest user message is in the context, at least its start.
 fn check_newest(context: &[&Message], history: &History) -> Result<(), TestCaseError> {
     let Some(at) = history.latest_user() else { return Ok(()) };
     let kind = history.atom_of(at).and_then(|atom| history.atom(atom)).map(|atom| atom.kind);
-    // Words between results may be cut with the step they stand in.
+    // Text between results may be truncated with its step.
     let length = if kind == Some(AtomKind::User) { 24 } else { 4 };
     for text in history.message(at).unwrap().texts() {
-        let beginning: String = text.chars().take(length).collect();
+        let start: String = text.chars().take(length).collect();
         let others = context.iter().filter(|message| message.role != Role::Assistant);
         let kept =
-            others.flat_map(|message| message.texts()).any(|other| other.starts_with(&beginning));
-        prop_assert!(kept, "4: the newest user message {text:?} is gone");
+            others.flat_map(|message| message.texts()).any(|other| other.starts_with(&start));
+        prop_assert!(kept, "4: the newest user message {text:?} is missing");
     }
     Ok(())
 }
 
-/// 9: there is at most one summary, and it is marked as notes that give no orders.
+/// 9: there is at most one summary, and it is marked as reference material.
 fn check_notes(generation: &Generation, history: &History) -> Result<(), TestCaseError> {
     let notes = generation.slots().iter().filter(|slot| slot.treatment == Treatment::Summary);
     prop_assert!(notes.count() <= 1, "V7: one summary at most");
@@ -230,16 +231,16 @@ fn check_notes(generation: &Generation, history: &History) -> Result<(), TestCas
     Ok(())
 }
 
-/// 2: what the provider would read is valid.
+/// 2: the rendered context is valid for its wire.
 fn check_wire(to: Wire, rendered: &Rendered, context: &[&Message]) -> Result<(), TestCaseError> {
     for message in &rendered.messages {
         prop_assert!(Fields::parse(message.as_str()).is_some(), "not JSON: {}", message.as_str());
         let strict: Result<serde_json::Value, _> = serde_json::from_str(message.as_str());
-        prop_assert!(strict.is_ok(), "a strict reader refuses {}", message.as_str());
+        prop_assert!(strict.is_ok(), "a strict parser rejects {}", message.as_str());
     }
-    // Items that only their own wire can carry leave nothing to send elsewhere.
-    let speaks = context.iter().any(|message| matches!(message.role, Role::User | Role::Tool));
-    prop_assert!(!rendered.messages.is_empty() || !speaks, "nothing is sent of {context:?}");
+    // Items that only their own wire supports leave nothing to send on another one.
+    let has_input = context.iter().any(|message| matches!(message.role, Role::User | Role::Tool));
+    prop_assert!(!rendered.messages.is_empty() || !has_input, "nothing is sent for {context:?}");
     if !rendered.messages.is_empty() {
         let found = wire::check(to, &rendered.texts());
         prop_assert!(found.is_empty(), "2: {to}: {found:?}\n{:#?}\n{context:#?}", rendered.texts());
@@ -247,7 +248,7 @@ fn check_wire(to: Wire, rendered: &Rendered, context: &[&Message]) -> Result<(),
     Ok(())
 }
 
-/// The context in the order the provider reads it: on wires that join neighbours, block by block.
+/// Lists the context in the provider's order; block by block on wires that merge messages.
 fn flatten(wire: Wire, rendered: &Rendered) -> Vec<String> {
     let list = match wire.name() {
         "openai-chat" | "openai-responses" => {
@@ -271,7 +272,7 @@ fn flatten(wire: Wire, rendered: &Rendered) -> Vec<String> {
 
 macro_rules! presets {
     ($($name:ident = $preset:literal),*) => {
-        $(#[test] fn $name() { hold($preset); })*
+        $(#[test] fn $name() { check_preset($preset); })*
     };
 }
 

@@ -1,4 +1,4 @@
-//! Servers of this machine are found, and what they say about their windows is believed.
+//! Discovery of local model servers and their context windows.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use waterline_provider::local::{find, models};
@@ -14,7 +14,7 @@ async fn server(paths: &'static [(&'static str, &'static str)]) -> Server {
 }
 
 #[tokio::test]
-async fn the_first_server_with_a_model_is_taken_with_its_window() {
+async fn find_returns_the_first_server_with_a_model_and_its_window() {
     let page =
         server(&[("/", "<html>not a model</html>"), ("/v1/models", "<html>hello</html>")]).await;
     let empty = server(&[("/v1/models", r#"{"data":[]}"#)]).await;
@@ -39,7 +39,7 @@ async fn the_first_server_with_a_model_is_taken_with_its_window() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_tell_its_window_is_taken_for_a_small_one() {
+async fn server_without_a_reported_window_gets_the_fallback() {
     let ollama = server(&[("/v1/models", r#"{"data":[{"id":"llama3"}]}"#)]).await;
     assert_eq!(find(&[("Ollama", &ollama.url)]).await.unwrap().window, 4_096);
     let studio = server(&[

@@ -1,5 +1,4 @@
-//! A wire format from outside the crate: an invented protocol, through the public extension point
-//! and nothing else.
+//! A custom wire format for an invented protocol, added only through the public extension point.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::sync::{Arc, Once};
@@ -48,7 +47,7 @@ impl Format for Telegraph {
             Some("us") => Role::User,
             Some("them") => Role::Assistant,
             Some("office") => Role::System,
-            _ => return Err(Refusal::new("nobody sent it")),
+            _ => return Err(Refusal::new("unknown sender")),
         };
         let parts = reader.content(fields.take("say"), |_, _| None);
         Ok(reader.message(role, parts, fields))
@@ -83,8 +82,8 @@ impl Format for Telegraph {
     }
 
     fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)> {
-        let most = options.max_tokens.map(|most| ("most", most.to_string()));
-        [("station", text::quote(model))].into_iter().chain(most).collect()
+        let limit = options.max_tokens.map(|limit| ("most", limit.to_string()));
+        [("station", text::quote(model))].into_iter().chain(limit).collect()
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -154,7 +153,7 @@ impl Decoder for Clicks {
 const BODY: &str = r#"{"station":"morse-1","wires":[{"from":"office","say":"be brief"},{"from":"us",  "say":"hello"}]}"#;
 
 #[test]
-fn a_conversation_is_recognised_parsed_rendered_and_checked() {
+fn conversation_is_detected_parsed_rendered_and_checked() {
     let wire = telegraph();
     assert_eq!((wire::named("telegraph"), wire::of_model("x/morse-1")), (Ok(wire), wire));
     let parsed = wire::parse(&Arc::new(BODY.to_owned()), None).unwrap();
@@ -164,41 +163,42 @@ fn a_conversation_is_recognised_parsed_rendered_and_checked() {
     assert_eq!(
         rendered.texts()[1],
         r#"{"from":"us",  "say":"hello"}"#,
-        "untouched messages go out as they came"
+        "unchanged messages keep their bytes"
     );
     assert!(wire::check(wire, &rendered.texts()).is_empty());
     assert_eq!(wire::check(wire, &[r#"{"from":"us","say":""}"#]).len(), 1);
     assert_eq!(parsed.body_with(wire, &rendered), BODY);
-    // To another wire, and back.
+    // To another wire and back.
     let chat = wire::render(Wire::OPENAI_CHAT, &messages);
     assert_eq!(chat.texts()[0], r#"{"role":"system","content":"be brief"}"#);
     let made = wire::render(wire, &[&Message::user("again")]);
     assert_eq!(made.texts(), [r#"{"from":"us","say":"again"}"#]);
-    assert!(!wire::register(&Telegraph), "a name is taken once");
+    assert!(!wire::register(&Telegraph), "a name can be registered only once");
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_it_is_called() {
+async fn endpoint_calls_a_server_of_the_custom_wire() {
     let wire = telegraph();
     let server =
         Server::start(|_| Reply::stream(&[r#""all""#, r#""well""#, r#""STOP""#])).await.unwrap();
     let endpoint = Endpoint::new(wire, Some(&server.url), None, Timeouts::default()).unwrap();
     assert_eq!((endpoint.provider(), endpoint.wire()), ("telegraph", wire));
-    let said = Message::user("how are you?");
-    let (messages, context) = ([&said], wire::render(wire, &[&said]));
+    let question = Message::user("how are you?");
+    let messages = [&question];
+    let context = wire::render(wire, &messages);
     let options = Options {
         extra: vec![("priority".to_owned(), "\"high\"".to_owned())],
         ..Options::default()
     };
     let request = Request::new("morse-1", &messages, &context).options(&options);
-    let mut heard = String::new();
-    let hear = |delta| {
+    let mut streamed = String::new();
+    let on_delta = |delta| {
         if let Delta::Text(text) = delta {
-            heard.push_str(&text);
+            streamed.push_str(&text);
         }
     };
-    let answer = ask(&endpoint, request, hear).await.unwrap();
-    assert_eq!((answer.messages[0].text().as_str(), heard.as_str()), ("all well", "all well "));
+    let answer = ask(&endpoint, request, on_delta).await.unwrap();
+    assert_eq!((answer.messages[0].text().as_str(), streamed.as_str()), ("all well", "all well "));
     let received = server.received().remove(0);
     let body: Value = serde_json::from_str(&received.body).unwrap();
     let wires = json!([{"from": "us", "say": "how are you?"}]);
@@ -206,14 +206,15 @@ async fn a_server_that_speaks_it_is_called() {
     assert_eq!(body, json!({"station": "morse-1", "priority": "high", "wires": wires}));
 }
 
-/// What a gateway passes through when both sides speak the same wire.
+/// A gateway passes raw events through if both sides speak the same wire.
 #[tokio::test]
-async fn raw_events_come_before_the_deltas_read_from_them() {
+async fn raw_events_precede_the_deltas_decoded_from_them() {
     let server = Server::start(|_| Reply::stream(&[r#""on""#, r#""STOP""#])).await.unwrap();
     let endpoint =
         Endpoint::new(telegraph(), Some(&server.url), None, Timeouts::default()).unwrap();
-    let said = Message::user("?");
-    let (messages, context) = ([&said], wire::render(telegraph(), &[&said]));
+    let question = Message::user("?");
+    let messages = [&question];
+    let context = wire::render(telegraph(), &messages);
     let events = endpoint.call(Request::new("morse-1", &messages, &context));
     let shown = events.map(|event| match event.unwrap() {
         Event::Raw(raw) => raw.data,

@@ -1,4 +1,4 @@
-//! The same answer on every wire: reasoning, words, two calls; whole, and broken off after every
+//! The same answer on every wire (reasoning, text, two calls), complete and interrupted after every
 //! event.
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ fn joined(deltas: &[Delta], of: impl Fn(&Delta) -> Option<&str>) -> String {
 }
 
 #[test]
-fn every_wire_gives_the_same_deltas_and_the_same_answer() {
+fn every_wire_gives_the_same_deltas_and_answer() {
     for wire in waterline_testkit::WIRES {
         let (deltas, outcome, answer) = decode(wire, events(wire));
         assert_eq!(outcome, Ok(()), "{wire}");
@@ -74,8 +74,8 @@ fn every_wire_gives_the_same_deltas_and_the_same_answer() {
             .map(|call| (call.name.as_str(), call.arguments.as_str()))
             .collect();
         assert_eq!(made, [("read", r#"{"path": "a.rs", "n": 1.0}"#), ("now", "{}")], "{wire}");
-        let said: String = answer.messages.iter().map(Message::text).collect();
-        assert_eq!(said, "I will look: 数据.", "{wire}");
+        let complete: String = answer.messages.iter().map(Message::text).collect();
+        assert_eq!(complete, "I will look: 数据.", "{wire}");
         assert!(thought(&answer).contains("Let me see."), "{wire}");
     }
 }
@@ -93,9 +93,9 @@ fn thought(answer: &Answer) -> String {
         .collect()
 }
 
-/// What came of an answer goes back to its own wire as the bytes that were put together.
+/// A streamed answer is sent back to its own wire as the bytes assembled from the stream.
 #[test]
-fn an_answer_goes_back_as_it_was_put_together() {
+fn streamed_answer_is_sent_back_unchanged() {
     let (_, _, answer) = decode(Wire::ANTHROPIC, events(Wire::ANTHROPIC));
     let context: Vec<&Message> = answer.messages.iter().collect();
     let rendered = wire::render(Wire::ANTHROPIC, &context);
@@ -107,21 +107,21 @@ fn an_answer_goes_back_as_it_was_put_together() {
     );
 }
 
-/// A stream that dies after any event leaves what came: whole words, and only calls whose arguments
-/// are complete.
+/// A stream that ends after any event keeps the text so far, and only calls with complete
+/// arguments.
 #[test]
-fn a_stream_that_breaks_off_keeps_what_came() {
+fn interrupted_stream_keeps_text_and_complete_calls() {
     for wire in waterline_testkit::WIRES {
         let all = events(wire);
         for count in 0..all.len() {
             let (deltas, _, answer) = decode(wire, &all[..count]);
-            let said =
+            let streamed =
                 joined(
                     &deltas,
                     |delta| if let Delta::Text(text) = delta { Some(text) } else { None },
                 );
             let kept: String = answer.messages.iter().map(Message::text).collect();
-            assert_eq!(kept, said, "{wire} after {count}");
+            assert_eq!(kept, streamed, "{wire} after {count}");
             for call in answer.messages.iter().flat_map(Message::calls) {
                 assert!(
                     waterline::json::is_object(&call.arguments),
@@ -148,7 +148,7 @@ fn a_stream_that_breaks_off_keeps_what_came() {
 }
 
 #[test]
-fn errors_in_the_middle_of_a_stream_are_told() {
+fn errors_in_the_middle_of_a_stream_are_reported() {
     let cases = [
         (
             Wire::ANTHROPIC,
@@ -171,11 +171,11 @@ fn errors_in_the_middle_of_a_stream_are_told() {
             "The model is overloaded",
         ),
     ];
-    for (wire, event, words) in cases {
+    for (wire, event, message) in cases {
         let mut all = events(wire)[..3].to_vec();
         all.push(event);
         let (_, outcome, answer) = decode(wire, &all);
-        assert_eq!(outcome.as_ref().unwrap_err().to_string(), words, "{wire}");
+        assert_eq!(outcome.as_ref().unwrap_err().to_string(), message, "{wire}");
         assert_eq!(answer.stop, Stop::Interrupted);
         let found = overflow::overflow(None, &outcome.unwrap_err().0);
         assert_eq!(found.is_some(), wire == Wire::OPENAI_RESPONSES, "{wire}");
@@ -183,7 +183,7 @@ fn errors_in_the_middle_of_a_stream_are_told() {
 }
 
 #[test]
-fn reasons_to_stop_have_one_name_each() {
+fn stop_reasons_of_all_wires_are_mapped() {
     let of = |wire, event: &str| decode(wire, &[event]).2.stop;
     let anthropic = |reason: &str| {
         of(
@@ -211,15 +211,15 @@ fn reasons_to_stop_have_one_name_each() {
     assert_eq!(
         of(Wire::OPENAI_CHAT, refusal),
         Stop::Refused,
-        "in a field of its own, where a shape is asked for"
+        "in a separate field, if a shape was requested"
     );
     let refusal = [
         r#"{"type":"response.refusal.done","refusal":"I will not."}"#,
         r#"{"type":"response.completed"}"#,
     ];
     assert_eq!(decode(Wire::OPENAI_RESPONSES, &refusal).2.stop, Stop::Refused);
-    let cut = r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#;
-    assert_eq!(of(Wire::OPENAI_RESPONSES, cut), Stop::Length);
+    let incomplete = r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#;
+    assert_eq!(of(Wire::OPENAI_RESPONSES, incomplete), Stop::Length);
     let gemini = |reason: &str| {
         of(Wire::GEMINI, &format!(r#"{{"candidates":[{{"finishReason":"{reason}"}}]}}"#))
     };
@@ -229,9 +229,9 @@ fn reasons_to_stop_have_one_name_each() {
     );
 }
 
-/// Some servers number no calls, name each by a new id, or send a whole call at once.
+/// Some servers send calls without an index, with a new id for each, or a whole call at once.
 #[test]
-fn calls_without_numbers_are_kept_apart() {
+fn calls_without_an_index_are_separated_by_id() {
     let events = [
         r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}]}}]}"#,
         r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"read","arguments":"{\"n\":2}"}}]}}]}"#,
@@ -247,9 +247,9 @@ fn calls_without_numbers_are_kept_apart() {
     assert_eq!(calls, [("a", "{\"n\":1}"), ("b", "{\"n\":2}")]);
 }
 
-/// Nothing that comes over a network stops a decoder.
+/// No input from the network stops a decoder.
 #[test]
-fn nonsense_is_passed_over() {
+fn invalid_events_are_ignored() {
     for wire in waterline_testkit::WIRES {
         let nonsense = [
             "",

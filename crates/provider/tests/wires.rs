@@ -1,5 +1,5 @@
-//! Every wire: what comes in untouched goes out byte for byte, what goes to another wire is what
-//! that wire accepts, and what is no conversation is refused with its place.
+//! Every wire: unchanged messages keep their bytes, messages for another wire are valid there, and
+//! input that is not a conversation is rejected with its position.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -30,7 +30,7 @@ fn all(history: &History) -> Vec<Message> {
     views.map(|view| view.message(history).unwrap().clone()).collect()
 }
 
-/// The conversation on another wire, one message a line.
+/// Renders the conversation for a wire, one message per line.
 fn send(text: &str, to: Wire) -> String {
     let history = history(parse(text));
     let messages = all(&history);
@@ -80,10 +80,10 @@ const BODIES: [(Wire, &str); 4] = [
     (Wire::GEMINI, GEMINI),
 ];
 
-/// Unknown fields, number formats and key order survive: the whole body comes back byte for byte,
-/// but for white space between the fields.
+/// Unknown fields, number formats and key order survive: the whole body keeps its bytes, except for
+/// white space between the fields.
 #[test]
-fn a_body_comes_back_as_it_went_in() {
+fn body_round_trips_on_its_own_wire() {
     for (wire, text) in BODIES {
         let conversation = parse(text);
         assert_eq!(conversation.wire, wire, "detected from its content");
@@ -97,7 +97,7 @@ fn a_body_comes_back_as_it_went_in() {
             |text: &str| text.replace(['\n'], "").replace("  {", "{").replace(",  \"", ",\"");
         assert_eq!(body, squeeze(text), "{wire}");
         let list: Vec<&str> = whole.list().collect();
-        assert_eq!(rendered.texts(), list, "{wire}: untouched messages are byte-identical");
+        assert_eq!(rendered.texts(), list, "{wire}: unchanged messages are byte-identical");
     }
 }
 
@@ -125,8 +125,7 @@ fn anthropic_to_chat() {
     "#);
 }
 
-/// Parallel calls that Responses writes as items of their own become one message; reasoning stays
-/// behind.
+/// Parallel calls, which are separate items on Responses, become one message; reasoning is dropped.
 #[test]
 fn responses_to_chat_and_gemini() {
     insta::assert_snapshot!(send(RESPONSES, Wire::OPENAI_CHAT), @r#"
@@ -166,21 +165,21 @@ fn gemini_to_anthropic_and_responses() {
     "#);
 }
 
-/// A conversation that begins with the assistant gets an opening where the wire wants the user
+/// A conversation that starts with the assistant gets an opening on wires that require the user
 /// first (V4).
 #[test]
-fn v4_a_user_comes_first_where_the_wire_wants_it() {
+fn v4_opening_user_message_is_added_where_required() {
     let text = r#"[{"role":"assistant","content":"Hello!"},{"role":"user","content":"Hi."},{"role":"user","content":"You there?"}]"#;
     insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"
-    {"role":"user","content":[{"type":"text","text":"(the conversation begins with the assistant)"}]}
+    {"role":"user","content":[{"type":"text","text":"(the conversation starts with an assistant message)"}]}
     {"role":"assistant","content":[{"type":"text","text":"Hello!"}]}
     {"role":"user","content":[{"type":"text","text":"Hi."},{"type":"text","text":"You there?"}]}
     "#);
 }
 
-/// C3.7: a system message in the middle loses its authority where the wire has no place for it.
+/// C3.7: a system message in the middle becomes user text on wires that do not support it there.
 #[test]
-fn c3_7_a_system_message_in_the_middle_becomes_a_marked_text() {
+fn c3_7_system_message_in_the_middle_becomes_tagged_text() {
     let text = r#"[{"role":"system","content":"A"},{"role":"user","content":"Hi."},{"role":"developer","content":"B"},{"role":"user","content":"Go."}]"#;
     insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"
     system [{"type":"text","text":"A"}]
@@ -189,28 +188,28 @@ fn c3_7_a_system_message_in_the_middle_becomes_a_marked_text() {
     assert_eq!(send(text, Wire::OPENAI_CHAT).lines().count(), 4);
 }
 
-/// Tool results with pictures: chat takes text only there, so the picture follows.
+/// Chat accepts only text in tool results, so an image follows as a user message.
 #[test]
-fn a_picture_in_a_result_follows_it_on_chat() {
+fn image_in_a_result_follows_it_on_chat() {
     let text = r#"{"system":"s","messages":[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]}"#;
     insta::assert_snapshot!(send(text, Wire::OPENAI_CHAT), @r#"
     {"role":"system","content":"s"}
     {"role":"user","content":"look"}
     {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"shot","arguments":"{}"}}]}
-    {"role":"tool","tool_call_id":"a","content":"[a picture follows]"}
+    {"role":"tool","tool_call_id":"a","content":"[image follows]"}
     {"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}
     "#);
 }
 
-/// Ids with characters that Anthropic refuses are replaced on both sides.
+/// Characters that Anthropic rejects in ids are replaced in calls and results.
 #[test]
-fn ids_are_made_safe_for_anthropic() {
+fn invalid_id_characters_are_replaced_for_anthropic() {
     let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"fn:1|a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"fn:1|a","content":"ok"}]"#;
     let sent = send(text, Wire::ANTHROPIC);
     assert!(!sent.contains("fn:1"), "{sent}");
 }
 
-/// A changed message keeps what its wire knew of it beside the change.
+/// A changed message keeps its extra fields.
 #[test]
 fn unknown_fields_survive_a_repair() {
     let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null,"audio":{"n":1.0}}]"#;
@@ -219,7 +218,7 @@ fn unknown_fields_survive_a_repair() {
 }
 
 #[test]
-fn lone_surrogates_and_null_contents_are_noted() {
+fn lone_surrogates_and_null_contents_are_reported() {
     let conversation = parse(
         r#"[{"role":"user","content":"half \ud83d pair"},{"role":"user","content":null},{"role":"assistant","content":null,"tool_calls":[]}]"#,
     );
@@ -231,12 +230,12 @@ fn lone_surrogates_and_null_contents_are_noted() {
     let sent = send(r#"[{"role":"user","content":"half \ud83d pair"}]"#, Wire::OPENAI_CHAT);
     assert_eq!(
         sent, "{\"role\":\"user\",\"content\":\"half \u{FFFD} pair\"}",
-        "the bytes are not sent on"
+        "the invalid bytes are not sent"
     );
 }
 
 #[test]
-fn wires_are_told_apart() {
+fn wire_is_detected_from_the_content() {
     let wire = |text: &str| parse(text).wire;
     assert_eq!(wire(r#"[{"role":"user","content":"hi"}]"#), Wire::OPENAI_CHAT);
     assert_eq!(
@@ -264,7 +263,7 @@ fn wires_are_told_apart() {
 }
 
 #[test]
-fn what_is_no_conversation_is_refused_with_its_place() {
+fn invalid_input_is_rejected_with_its_position() {
     let refused =
         |text: &str| wire::parse(&Arc::new(text.to_owned()), None).unwrap_err().to_string();
     assert_eq!(
@@ -277,7 +276,7 @@ fn what_is_no_conversation_is_refused_with_its_place() {
     );
     assert_eq!(
         refused("{\"a\": 1}"),
-        "line 1, column 1: not a conversation: no field \"messages\", \"input\" or \"contents\" in it"
+        "line 1, column 1: not a conversation: no field \"messages\", \"input\" or \"contents\""
     );
     assert_eq!(
         refused("[{\"role\":\"user\",\"content\":\"x\"},\n 7]"),
@@ -285,28 +284,28 @@ fn what_is_no_conversation_is_refused_with_its_place() {
     );
     assert_eq!(
         refused("[{\"role\":\"wizard\",\"content\":\"x\"}]"),
-        "line 1, column 2: not a conversation: message 0: the role \"wizard\" is unknown"
+        "line 1, column 2: not a conversation: message 0: unknown role \"wizard\""
     );
     assert_eq!(
         refused("{\"messages\": {\"a\": 1}}"),
-        "line 1, column 14: not a conversation: \"messages\" is no list of messages"
+        "line 1, column 14: not a conversation: \"messages\" is not a list of messages"
     );
     assert!(refused("").starts_with("line 1, column"));
 }
 
-/// Found by fuzzing: an assistant message of which another wire can carry nothing must not leave
-/// two user turns.
+/// Found by fuzzing: an assistant message that is empty on another wire must not leave two user
+/// turns in a row.
 #[test]
-fn a_message_that_cannot_be_carried_leaves_no_gap() {
+fn user_turns_around_a_dropped_message_are_merged() {
     let text = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"document","source":{}}]},{"role":"user","content":"still there?"}]"#;
     insta::assert_snapshot!(send(text, Wire::GEMINI), @r#"{"role":"user","parts":[{"text":"hi"},{"text":"still there?"}]}"#);
     let text = r#"[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"executableCode":{}}]},{"role":"user","parts":[{"text":"still there?"}]}]"#;
     insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"still there?"}]}"#);
 }
 
-/// Found by fuzzing: a turn without a role is sent with the one its parts tell.
+/// Found by fuzzing: a turn without a role gets the role that its parts imply.
 #[test]
-fn a_gemini_turn_without_a_role_gets_one() {
+fn gemini_turn_without_a_role_gets_one() {
     let text = r#"{"contents":[{"parts":[{"text":"hi"}]},{"parts":[{"functionCall":{"name":"f","args":{}}}]}]}"#;
     let sent = send(text, Wire::GEMINI);
     assert!(
@@ -316,19 +315,18 @@ fn a_gemini_turn_without_a_role_gets_one() {
     );
 }
 
-/// Found by fuzzing: calls and responses that name no tool, or another one, are sent under one
-/// name.
+/// Found by fuzzing: a response with a missing or different tool name gets the name of its call.
 #[test]
-fn a_gemini_response_is_sent_under_the_name_of_its_call() {
+fn gemini_response_gets_the_name_of_its_call() {
     let nameless = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"args":{}}}]},{"role":"user","parts":[{"functionResponse":{"response":{"output":"ok"}}}]}]}"#;
     assert_eq!(send(nameless, Wire::GEMINI).matches(r#""name":"unknown""#).count(), 2);
     let other = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"g","response":{"output":"ok"}}}]}]}"#;
     assert!(send(other, Wire::GEMINI).contains(r#"{"functionResponse":{"name":"f","#));
 }
 
-/// Ids that are no texts are read as texts, and stand in what is sent once.
+/// An id that is not a string is read as its text, and sent once.
 #[test]
-fn an_id_that_is_a_number_is_sent_once() {
+fn numeric_id_is_sent_once_as_a_string() {
     let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":5,"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":5,"content":"k"}]"#;
     insta::assert_snapshot!(send(text, Wire::OPENAI_CHAT), @r#"
     {"role":"user","content":"x"}
@@ -337,18 +335,18 @@ fn an_id_that_is_a_number_is_sent_once() {
     "#);
 }
 
-/// A system message in Anthropic's list becomes the system prompt, not a message in its place.
+/// A leading system message in Anthropic's list becomes the system prompt.
 #[test]
-fn a_leading_system_message_of_anthropics_list_is_the_system_prompt() {
+fn leading_system_message_of_anthropics_list_becomes_the_system_prompt() {
     let text = r#"[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"document","source":{}}]}]"#;
     assert!(
         send(text, Wire::ANTHROPIC).starts_with(r#"system [{"type":"text","text":"Be brief."}]"#)
     );
 }
 
-/// A compaction that the provider made stays first.
+/// A compaction made by the provider may come first.
 #[test]
-fn a_compaction_block_stays_first() {
+fn compaction_block_stays_first() {
     let text = r#"[{"role":"assistant","content":[{"type":"compaction","content":"s"}]},{"role":"user","content":[{"type":"text","text":"go on"},{"type":"document","source":{}}]}]"#;
     assert!(
         send(text, Wire::ANTHROPIC)
@@ -356,8 +354,7 @@ fn a_compaction_block_stays_first() {
     );
 }
 
-/// Half of a UTF-16 pair is replaced also where it stands inside JSON: in arguments, in a wire's
-/// own blocks.
+/// Lone surrogates are also replaced inside JSON: in arguments and in opaque blocks.
 #[test]
 fn lone_surrogates_inside_json_are_replaced() {
     let text = r#"[{"role":"user","content":[{"type":"document","title":"\ud83d"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"p":"\udc00x"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#;
@@ -368,7 +365,7 @@ fn lone_surrogates_inside_json_are_replaced() {
     );
 }
 
-/// Computer, shell and patch calls stay with their outputs, and go back as they came.
+/// Computer, shell and patch calls stay with their outputs and are sent back unchanged.
 #[test]
 fn every_kind_of_responses_call_is_paired() {
     let text = r#"{"input":[{"role":"user","content":"click"},{"type":"computer_call","call_id":"c1","id":"cu_1","action":{"type":"click","x":1.0},"status":"completed"},{"type":"computer_call_output","call_id":"c1","output":{"type":"computer_screenshot","image_url":"data:x"}}]}"#;
@@ -378,9 +375,9 @@ fn every_kind_of_responses_call_is_paired() {
     assert!(send(text, Wire::OPENAI_CHAT).contains("computer_call"));
 }
 
-/// Pictures given as data addresses are pictures on every wire; one in a result reaches Gemini too.
+/// Images given as `data:` URLs work on every wire; an image in a result reaches Gemini too.
 #[test]
-fn pictures_cross_the_wires() {
+fn images_are_converted_between_wires() {
     let text = r#"{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]}"#;
     assert!(send(text, Wire::ANTHROPIC).contains(r#""media_type":"image/png","data":"AAAA""#));
     let shot = r#"[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]"#;
@@ -390,9 +387,9 @@ fn pictures_cross_the_wires() {
     );
 }
 
-/// What older or other clients of the chat wire write instead of content.
+/// Older clients of the chat wire send these fields instead of content.
 #[test]
-fn legacy_calls_and_refusals_are_no_empty_messages() {
+fn legacy_calls_and_refusals_are_not_empty_messages() {
     let legacy = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"42"}]"#;
     let sent = send(legacy, Wire::OPENAI_CHAT);
     assert!(
@@ -406,7 +403,7 @@ fn legacy_calls_and_refusals_are_no_empty_messages() {
     assert!(send(object, Wire::OPENAI_CHAT).contains(r#""content":"{\"ok\":true}""#));
 }
 
-/// A message that is written anew keeps what its wire knew of its parts.
+/// A changed message keeps the extra fields of its parts.
 #[test]
 fn fields_of_parts_survive_a_repair() {
     let chat = r#"[{"role":"developer","content":"d","n":1.0},{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "}]},{"role":"assistant","content":" ","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},{"role":"tool","tool_call_id":"a","content":"k"}]"#;
@@ -422,21 +419,21 @@ fn fields_of_parts_survive_a_repair() {
     let responses = r#"{"input":[{"role":"user","content":"x"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"},{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":""},{"type":"function_call_output","call_id":"a","output":"k"}]}"#;
     assert!(
         send(responses, Wire::OPENAI_RESPONSES).contains(r#""id":"fc_1""#),
-        "the reasoning before it asks for this id"
+        "the reasoning before it requires this id"
     );
 }
 
-/// A failed tool that said nothing, thinking that nobody signed: Anthropic refuses both.
+/// Anthropic rejects a failed result without output, and thinking without a signature.
 #[test]
-fn what_anthropic_refuses_of_its_own_is_repaired() {
+fn empty_failures_and_unsigned_thinking_are_repaired_for_anthropic() {
     let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"t","data":"d"},{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":""}]}]"#;
     let sent = send(text, Wire::ANTHROPIC);
-    assert!(!sent.contains("thinking") && sent.contains("failed without a word"), "{sent}");
+    assert!(!sent.contains("thinking") && sent.contains("failed without output"), "{sent}");
 }
 
-/// Gemini reads its fields under two names, and pairs calls and responses by their order.
+/// Gemini accepts two names per field, and matches calls and responses by order.
 #[test]
-fn gemini_names_and_order() {
+fn gemini_accepts_snake_case_and_orders_responses_by_call() {
     let snake = r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"function_call":{"name":"f","args":{}}}]},{"role":"user","parts":[{"function_response":{"name":"f","response":{"output":"ok","error":null}}}]}]}"#;
     let sent = send(snake, Wire::OPENAI_CHAT);
     assert!(sent.contains(r#""tool_calls""#) && sent.contains(r#""role":"tool""#), "{sent}");
@@ -445,9 +442,9 @@ fn gemini_names_and_order() {
     assert!(sent.find("interrupted").unwrap() < sent.find("TWO").unwrap(), "{sent}");
 }
 
-/// An interrupted custom call is answered in its own kind.
+/// An interrupted custom call gets an output of its own type.
 #[test]
-fn a_custom_call_is_answered_as_one() {
+fn interrupted_custom_call_gets_a_custom_output() {
     let text = r#"{"input":[{"role":"user","content":"x"},{"type":"custom_tool_call","call_id":"c","name":"g","input":"y"}]}"#;
     assert!(
         send(text, Wire::OPENAI_RESPONSES)
@@ -455,10 +452,9 @@ fn a_custom_call_is_answered_as_one() {
     );
 }
 
-/// Found by fuzzing: calls that lack their id or their input, and references to items that the
-/// provider holds.
+/// Found by fuzzing: calls without id or input, and references to items stored by the provider.
 #[test]
-fn calls_that_lack_something_are_still_calls() {
+fn calls_without_id_or_input_are_still_calls() {
     let text = r#"{"input":[{"role":"user","content":"x"},{"type":"function_call","name":"f","arguments":"{}"},{"id":"ws_1"}]}"#;
     let sent = send(text, Wire::OPENAI_RESPONSES);
     assert!(
@@ -471,7 +467,7 @@ fn calls_that_lack_something_are_still_calls() {
 
 /// Tools and model are carried over to another wire.
 #[test]
-fn a_body_for_another_wire() {
+fn body_for_another_wire_keeps_model_and_tools() {
     let conversation = parse(CHAT);
     let messages: Vec<Message> = conversation.messages.clone();
     let rendered = wire::render(Wire::ANTHROPIC, &messages.iter().collect::<Vec<_>>());
@@ -482,9 +478,9 @@ fn a_body_for_another_wire() {
     assert_eq!(value["system"][0]["text"], "Be brief.");
 }
 
-/// The checker finds each kind of fault on each wire.
+/// The checker finds each kind of violation on each wire.
 #[test]
-fn faults_are_found() {
+fn check_finds_violations_on_every_wire() {
     let rules = |wire: Wire, text: &str| {
         let conversation = wire::parse(&Arc::new(text.to_owned()), Some(wire)).unwrap();
         let list: Vec<&str> = conversation.list().collect();

@@ -1,6 +1,5 @@
-//! A model of the application's own: a router that sends short questions to a small model and long
-//! ones to a large one. Anything that can answer a request can be a model: a cloud SDK, a cache, a
-//! mock.
+//! A custom model: a router that sends short questions to a small model and long ones to a large
+//! one. Anything that can answer a request can be a model: a cloud SDK, a cache, a mock.
 //!
 //! `cargo run -p waterline-session --example own_model`
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
@@ -31,10 +30,10 @@ impl Model for Router {
     }
 }
 
-/// Always says the same.
-struct Says(&'static str);
+/// Always gives the same answer.
+struct Fixed(&'static str);
 
-impl Model for Says {
+impl Model for Fixed {
     fn call(&self, _: Request<'_>) -> EventStream {
         let messages = vec![Message::assistant(self.0)];
         let answer = Answer { messages, stop: Stop::End, ..Answer::default() };
@@ -47,8 +46,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let log = Log::open(&directory.path().join("log.db").display().to_string())?;
     let router = Router {
-        small: Arc::new(Says("a quick answer")),
-        large: Arc::new(Says("a careful answer")),
+        small: Arc::new(Fixed("a quick answer")),
+        large: Arc::new(Fixed("a careful answer")),
     };
     let mut session = LiveSession::builder("router", router).open(log, "routed").await?;
     println!("{}", session.ask("What time is it?").await?.text());

@@ -1,4 +1,4 @@
-//! Prints an answer as it comes. Nothing is read from the model while the program is busy printing.
+//! Prints an answer as it streams. Nothing is read from the model while the program prints.
 //!
 //! `cargo run -p waterline-session --example streaming`
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]

@@ -1,6 +1,6 @@
-//! One model call from end to end: a log, a model, a session, an answer. The model here only
-//! repeats what it hears, so that the example needs no network;
-//! `waterline_provider::http::Endpoint` is a model behind an address.
+//! One model call from end to end: a log, a model, a session, an answer. The model here only echoes
+//! its input, so the example needs no network; `waterline_provider::http::Endpoint` calls a real
+//! one.
 //!
 //! `cargo run -p waterline-session --example whole_call`
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]

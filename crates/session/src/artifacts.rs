@@ -1,6 +1,5 @@
-//! Stores the whole of what a plan truncates, so that the artifacts which the context names can be
-//! read. The plan says what was left out; this file finds the whole text among the messages of the
-//! slot by its hash.
+//! Stores the full text of everything that a plan truncates, so that the artifacts named in the
+//! context can be read. The full text is found among the messages of the slot by its hash.
 
 use waterline::message::{Body, Message};
 use waterline::plan::{Plan, Slot};
@@ -30,7 +29,7 @@ impl LiveSession {
 
     fn named_texts(&self, slot: &Slot) -> Vec<String> {
         let named: Vec<&str> =
-            slot.truncations().filter_map(|lost| lost.truncated.artifact.as_deref()).collect();
+            slot.truncations().filter_map(|at| at.truncated.artifact.as_deref()).collect();
         if named.is_empty() {
             return Vec::new();
         }
@@ -41,7 +40,7 @@ impl LiveSession {
     }
 }
 
-/// The texts of a message, one a part, those of tool results too.
+/// Iterates over the texts of a message, one per part, including those of tool results.
 fn texts_of(message: &Message) -> impl Iterator<Item = &str> {
     let results = message.results().flat_map(|result| &result.parts);
     message.parts.iter().chain(results).filter_map(|part| match &part.body {

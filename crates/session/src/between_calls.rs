@@ -1,5 +1,5 @@
-//! What a session remembers from one call to the next, beside the conversation itself. The steps
-//! that use it are methods of the session, in the files named after them.
+//! State that a session keeps between calls, in addition to the conversation. The steps that use it
+//! are methods of the session, in the files named after them.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use waterline_log::Usage;
 use waterline_provider::wire::Shape;
 
-/// The call before this one.
+/// The previous call.
 #[derive(Clone, Debug)]
 pub(crate) struct LastCall {
     /// When, in milliseconds since 1970.
@@ -25,44 +25,42 @@ impl LastCall {
     }
 }
 
-/// What the provider said about the prompt of an earlier call.
+/// The provider's report about the prompt of an earlier call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reported {
-    /// Which model, and in which generation.
+    /// The model and the generation.
     pub(crate) at: (usize, u64),
-    /// How many messages there were.
+    /// The number of messages at that call.
     pub(crate) messages: usize,
-    pub(crate) real: usize,
+    pub(crate) prompt_tokens: usize,
 }
 
-/// What the next answer must be.
+/// The required shape of the next answer.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerShape {
     pub(crate) shape: Option<Shape>,
-    /// Nothing but that answer is wanted any more.
+    /// The model no longer needs its tools, only to answer in this shape.
     pub(crate) insists: bool,
-    /// The models that refused a call for its shape, by the names under which model_stats with them
-    /// is kept.
+    /// The models that rejected a call because of its shape, by their statistics key.
     pub(crate) refused: BTreeSet<String>,
 }
 
-/// What a fold is to keep above all.
+/// A topic that a fold should keep above all.
 #[derive(Clone, Debug)]
 pub(crate) struct Focus {
-    /// In somebody's words.
-    pub(crate) words: String,
-    /// The messages that fit them best, by their place in the session.
+    pub(crate) topic: String,
+    /// The best matching messages, by their position in the session.
     pub(crate) pins: Vec<u64>,
 }
 
-/// A summary that is being made beside the calls.
+/// A summary that is being made in the background.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    /// The generation it was made for; with it goes the summary.
+    /// The generation it is made for. It is dropped together with that generation.
     pub(crate) generation: u64,
     pub(crate) sources: Vec<usize>,
     pub(crate) task: JoinHandle<Option<String>>,
-    /// What came of it, once somebody waited for it.
+    /// The result, once the task was awaited.
     pub(crate) made: Option<Option<String>>,
 }
 
@@ -76,7 +74,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // Work that is done is not undone by this; work that nobody waits for any more is.
+        // Has no effect on finished work; unfinished work is no longer needed.
         self.task.abort();
     }
 }

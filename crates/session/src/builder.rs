@@ -1,5 +1,5 @@
-//! The short way to a session: a model, a log, and defaults for everything else. [`SessionConfig`]
-//! is the long one.
+//! Builds a session from a model, a log and defaults for everything else. [`SessionConfig`] has all
+//! the settings.
 
 use waterline::message::Message;
 use waterline::policy::Policy;
@@ -11,10 +11,9 @@ use crate::config::{ModelTarget, SessionConfig};
 use crate::error::SessionError;
 use crate::live::LiveSession;
 
-/// The policy of a session for which none is named.
-const POLICY: &str = "auto";
+const DEFAULT_POLICY: &str = "auto";
 
-/// Builds a session; [`LiveSession::builder`] begins one.
+/// A session builder, created by [`LiveSession::builder`].
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
@@ -27,12 +26,12 @@ pub struct Builder {
 }
 
 impl LiveSession {
-    /// Begins a session with a model, under the name by which its provider knows it.
+    /// Creates a builder for a session with a model. `name` is the model's name at its provider.
     pub fn builder(name: impl Into<String>, model: impl Model) -> Builder {
         Builder {
             model: ModelTarget::new(name, model),
             fallback: Vec::new(),
-            policy: POLICY.to_owned(),
+            policy: DEFAULT_POLICY.to_owned(),
             system: None,
             tools: Vec::new(),
             options: Options::default(),
@@ -41,19 +40,19 @@ impl LiveSession {
 }
 
 impl Builder {
-    /// Sets the policy that decides when to fold and how, by the name of a preset.
+    /// Sets the policy that decides when and how to fold, by the name of a preset.
     pub fn policy(mut self, preset: impl Into<String>) -> Self {
         self.policy = preset.into();
         self
     }
 
-    /// Sets how many tokens a prompt may take.
+    /// Sets the most tokens that a prompt may have.
     pub const fn window(mut self, tokens: usize) -> Self {
         self.model.window = Some(tokens);
         self
     }
 
-    /// Sets the system prompt that a new session begins with.
+    /// Sets the system prompt of a new session.
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
         self
@@ -71,22 +70,23 @@ impl Builder {
         self
     }
 
-    /// Adds a model that is called when those before it fail.
+    /// Adds a model to call if those before it fail.
     pub fn fallback(mut self, model: ModelTarget) -> Self {
         self.fallback.push(model);
         self
     }
 
-    /// Opens the session of an id in a log, and creates it if there is none.
+    /// Opens the session with an id in a log, and creates it if it does not exist.
     ///
     /// # Errors
-    /// When the log cannot be read or written, or no preset has the name of the policy.
+    /// If the log cannot be read or written, or the policy is unknown.
     pub async fn open(
         self,
         log: impl Into<AsyncLog>,
         session: &str,
     ) -> Result<LiveSession, SessionError> {
-        let (log, id) = (log.into(), session.to_owned());
+        let log = log.into();
+        let id = session.to_owned();
         let policy = Policy::preset(&self.policy)?;
         let config = SessionConfig {
             fallback: self.fallback,

@@ -1,4 +1,4 @@
-//! What a session is held with: models, tools, policy.
+//! The configuration of a session: models, tools, policy.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use waterline_provider::wire::{Options, Tool};
 
 use crate::memory::Sink;
 
-/// What a session is held with.
+/// The configuration of a session.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
-    /// The model that is asked.
+    /// The model to call.
     pub model: ModelTarget,
-    /// Models that are asked one after the other when it fails.
+    /// The models to call one after the other if it fails.
     pub fallback: Vec<ModelTarget>,
-    /// Who writes summaries; the model itself where nobody is named.
+    /// The model that writes summaries; by default the model itself.
     pub summariser: Option<ModelTarget>,
-    /// When to fold, and how.
+    /// The policy that decides when and how to fold.
     pub policy: Policy,
     /// The tool definitions.
     pub tools: Vec<Tool>,
-    /// Settings of a call.
+    /// The options of each call.
     pub options: Options,
-    /// When to try again.
+    /// The retry schedule.
     pub retry: Retry,
-    /// Where memories go; nowhere where there is none.
+    /// The long-term memory, if any.
     pub memory: Option<Arc<dyn Sink>>,
 }
 
 impl SessionConfig {
-    /// A model and a policy, and nothing else.
+    /// Creates a configuration with a model, a policy and defaults.
     #[must_use]
     pub fn new(model: ModelTarget, policy: Policy) -> Self {
         Self {
@@ -47,32 +47,32 @@ impl SessionConfig {
         }
     }
 
-    /// The model at a place of the list: 0 is the one that is asked first.
+    /// Returns the model at an index: 0 is the main model, the others are the fallbacks.
     pub(crate) fn candidate(&self, at: usize) -> &ModelTarget {
         at.checked_sub(1).and_then(|at| self.fallback.get(at)).unwrap_or(&self.model)
     }
 }
 
-/// A model that can be asked.
+/// A model to call.
 #[derive(Clone, Debug)]
 pub struct ModelTarget {
-    /// Its name, as the provider writes it.
+    /// The model's name at the provider.
     pub name: String,
-    /// What is called under that name.
+    /// The model that is called under that name.
     pub model: Arc<dyn Model>,
-    /// What is known about it: how it counts, what it accepts, what its cache costs. By default the
-    /// built-in catalogue's entry.
+    /// The model's properties: how it counts tokens, what it accepts, what its cache costs. By
+    /// default the entry of the built-in catalogue.
     pub about: Arc<waterline::Model>,
-    /// Tokens a prompt may take; what is known of the model where nothing is said.
+    /// The most tokens of a prompt; by default taken from `about`.
     pub window: Option<usize>,
-    /// When to fold with it, and how, where that is not as with the others.
+    /// The policy for this model; by default that of the session.
     pub policy: Option<Policy>,
-    /// What a million fresh prompt tokens cost, in whatever money.
+    /// The price of a million uncached prompt tokens, in any currency.
     pub price: Option<f64>,
 }
 
 impl ModelTarget {
-    /// A model under the name by which its provider knows it.
+    /// Creates a target for a model. `name` is the model's name at its provider.
     pub fn new(name: impl Into<String>, model: impl Model) -> Self {
         let name = name.into();
         let about = Models::builtin().resolve(&name);

@@ -1,28 +1,28 @@
-//! Why a call did not come through.
+//! Why a call failed.
 
 use waterline::policy::PolicyError;
 use waterline_log::LogError;
 use waterline_provider::CallError;
 
-/// Why a call did not come through. What was said before it is stored.
+/// Why a call failed. Messages that were sent are already stored.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The log.
+    /// The log could not be read or written.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The provider, after everything that could be tried.
+    /// The provider failed, after all retries.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The policy.
+    /// The policy is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// There is nothing to send.
-    #[error("there is nothing to send: say something first")]
+    /// The conversation is empty.
+    #[error("nothing to send; add a message first")]
     Empty,
-    /// Other callers kept moving the session on.
-    #[error("too many callers go on with the same session at once; try again")]
+    /// Other callers kept appending to the session.
+    #[error("too many concurrent callers of the same session; retry")]
     Crowded,
-    /// The work was given up, because the program ends.
-    #[error("the program is ending")]
+    /// The work was cancelled because the program shuts down.
+    #[error("cancelled: the program is shutting down")]
     Ending,
 }

@@ -1,38 +1,38 @@
-//! What a caller hears while a call is under way.
+//! Events that a caller receives during a call.
 
 use std::time::Duration;
 
 use waterline_provider::RawEvent;
 use waterline_provider::answer::Delta;
 
-/// Something that just happened.
+/// An event during a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An event of the provider's stream, as it came, for a gateway whose client speaks the same
-    /// wire. It precedes the deltas that were read from it. Emitted on request.
+    /// An event of the provider's stream, unchanged, for a gateway whose client speaks the same
+    /// wire. It precedes the deltas decoded from it. Emitted on request.
     Raw(RawEvent),
     /// More of the answer.
     Delta(Delta),
-    /// What came of the answer so far is void: the call is made again.
+    /// The call is retried; the partial answer so far is discarded.
     Again {
-        /// Why.
+        /// The reason.
         why: String,
-        /// After how long.
+        /// The delay before the retry.
         wait: Duration,
     },
-    /// Another model is asked.
+    /// Another model is called from now on, by its name.
     Model(String),
     /// A summary is being made; the call waits for it.
     Summarising,
-    /// A new generation began.
+    /// The context was folded: a new generation starts.
     Folded {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// Tokens before.
+        /// Tokens before the fold.
         before: usize,
-        /// Tokens after.
+        /// Tokens after the fold.
         after: usize,
     },
-    /// A plain word for the user.
+    /// A notice for the user.
     Notice(String),
 }

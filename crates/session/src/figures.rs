@@ -1,16 +1,16 @@
-//! How large things are, on the one scale that people are shown: as the provider counts.
+//! Token counts for display, all on one scale: the provider's own count.
 
 use crate::live::LiveSession;
 
 impl LiveSession {
-    /// Tokens as they were counted here, corrected by what the provider reported so far.
+    /// Corrects a local token count by the usage that the provider has reported so far.
     #[must_use]
     pub fn corrected(&self, tokens: usize) -> usize {
         self.budget.calibration.correct(tokens)
     }
 
-    /// The tokens of the context as it stands: what was sent last, and what came since. So much the
-    /// next prompt takes, beside what will be said in it, unless it is folded.
+    /// Returns the tokens of the current context: the last one sent, plus the messages since. The
+    /// next prompt has this size plus its new message, unless it is folded.
     #[must_use]
     pub fn context_tokens(&self) -> usize {
         let since = (self.generation.covered()..self.history.len())
@@ -18,7 +18,7 @@ impl LiveSession {
         self.corrected(self.generation.tokens() + since.sum::<usize>() + self.budget.tools)
     }
 
-    /// The tokens that an answer may take.
+    /// Returns the output token limit of an answer.
     #[must_use]
     pub fn answer_tokens(&self) -> usize {
         self.config.options.max_tokens.unwrap_or(self.model.output)

@@ -1,49 +1,49 @@
-//! Folds that do not help. When the context is full again right after a fold, three times in a row,
-//! the next fold keeps less; when that does not help either, somebody is told. There is no loop:
-//! each call folds once.
+//! Detects folds that do not help. If the context is full again soon after a fold, three times in a
+//! row, the next fold keeps less. If that does not help either, the user is warned. There is no
+//! loop: each call folds once.
 
 use waterline::plan::FoldLevel;
 
-/// So many calls after a fold, the context may be full again without anybody wondering.
-const SOON: u64 = 2;
+/// A fold is ineffective if the context is full again within this many calls.
+const SOON_CALLS: u64 = 2;
 
-/// So many folds in a row that do not hold are enough.
-const PATIENCE: usize = 3;
+/// After this many ineffective folds in a row, the next fold keeps less.
+const MAX_INEFFECTIVE: usize = 3;
 
-/// The folds of a session, as far as they matter for the next one.
+/// The recent folds of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Folds {
     calls: u64,
     newest: Option<u64>,
-    in_vain: usize,
-    told: bool,
+    ineffective: usize,
+    warned: bool,
 }
 
 impl Folds {
-    /// A call came through.
+    /// Records a successful call.
     pub(crate) const fn called(&mut self) {
         self.calls += 1;
     }
 
-    /// A fold was made; whether it came under the high mark is `holds`. Says whether the user is to
-    /// be told that folding does not help, which happens once.
-    pub(crate) fn folded(&mut self, holds: bool) -> bool {
-        let is_soon = self.newest.is_some_and(|newest| self.calls - newest <= SOON);
+    /// Records a fold; `fits` tells whether it got below the high mark. Returns whether to warn the
+    /// user that folding does not help, which happens once.
+    pub(crate) fn folded(&mut self, fits: bool) -> bool {
+        let is_soon = self.newest.is_some_and(|newest| self.calls - newest <= SOON_CALLS);
         self.newest = Some(self.calls);
-        self.in_vain = if is_soon || !holds { self.in_vain + 1 } else { 0 };
-        if self.in_vain == 0 {
-            self.told = false;
+        self.ineffective = if is_soon || !fits { self.ineffective + 1 } else { 0 };
+        if self.ineffective == 0 {
+            self.warned = false;
         }
-        let tells = self.in_vain >= PATIENCE + 2 && !self.told;
-        self.told |= tells;
-        tells
+        let warns = self.ineffective >= MAX_INEFFECTIVE + 2 && !self.warned;
+        self.warned |= warns;
+        warns
     }
 
-    /// How hard the next fold must be, if it must be harder than the policy says.
+    /// Returns the level of the next fold, if it must be harder than the policy's own.
     pub(crate) const fn rung(&self) -> Option<FoldLevel> {
-        match self.in_vain {
-            0..PATIENCE => None,
-            PATIENCE => Some(FoldLevel::Trim),
+        match self.ineffective {
+            0..MAX_INEFFECTIVE => None,
+            MAX_INEFFECTIVE => Some(FoldLevel::Trim),
             _ => Some(FoldLevel::Minimal),
         }
     }
@@ -54,22 +54,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_folds_in_vain_make_the_next_ones_harder_and_then_somebody_is_told_once() {
+    fn ineffective_folds_get_harder_and_then_warn_once() {
         let mut folds = Folds::default();
-        let mut told = 0;
-        let mut rungs = Vec::new();
+        let mut warnings = 0;
+        let mut levels = Vec::new();
         for _ in 0..8 {
-            rungs.push(folds.rung());
-            told += usize::from(folds.folded(true));
+            levels.push(folds.rung());
+            warnings += usize::from(folds.folded(true));
             folds.called();
         }
-        assert_eq!(rungs.get(..4), Some(&[None; 4][..]), "the first fold is not in vain yet");
-        assert_eq!(rungs.get(4..6), Some(&[Some(FoldLevel::Trim), Some(FoldLevel::Minimal)][..]));
-        assert_eq!(told, 1);
+        assert_eq!(
+            levels.get(..4),
+            Some(&[None; 4][..]),
+            "the first fold does not count as ineffective"
+        );
+        assert_eq!(levels.get(4..6), Some(&[Some(FoldLevel::Trim), Some(FoldLevel::Minimal)][..]));
+        assert_eq!(warnings, 1);
         for _ in 0..10 {
             folds.called();
         }
         folds.folded(true);
-        assert_eq!(folds.rung(), None, "a fold that held for a while ends it");
+        assert_eq!(folds.rung(), None, "an effective fold resets the count");
     }
 }

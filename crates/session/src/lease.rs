@@ -1,5 +1,5 @@
-//! A lease of a session that is renewed while it is held and given back at the end. Taking it and
-//! checking it is the log's work; whether an earlier holder is gone is for the caller to say.
+//! A lease of a session, renewed while it is held and released when dropped. The log grants and
+//! checks leases; the caller decides whether an earlier holder has exited.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,14 +9,13 @@ use waterline_log::{AsyncLog, Lease, LogError};
 
 use crate::error::SessionError;
 
-/// For how long a lease holds without being renewed: how long a machine that went away keeps a
-/// session.
-const TIME: Duration = Duration::from_secs(30);
+/// How long a lease lasts without renewal: for this long a machine that died blocks its session.
+const LEASE_TIME: Duration = Duration::from_secs(30);
 
-/// How often it is renewed: two renewals may fail.
-const RENEWAL: Duration = Duration::from_secs(10);
+/// How often the lease is renewed. Two renewals may fail.
+const RENEW_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The right to work in a session, on whatever machine. It is given back when this is dropped.
+/// An exclusive lease of a session, across machines. It is released when this is dropped.
 #[derive(Debug)]
 pub struct Held {
     lease: Arc<Lease>,
@@ -25,26 +24,28 @@ pub struct Held {
 }
 
 impl Held {
-    /// Takes the lease of a session. `gone` looks at the words in which an earlier holder described
-    /// itself: if it is known to have ended, what it returns is kept until the lease is taken over;
-    /// if that is not known, the lease stays its own until it expires.
+    /// Takes the lease of a session. `gone` gets the description of an earlier holder. If that
+    /// holder has exited, `gone` returns a proof, which is kept until the lease is taken over;
+    /// otherwise the holder keeps the lease until it expires.
     ///
     /// # Errors
-    /// [`LogError::Leased`] when somebody else holds it.
+    /// [`LogError::Leased`] if another holder has the lease.
     pub async fn take<T: Send>(
         log: AsyncLog,
         session: &str,
         holder: &str,
         gone: impl FnOnce(&str) -> Option<T> + Send,
     ) -> Result<Self, SessionError> {
-        let (id, name) = (session.to_owned(), holder.to_owned());
-        let lease = match log.run(move |log| log.take_lease(&id, &name, TIME)).await {
+        let id = session.to_owned();
+        let name = holder.to_owned();
+        let lease = match log.run(move |log| log.take_lease(&id, &name, LEASE_TIME)).await {
             Err(LogError::Leased { session, holder: other, token }) => {
                 let Some(proof) = gone(&other) else {
                     return Err(LogError::Leased { session, holder: other, token }.into());
                 };
                 let name = holder.to_owned();
-                let taken = log.run(move |log| log.take_over(&session, token, &name, TIME)).await;
+                let taken =
+                    log.run(move |log| log.take_over(&session, token, &name, LEASE_TIME)).await;
                 drop(proof);
                 taken?
             }
@@ -55,7 +56,7 @@ impl Held {
         Ok(Self { lease, log, renewal })
     }
 
-    /// What writes are checked against while this is held.
+    /// Returns the lease that writes are checked against while this is held.
     pub(crate) fn fence(&self) -> Weak<Lease> {
         Arc::downgrade(&self.lease)
     }
@@ -63,13 +64,13 @@ impl Held {
 
 async fn renew(log: AsyncLog, lease: Arc<Lease>) {
     loop {
-        tokio::time::sleep(RENEWAL).await;
+        tokio::time::sleep(RENEW_INTERVAL).await;
         let current = Arc::clone(&lease);
-        match log.run(move |log| log.renew_lease(&current, TIME)).await {
-            // Its writes are refused from now on: there is nothing left to renew.
+        match log.run(move |log| log.renew_lease(&current, LEASE_TIME)).await {
+            // Writes are rejected from now on, so there is no point in renewing.
             Err(LogError::LeaseLost { .. }) => return,
             Err(error) => {
-                tracing::warn!(target: "waterline::lease", %error, "a lease was not renewed")
+                tracing::warn!(target: "waterline::lease", %error, "could not renew a lease")
             }
             Ok(()) => {}
         }
@@ -82,7 +83,11 @@ impl Drop for Held {
         let lease = Arc::clone(&self.lease);
         self.log.detach(move |log| {
             if let Err(error) = log.release_lease(&lease) {
-                tracing::warn!(target: "waterline::lease", %error, "a lease was not given back; it expires by itself");
+                tracing::warn!(
+                    target: "waterline::lease",
+                    %error,
+                    "could not release a lease; it will expire"
+                );
             }
         });
     }

@@ -1,23 +1,23 @@
-//! How full the window is, in a word.
+//! The level of context usage.
 
 use std::fmt;
 
-/// How full the window is.
+/// How full the context window is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// There is room.
+    /// Less than 60 percent is used.
     #[default]
     Normal,
-    /// More than half is used.
+    /// At least 60 percent is used.
     Info,
-    /// A fold is near.
+    /// At least 80 percent is used: a fold is near.
     Warning,
-    /// The next message may not fit.
+    /// At least 95 percent is used: the next message may not fit.
     Critical,
 }
 
 impl Level {
-    /// From 60, 80 and 95 percent of the window on.
+    /// Returns the level for a number of tokens in a window.
     #[must_use]
     pub const fn of(tokens: usize, window: usize) -> Self {
         match tokens.saturating_mul(100) {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_begin_at_60_80_and_95_percent() {
+    fn levels_start_at_60_80_and_95_percent() {
         let levels: Vec<String> = [0, 59, 60, 79, 80, 94, 95, 120]
             .map(|tokens| Level::of(tokens, 100).to_string())
             .to_vec();

@@ -1,9 +1,8 @@
-//! One model call that comes through: the new messages are durable before anything else, the
-//! context is planned, summed up where it must be, frozen and checked, the model is called, and
-//! what goes wrong is recovered from.
+//! One reliable model call: the new messages are stored first, the context is planned, summarised
+//! if needed, frozen and checked, the model is called, and errors are recovered from.
 //!
-//! [`LiveSession::call`] shows the whole way. This crate stores through `waterline-log`, speaks
-//! through `waterline-provider`, prints nothing and reads no environment.
+//! [`LiveSession::call`] shows all the steps. This crate stores through `waterline-log`, calls
+//! models through `waterline-provider`, prints nothing and does not read the environment.
 
 mod artifacts;
 mod between_calls;

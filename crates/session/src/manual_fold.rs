@@ -1,4 +1,4 @@
-//! Folds that somebody asks for: looked at first, then made.
+//! Folds on request, with a preview.
 
 use waterline::plan::{Action, FoldLevel, Plan};
 
@@ -8,14 +8,14 @@ use crate::event::Event;
 use crate::live::LiveSession;
 use crate::plan::PlanRequest;
 
-/// How many messages a focus keeps word for word.
-const PINS: usize = 3;
+/// How many messages a focus keeps verbatim.
+const FOCUS_PINS: usize = 3;
 
 impl LiveSession {
-    /// What a fold would make of the context now. Nothing is changed, and no model is asked.
+    /// Plans a fold of the current context. Changes nothing and calls no model.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub async fn preview_fold(
         &mut self,
         reason: &str,
@@ -32,10 +32,10 @@ impl LiveSession {
         Ok(planned)
     }
 
-    /// Folds now. Says whether there was anything to fold.
+    /// Folds now. Returns whether there was anything to fold.
     ///
     /// # Errors
-    /// When the log cannot be read or written.
+    /// If the log cannot be read or written.
     pub async fn fold(
         &mut self,
         reason: &str,
@@ -55,18 +55,19 @@ impl LiveSession {
         Ok(folds)
     }
 
-    /// Has the next call fold first.
+    /// Makes the next call fold first.
     pub fn fold_next(&mut self, reason: &str) {
         self.forced = Some((FoldLevel::Fold, reason.to_owned()));
     }
 
-    async fn find_focus(&self, words: Option<&str>) -> Result<Option<Focus>, SessionError> {
-        let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) else {
+    async fn find_focus(&self, topic: Option<&str>) -> Result<Option<Focus>, SessionError> {
+        let Some(topic) = topic.map(str::trim).filter(|topic| !topic.is_empty()) else {
             return Ok(None);
         };
-        let (id, asked) = (self.session.id.clone(), words.to_owned());
-        let hits = self.on_log(move |log| log.search(&asked, Some(&id), PINS)).await?;
+        let id = self.session.id.clone();
+        let query = topic.to_owned();
+        let hits = self.on_log(move |log| log.search(&query, Some(&id), FOCUS_PINS)).await?;
         let pins = hits.iter().map(|hit| hit.entry.position).collect();
-        Ok(Some(Focus { words: words.to_owned(), pins }))
+        Ok(Some(Focus { topic: topic.to_owned(), pins }))
     }
 }

@@ -1,73 +1,74 @@
-//! What providers taught about their models, kept from session to session: the real window, and how
-//! far the counter is off. Each has a setting of its own in the log, so that two sessions do not
-//! overwrite what the other learned.
+//! Records what calls show about a model, for all sessions: its real window, how far the local
+//! token counter is off, and recent failures. Each value has its own setting in the log, so that
+//! two sessions do not overwrite each other's values.
 
 use crate::error::SessionError;
 use crate::live::LiveSession;
-use crate::model_stats::{EVERYBODY, ModelStats};
+use crate::model_stats::{ALL_USERS, ModelStats};
 
-/// A factor that moved by less is not worth a write.
-const WORTH: f64 = 0.01;
+/// A smaller change of the factor is not written.
+const MIN_FACTOR_CHANGE: f64 = 0.01;
 
-/// How long a model that failed is left alone, in milliseconds.
-const REST: i64 = 5 * 60 * 1_000;
+/// How long a failed model is not called, in milliseconds.
+const COOLDOWN: i64 = 5 * 60 * 1_000;
 
 impl LiveSession {
-    /// The name under which the model_stats with a model is kept: the same model may have another
-    /// window elsewhere.
+    /// Returns the key of the current model's statistics. It includes the address, because the same
+    /// model may have another window on another server.
     pub(crate) fn stats_key(&self) -> String {
-        self.experience_key_of(self.at)
+        self.stats_key_of(self.at)
     }
 
-    fn experience_key_of(&self, at: usize) -> String {
-        let candidate = self.config.candidate(at);
-        match candidate.model.address() {
-            "" => candidate.name.clone(),
-            address => format!("{}@{address}", candidate.name),
+    fn stats_key_of(&self, at: usize) -> String {
+        let target = self.config.candidate(at);
+        match target.model.address() {
+            "" => target.name.clone(),
+            address => format!("{}@{address}", target.name),
         }
     }
 
-    /// What is known of the model that is asked.
+    /// Returns the statistics of the current model.
     pub(crate) fn model_stats(&self) -> ModelStats {
         self.experiences.get(&self.stats_key()).copied().unwrap_or_default()
     }
 
-    /// The first model that did not fail a short while ago; the very first where all did.
+    /// Returns the first model that is not cooling down; the first of all if every one is.
     pub(crate) fn first_ready(&self) -> usize {
         let now = self.log.now();
         let is_ready = |&at: &usize| {
-            self.experiences
-                .get(&self.experience_key_of(at))
-                .is_none_or(|known| !known.is_resting(now))
+            let known = self.experiences.get(&self.stats_key_of(at));
+            known.is_none_or(|known| !known.is_cooling_down(now))
         };
         (0..=self.config.fallback.len()).find(is_ready).unwrap_or(0)
     }
 
-    /// Leaves the model alone for a while, in this session and others.
-    pub(crate) async fn rest(&mut self) -> Result<(), SessionError> {
-        let (key, until) = (self.stats_key(), self.log.now() + REST);
-        self.experiences.entry(key.clone()).or_default().rests = Some(until);
+    /// Starts the cooldown of the current model, in this session and all others.
+    pub(crate) async fn cool_down(&mut self) -> Result<(), SessionError> {
+        let key = self.stats_key();
+        let until = self.log.now() + COOLDOWN;
+        self.experiences.entry(key.clone()).or_default().cooldown_until = Some(until);
         self.on_log(move |log| {
-            log.set_preference(EVERYBODY, &format!("rests/{key}"), Some(&until.to_string()))
+            log.set_preference(ALL_USERS, &format!("rests/{key}"), Some(&until.to_string()))
         })
         .await
     }
 
-    /// The window of the model is so many tokens, for prompt and answer. What the provider said
-    /// itself holds in all sessions, what was concluded in this one.
+    /// Records the model's window, for prompt and answer together. A window that the provider
+    /// reported applies to all sessions, an estimate only to this one.
     pub(crate) async fn learn_window(
         &mut self,
         window: usize,
-        is_said: bool,
+        is_reported: bool,
     ) -> Result<(), SessionError> {
-        let (key, now) = (self.stats_key(), self.log.now());
+        let key = self.stats_key();
+        let now = self.log.now();
         self.experiences.entry(key.clone()).or_default().window = Some((window, now));
-        if !is_said {
+        if !is_reported {
             return Ok(());
         }
         self.on_log(move |log| {
             log.set_preference(
-                EVERYBODY,
+                ALL_USERS,
                 &format!("window/{key}"),
                 Some(&format!("{window} {now}")),
             )
@@ -75,15 +76,16 @@ impl LiveSession {
         .await
     }
 
-    /// Has the next write note how far the counter is off, if that moved.
+    /// Records how far the counter is off, if that has changed. Stored with the next write.
     pub(crate) fn learn_factor(&mut self) {
-        let (key, factor) = (self.stats_key(), self.budget.calibration.factor());
+        let key = self.stats_key();
+        let factor = self.budget.calibration.factor();
         let known = self.experiences.entry(key.clone()).or_default();
-        if (known.factor.unwrap_or(1.0) - factor).abs() <= WORTH {
+        if (known.factor.unwrap_or(1.0) - factor).abs() <= MIN_FACTOR_CHANGE {
             return;
         }
         known.factor = Some(factor);
-        let preference = (EVERYBODY.to_owned(), format!("factor/{key}"), format!("{factor:.3}"));
+        let preference = (ALL_USERS.to_owned(), format!("factor/{key}"), format!("{factor:.3}"));
         self.staged.preferences.push(preference);
     }
 }

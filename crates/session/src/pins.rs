@@ -1,11 +1,11 @@
-//! What stays whatever is folded: lines that every note repeats, and pinned messages. The host says
-//! which; this crate does not know what they are about.
+//! Content that every fold keeps: lines that every note repeats, and pinned messages. The host sets
+//! it; this crate does not interpret it.
 
-/// What no fold may lose.
+/// Content that no fold may drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Lines that stand word for word in every note: open todos, what waits for a person.
+    /// Lines that every note repeats verbatim: open todos, pending approvals.
     pub lines: Vec<String>,
-    /// Messages that are sent as they came, by their place in the session, from 1.
+    /// Messages that are sent verbatim, by their position in the session, from 1.
     pub pins: Vec<u64>,
 }

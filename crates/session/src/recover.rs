@@ -1,6 +1,6 @@
-//! What to do about a call that failed: an overflow teaches the window and is folded harder, a
-//! shape that is not taken is left out, what may pass is waited for, then another model is asked;
-//! everything else is the caller's to hear, in the provider's own words.
+//! Recovers from a failed call. An overflow updates the window and folds harder; a rejected shape
+//! is dropped; a transient error is retried, then the next model is called. Every other error goes
+//! to the caller, with the provider's own text.
 
 use std::time::Duration;
 
@@ -17,244 +17,244 @@ use crate::live::LiveSession;
 use crate::memory::Section;
 use crate::trace;
 
-/// How often an overflow is planned again.
-const OVERFLOWS: usize = 2;
+/// How often one call is folded again after an overflow.
+const MAX_OVERFLOWS: usize = 2;
 
-/// Where a provider gives no numbers, the next prompt may take so much of what this one took, in
-/// percent.
-const SMALLER: usize = 60;
+/// The size of the next prompt, in percent of the rejected one, if the provider gives no numbers.
+const SHRINK_PERCENT: usize = 60;
 
-/// Of a first prompt a provider must report so much at least, in percent of what was counted, or it
-/// has cut it.
-const CUT_AT_FIRST: usize = 25;
+/// If the provider reports less than this percentage of the tokens counted for a first prompt, it
+/// has truncated the prompt.
+const FIRST_PROMPT_PERCENT: usize = 25;
 
-/// Of what a prompt grew by since the call before, it must report so much.
-const CUT_OF_GROWTH: usize = 25;
+/// The same for the tokens that a prompt grew by since the previous call.
+const GROWTH_PERCENT: usize = 25;
 
-/// What is less than this is no report about a prompt.
-const CUT_LEAST: usize = 1_000;
+/// Smaller reports are ignored: they are not about the whole prompt.
+const MIN_REPORTED_TOKENS: usize = 1_000;
 
-/// Growth by less than this tells nothing.
-const GROWTH: usize = 100;
+/// Smaller growth is not significant.
+const MIN_GROWTH_TOKENS: usize = 100;
 
-/// What was tried so far for one call.
+/// The recovery attempts of one call so far.
 #[derive(Debug, Default)]
 pub(crate) struct RetryState {
     overflows: usize,
     failures: usize,
-    /// A prompt was taken to be cut by the provider.
-    cut: bool,
+    /// The provider seems to have truncated a prompt.
+    truncated: bool,
 }
 
 impl LiveSession {
-    /// Makes another try worth while, or gives up with the error itself.
+    /// Prepares a retry, or returns the error if there is no way to recover.
     pub(crate) async fn recover(
         &mut self,
         error: CallError,
-        trouble: &mut RetryState,
+        retry: &mut RetryState,
         emit: &mut impl FnMut(Event),
     ) -> Result<(), SessionError> {
         if let Some(partial) = error.partial() {
             self.keep_aside(&partial.messages.clone()).await?;
         }
         if let Some(overflow) = error.overflow() {
-            if trouble.overflows >= OVERFLOWS {
+            if retry.overflows >= MAX_OVERFLOWS {
                 return Err(error.into());
             }
             emit(Event::Again { why: error.to_string(), wait: Duration::ZERO });
-            let taught = match overflow.window {
-                Some(window) => WindowHint::Said(window),
-                None if says_something(&error) => WindowHint::Refused,
-                None => WindowHint::Nothing,
+            let hint = match overflow.window {
+                Some(window) => WindowHint::Exact(window),
+                None if names_overflow(&error) => WindowHint::Refused,
+                None => WindowHint::Unknown,
             };
-            return self.fold_harder(overflow, taught, trouble).await;
+            return self.fold_harder(overflow, hint, retry).await;
         }
-        if self.gives_up_shape(&error, emit) {
+        if self.drop_refused_shape(&error, emit) {
             return Ok(());
         }
-        trouble.failures += 1;
-        if let Some(wait) = self.config.retry.wait(&error, trouble.failures, jitter()) {
-            trace::again(self, &error, wait);
+        retry.failures += 1;
+        if let Some(wait) = self.config.retry.wait(&error, retry.failures, jitter()) {
+            trace::retrying(self, &error, wait);
             emit(Event::Again { why: error.to_string(), wait });
             tokio::time::sleep(wait).await;
             return Ok(());
         }
-        if !may_go_elsewhere(&error) || self.at >= self.config.fallback.len() {
+        if !may_succeed_elsewhere(&error) || self.at >= self.config.fallback.len() {
             if self.at > 0 {
-                self.rest().await?;
+                self.cool_down().await?;
             }
             return Err(error.into());
         }
-        self.rest().await?;
+        self.cool_down().await?;
         self.use_model(self.at + 1);
         self.budget.cold = true;
-        trouble.failures = 0;
-        trace::again(self, &error, Duration::ZERO);
+        retry.failures = 0;
+        trace::retrying(self, &error, Duration::ZERO);
         emit(Event::Again { why: error.to_string(), wait: Duration::ZERO });
         emit(Event::Model(self.model().name.clone()));
         Ok(())
     }
 
-    /// Whether an answer was given to less than was sent: the window was full, or the provider cut
-    /// the prompt without a word. Then the answer is kept aside, and the call is made again with a
-    /// smaller context.
+    /// Returns whether the answer is based on less than was sent: the window was full, or the
+    /// provider silently truncated the prompt. If so, the answer is kept on a side branch, and the
+    /// call must be retried with a smaller context.
     pub(crate) async fn must_fold_for(
         &mut self,
         answer: &Answer,
-        trouble: &mut RetryState,
+        retry: &mut RetryState,
         emit: &mut impl FnMut(Event),
     ) -> Result<bool, SessionError> {
-        if trouble.overflows >= OVERFLOWS {
+        if retry.overflows >= MAX_OVERFLOWS {
             return Ok(false);
         }
-        let (overflow, taught) = if answer.stop == Stop::Window {
+        let (overflow, hint) = if answer.stop == Stop::Window {
             let prompt = Some(answer.usage.prompt()).filter(|&prompt| prompt > 0);
-            (Overflow { window: None, prompt }, WindowHint::Nothing)
+            (Overflow { window: None, prompt }, WindowHint::Unknown)
         } else {
-            if trouble.cut || !self.was_cut(answer) {
+            if retry.truncated || !self.was_truncated(answer) {
                 return Ok(false);
             }
-            trouble.cut = true;
-            (Overflow::default(), WindowHint::Cut(answer.usage.prompt()))
+            retry.truncated = true;
+            (Overflow::default(), WindowHint::Truncated(answer.usage.prompt()))
         };
         self.keep_aside(&answer.messages.clone()).await?;
         let why = match answer.stop {
-            Stop::Window => "the answer filled the window",
-            _ => "the provider read only a part of the prompt",
+            Stop::Window => "the answer filled the context window",
+            _ => "the provider truncated the prompt",
         };
         emit(Event::Again { why: why.to_owned(), wait: Duration::ZERO });
-        self.fold_harder(overflow, taught, trouble).await?;
+        self.fold_harder(overflow, hint, retry).await?;
         Ok(true)
     }
 
-    /// The ladder: what is known goes to the memory, the window is what the provider says, and the
-    /// next context is folded harder than the one before.
+    /// Makes the next plan fold harder than the last one. Before the first time, a digest of the
+    /// context is written to the memory.
     async fn fold_harder(
         &mut self,
         overflow: Overflow,
-        taught: WindowHint,
-        trouble: &mut RetryState,
+        hint: WindowHint,
+        retry: &mut RetryState,
     ) -> Result<(), SessionError> {
         let refused = self.prompt_tokens();
-        trouble.overflows += 1;
-        if trouble.overflows == 1 {
+        retry.overflows += 1;
+        if retry.overflows == 1 {
             self.load_whole().await?;
             let slots = self.generation.slots().iter().filter(|slot| slot.treatment.is_sent());
             let shown: Vec<usize> = slots.flat_map(|slot| slot.sources.iter().copied()).collect();
             self.flush(Section::Overflow, &shown).await;
         }
-        self.learn(overflow, taught).await?;
-        let rung = if trouble.overflows == 1 { FoldLevel::Fold } else { FoldLevel::Minimal };
+        self.learn(overflow, hint).await?;
+        let level = if retry.overflows == 1 { FoldLevel::Fold } else { FoldLevel::Minimal };
         let reason = format!(
-            "the provider refused {refused} tokens; its window is taken to be {}",
+            "the provider rejected {refused} tokens; assuming a window of {} tokens",
             self.budget.window
         );
         trace::overflow(self, refused);
-        self.forced = Some((rung, format!("{reason}: {}", rung.about())));
+        self.forced = Some((level, format!("{reason}: {}", level.about())));
         Ok(())
     }
 
-    /// The window is what the provider says it is, from now on; and what it says about the prompt
-    /// corrects the counter.
-    async fn learn(&mut self, overflow: Overflow, taught: WindowHint) -> Result<(), SessionError> {
+    /// Updates the window from the provider's error, and corrects the token counter by the reported
+    /// size of the prompt.
+    async fn learn(&mut self, overflow: Overflow, hint: WindowHint) -> Result<(), SessionError> {
         let sent = self.generation.tokens() + self.budget.tools;
         if let Some(prompt) = overflow.prompt {
             self.budget.calibration.observe(sent, prompt);
         }
         let refused = self.budget.calibration.correct(sent);
-        let window = match taught {
-            WindowHint::Said(window) => {
+        let window = match hint {
+            WindowHint::Exact(window) => {
                 self.learn_window(window, true).await?;
                 self.prompt_window(window)
             }
-            WindowHint::Cut(read) => {
-                // What it read fitted, with the answer: so much prompt is safe in this session.
+            WindowHint::Truncated(read) => {
+                // This much prompt fitted together with the answer, so it is safe in this session.
                 self.learn_window(read * 4 / 3, false).await?;
                 read
             }
             WindowHint::Refused => {
                 self.learn_window(refused, false).await?;
-                refused * SMALLER / 100
+                refused * SHRINK_PERCENT / 100
             }
-            WindowHint::Nothing => refused * SMALLER / 100,
+            WindowHint::Unknown => refused * SHRINK_PERCENT / 100,
         };
         self.budget.window = self.budget.window.min(window).max(1);
         Ok(())
     }
 
-    /// Whether the provider read less than was sent, by its own report: a prompt that goes on from
-    /// the one before cannot be as short as that one was. Only what was said to the model counts;
-    /// of its own words providers may drop the thinking.
-    fn was_cut(&self, answer: &Answer) -> bool {
+    /// Whether the provider's usage report shows that it read less than was sent: a prompt that
+    /// extends the previous one cannot be as short as that one. Only messages to the model count,
+    /// because providers may drop the thinking from its own messages.
+    fn was_truncated(&self, answer: &Answer) -> bool {
         let real = answer.usage.prompt();
         let correct = |tokens| self.budget.calibration.correct(tokens);
-        if real < CUT_LEAST {
+        if real < MIN_REPORTED_TOKENS {
             return false;
         }
-        let is_short = match self
-            .reported
-            .filter(|known| known.at == (self.at, self.generation.number))
-        {
-            Some(known) => {
-                let said = (known.messages..self.history.len()).filter(|&index| {
-                    self.history
-                        .message(index)
-                        .is_some_and(|message| message.role != Role::Assistant)
-                });
-                let growth = correct(said.map(|index| self.history.message_tokens(index)).sum());
-                growth >= GROWTH && real < known.real + growth * CUT_OF_GROWTH / 100
-            }
-            None => {
-                real * 100 < correct(self.generation.tokens() + self.budget.tools) * CUT_AT_FIRST
-            }
-        };
-        is_short && !self.generation.context(&self.history).any(thinks)
+        let is_short =
+            match self.reported.filter(|known| known.at == (self.at, self.generation.number)) {
+                Some(known) => {
+                    let added = (known.messages..self.history.len()).filter(|&index| {
+                        self.history
+                            .message(index)
+                            .is_some_and(|message| message.role != Role::Assistant)
+                    });
+                    let growth =
+                        correct(added.map(|index| self.history.message_tokens(index)).sum());
+                    growth >= MIN_GROWTH_TOKENS
+                        && real < known.prompt_tokens + growth * GROWTH_PERCENT / 100
+                }
+                None => {
+                    let expected = correct(self.generation.tokens() + self.budget.tools);
+                    real * 100 < expected * FIRST_PROMPT_PERCENT
+                }
+            };
+        is_short && !self.generation.context(&self.history).any(has_thinking)
     }
 
-    /// Remembers what the provider says about the prompt, to know what to expect of the next.
+    /// Records the reported size of the prompt, to compare the next one with it.
     pub(crate) fn note_prompt(&mut self, answer: &Answer) {
         let real = answer.usage.prompt();
         let at = (self.at, self.generation.number);
-        self.reported = (real > 0).then_some(Reported { at, messages: self.history.len(), real });
+        let messages = self.history.len();
+        self.reported = (real > 0).then_some(Reported { at, messages, prompt_tokens: real });
     }
 }
 
-/// What an overflow teaches about the window.
+/// What an overflow reveals about the window.
 #[derive(Clone, Copy, Debug)]
 enum WindowHint {
-    /// The provider named it.
-    Said(usize),
-    /// The provider read so much and no more.
-    Cut(usize),
-    /// The provider said that the prompt is too long for it.
+    /// The provider reported the window.
+    Exact(usize),
+    /// The provider read only this many tokens of the prompt.
+    Truncated(usize),
+    /// The provider reported that the prompt is too long, without a number.
     Refused,
-    /// It may have been too long: good for a guess.
-    Nothing,
+    /// The prompt may have been too long: only good for a guess.
+    Unknown,
 }
 
-fn thinks(message: &Message) -> bool {
+fn has_thinking(message: &Message) -> bool {
     message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)))
 }
 
-/// Whether a provider said in words that the prompt is too long. A body that is too large may be so
-/// for its pictures.
-fn says_something(error: &CallError) -> bool {
+/// Whether the error text says that the prompt is too long. A 413 may be caused by images, and an
+/// empty body says nothing.
+fn names_overflow(error: &CallError) -> bool {
     match error {
         CallError::Refused(refused) => refused.status != 413 && !refused.body.trim().is_empty(),
         _ => true,
     }
 }
 
-/// Whether another model may do better: a request that is wrong is wrong everywhere.
-fn may_go_elsewhere(error: &CallError) -> bool {
+/// Whether another model may succeed: an invalid request fails everywhere.
+fn may_succeed_elsewhere(error: &CallError) -> bool {
     match error {
         CallError::Refused(refused) => !matches!(refused.status, 400 | 413 | 422),
         _ => true,
     }
 }
 
-/// A number from 0 to 1 that differs between processes and calls; nothing hangs on how random it
-/// is.
+/// Returns a number from 0 to 1 that differs between processes and calls. It need not be uniform.
 fn jitter() -> f64 {
     use std::hash::{BuildHasher, RandomState};
     let bits = RandomState::new().hash_one(0_u8) >> 11;

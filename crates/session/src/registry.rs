@@ -1,6 +1,5 @@
-//! The sessions that a server has in memory: one caller at a time uses each, a bounded number is
-//! kept, and those that are not used are dropped. The log keeps them all: a session is resumed when
-//! it is entered again.
+//! The sessions that a server keeps in memory. One caller at a time uses each, their number is
+//! limited, and idle ones are dropped. The log keeps all sessions: entering one again resumes it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,7 +17,7 @@ use crate::live::LiveSession;
 
 type Lock = Arc<tokio::sync::Mutex<Option<LiveSession>>>;
 
-/// The sessions of a server. Cheap to clone: all clones are one registry.
+/// The sessions of a server. Cheap to clone: all clones share one registry.
 #[derive(Clone)]
 pub struct Sessions {
     pub(crate) log: AsyncLog,
@@ -27,66 +26,70 @@ pub struct Sessions {
 
 struct Shared {
     slots: Mutex<HashMap<String, Slot>>,
-    most: usize,
+    capacity: usize,
     idle: Duration,
     start: Instant,
-    /// One permit for each session that may be in use at a time.
-    room: Arc<Semaphore>,
+    /// One permit per session that may be in use at a time.
+    permits: Arc<Semaphore>,
 }
 
 struct Slot {
     live: Lock,
-    /// When it was last used, in milliseconds since the registry began.
+    /// When it was last used, in milliseconds since the registry was created.
     used: Arc<AtomicU64>,
 }
 
 impl Slot {
     fn in_use(&self) -> bool {
-        // Locks are cloned under the lock of the registry only, so nobody takes this one up
-        // meanwhile.
+        // Session locks are cloned only under the registry's lock, so the count cannot grow here.
         Arc::strong_count(&self.live) > 1
     }
 }
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sessions({:?}, {} of {} in memory)", self.log, self.len(), self.shared.most)
+        write!(f, "Sessions({:?}, {} of {} in memory)", self.log, self.len(), self.shared.capacity)
     }
 }
 
 impl Sessions {
-    /// A registry that keeps at most `most` sessions in memory, each until it was not used for
-    /// `idle`. More callers than that wait.
-    pub fn new(log: impl Into<AsyncLog>, most: usize, idle: Duration) -> Self {
-        let (most, slots, start) =
-            (most.clamp(1, Semaphore::MAX_PERMITS), Mutex::default(), Instant::now());
-        let room = Arc::new(Semaphore::new(most));
-        Self { log: log.into(), shared: Arc::new(Shared { slots, most, idle, start, room }) }
+    /// Creates a registry that keeps at most `capacity` sessions in memory, each until it has been
+    /// idle for `idle`. Additional callers wait.
+    pub fn new(log: impl Into<AsyncLog>, capacity: usize, idle: Duration) -> Self {
+        let capacity = capacity.clamp(1, Semaphore::MAX_PERMITS);
+        let shared = Shared {
+            slots: Mutex::default(),
+            capacity,
+            idle,
+            start: Instant::now(),
+            permits: Arc::new(Semaphore::new(capacity)),
+        };
+        Self { log: log.into(), shared: Arc::new(shared) }
     }
 
-    /// The log of the sessions.
+    /// Returns the log of the sessions.
     #[must_use]
     pub const fn log(&self) -> &AsyncLog {
         &self.log
     }
 
-    /// How many sessions are in memory.
+    /// Returns the number of sessions in memory.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.slots().len()
     }
 
-    /// Whether none is in memory.
+    /// Whether no session is in memory.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Enters a session, and waits while another caller uses it. It is held with this config from
-    /// now on.
+    /// Enters a session, and waits while another caller uses it. The session uses `config` from now
+    /// on.
     ///
     /// # Errors
-    /// When there is no such session, or the log cannot be read.
+    /// If the session does not exist, or the log cannot be read.
     pub async fn enter(
         &self,
         session: &str,
@@ -94,10 +97,10 @@ impl Sessions {
     ) -> Result<Entered, SessionError> {
         let (lock, used) = self.slot(session);
         let live = lock.lock_owned().await;
-        self.begin(live, used, session, config).await
+        self.open(live, used, session, config).await
     }
 
-    /// Enters a session if nobody else uses it.
+    /// Enters a session if no other caller uses it.
     ///
     /// # Errors
     /// As [`Sessions::enter`].
@@ -108,10 +111,10 @@ impl Sessions {
     ) -> Result<Option<Entered>, SessionError> {
         let (lock, used) = self.slot(session);
         let Ok(live) = lock.try_lock_owned() else { return Ok(None) };
-        self.begin(live, used, session, config).await.map(Some)
+        self.open(live, used, session, config).await.map(Some)
     }
 
-    /// Enters a session; if another caller uses it, a fork of it as it is stored.
+    /// Enters a session, or a fork of its stored state if another caller uses it.
     ///
     /// # Errors
     /// As [`Sessions::enter`].
@@ -128,15 +131,15 @@ impl Sessions {
         self.enter(&fork.id, config).await
     }
 
-    /// Drops the sessions that were not used for long. Entering one does so too.
+    /// Drops idle sessions. Entering a session does so too.
     pub fn sweep(&self) {
-        self.shared.sweep(self.shared.most);
+        self.shared.sweep(self.shared.capacity);
     }
 
     fn slot(&self, session: &str) -> (Lock, Arc<AtomicU64>) {
         let shared = &self.shared;
         if !shared.slots().contains_key(session) {
-            shared.sweep(shared.most - 1);
+            shared.sweep(shared.capacity - 1);
         }
         let mut slots = shared.slots();
         let slot = slots
@@ -146,14 +149,14 @@ impl Sessions {
         (Arc::clone(&slot.live), Arc::clone(&slot.used))
     }
 
-    async fn begin(
+    async fn open(
         &self,
         mut slot: OwnedMutexGuard<Option<LiveSession>>,
         used: Arc<AtomicU64>,
         session: &str,
         config: SessionConfig,
     ) -> Result<Entered, SessionError> {
-        let room = Arc::clone(&self.shared.room)
+        let permit = Arc::clone(&self.shared.permits)
             .acquire_owned()
             .await
             .map_err(|_| SessionError::Ending)?;
@@ -169,15 +172,15 @@ impl Sessions {
             OwnedMutexGuard::try_map(slot, Option::as_mut).map_err(|_| SessionError::Ending)?;
         Ok(Entered {
             live,
-            leaving: Leaving { used, shared: Arc::clone(&self.shared) },
-            _room: room,
+            last_use: LastUse { used, shared: Arc::clone(&self.shared) },
+            _permit: permit,
         })
     }
 }
 
 impl Shared {
     fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<String, Slot>> {
-        // Nothing panics under this lock.
+        // No code panics while it holds this lock.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -185,14 +188,15 @@ impl Shared {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Drops what was not used for long, then the longest unused ones until at most so many are
-    /// left. Those that are in use stay.
-    fn sweep(&self, most: usize) {
-        let (now, idle) = (self.now(), u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX));
+    /// Drops idle sessions, then the least recently used ones until at most `limit` are left.
+    /// Sessions in use stay.
+    fn sweep(&self, limit: usize) {
+        let now = self.now();
+        let idle = u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX);
         let age = |slot: &Slot| now.saturating_sub(slot.used.load(Ordering::Relaxed));
         let mut slots = self.slots();
         slots.retain(|_, slot| slot.in_use() || age(slot) < idle);
-        while slots.len() > most {
+        while slots.len() > limit {
             let unused = slots.iter().filter(|(_, slot)| !slot.in_use());
             let Some(id) = unused.max_by_key(|(_, slot)| age(slot)).map(|(id, _)| id.clone())
             else {
@@ -203,20 +207,20 @@ impl Shared {
     }
 }
 
-/// A session that one caller uses. Others wait until this is dropped.
+/// Exclusive access to a session. Other callers wait until this is dropped.
 pub struct Entered {
     live: OwnedMappedMutexGuard<Option<LiveSession>, LiveSession>,
-    leaving: Leaving,
-    _room: OwnedSemaphorePermit,
+    last_use: LastUse,
+    _permit: OwnedSemaphorePermit,
 }
 
-/// Notes when a session was left.
-struct Leaving {
+/// Updates the time of the last use when dropped.
+struct LastUse {
     used: Arc<AtomicU64>,
     shared: Arc<Shared>,
 }
 
-impl Drop for Leaving {
+impl Drop for LastUse {
     fn drop(&mut self) {
         self.used.store(self.shared.now(), Ordering::Relaxed);
     }
@@ -228,7 +232,7 @@ impl fmt::Debug for Entered {
             f,
             "Entered({}, at {})",
             self.session().id,
-            self.leaving.used.load(Ordering::Relaxed)
+            self.last_use.used.load(Ordering::Relaxed)
         )
     }
 }

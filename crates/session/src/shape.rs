@@ -1,5 +1,5 @@
-//! The shape of an answer on its way to the model: it goes with a call where the server takes it
-//! and nothing is lost by it. It stands beside the context, so what was sent before stays as it is.
+//! Sends the required shape of an answer with a call, if the server supports it and the model keeps
+//! its tools. The shape is not part of the context, so the cached prefix stays the same.
 
 use waterline_provider::CallError;
 use waterline_provider::wire::Shape;
@@ -9,25 +9,25 @@ use crate::live::LiveSession;
 use crate::trace;
 
 impl LiveSession {
-    /// What the answers to the next calls must be; the model is to be told of it in words too, for
-    /// not every server takes it. `insists` says that the model need call no tool any more: then it
-    /// is also sent to servers where it would keep it from that.
+    /// Sets the shape of the next answers. The prompt should ask for it too, because not every
+    /// server supports a shape. With `insists`, the model no longer needs its tools, and the shape
+    /// is also sent to servers where it prevents tool calls.
     pub fn answer_as(&mut self, shape: Option<Shape>, insists: bool) {
         self.wanted.shape = shape;
         self.wanted.insists = insists;
     }
 
-    /// The shape as it goes with the next request, if it does.
+    /// Returns the shape for the next request, if it can be sent.
     pub(crate) fn sent_shape(&self) -> Option<Shape> {
-        let wants_tools = !self.config.tools.is_empty() && !self.wanted.insists;
-        let is_taken = self.model().model.takes_shape(wants_tools)
+        let with_tools = !self.config.tools.is_empty() && !self.wanted.insists;
+        let is_supported = self.model().model.takes_shape(with_tools)
             && !self.wanted.refused.contains(&self.stats_key());
-        self.wanted.shape.clone().filter(|_| is_taken)
+        self.wanted.shape.clone().filter(|_| is_supported)
     }
 
-    /// Whether a call failed for the shape that went with it. Then the model is asked without it
+    /// Returns whether a call failed because of its shape. If so, the model is called without it
     /// from now on.
-    pub(crate) fn gives_up_shape(
+    pub(crate) fn drop_refused_shape(
         &mut self,
         error: &CallError,
         emit: &mut impl FnMut(Event),
@@ -39,7 +39,7 @@ impl LiveSession {
         self.wanted.refused.insert(key);
         let model = &self.model().name;
         let text = format!(
-            "{model} does not take the form of the answer as a setting, so it is asked for in words: {error}"
+            "{model} does not support structured output; only the prompt asks for it now: {error}"
         );
         trace::notice(self, &text);
         emit(Event::Notice(text));

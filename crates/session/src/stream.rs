@@ -1,4 +1,4 @@
-//! A call as a stream: its events are read only as fast as the caller polls.
+//! A call as a stream: events are read only as fast as the caller polls.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,18 +14,18 @@ use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::LiveSession;
 
-/// What a stream of a call yields.
+/// An item of the stream of a call.
 #[derive(Clone, Debug)]
 pub enum Streamed {
-    /// Something that happened.
+    /// An event during the call.
     Event(Event),
-    /// The answer, which is stored. It comes last.
+    /// The answer, already stored. It is the last item.
     Answer(Answer),
 }
 
 impl LiveSession {
     /// Sends a user message and waits for the answer. [`LiveSession::call`] and
-    /// [`LiveSession::stream`] show what happens on the way.
+    /// [`LiveSession::stream`] also report events.
     ///
     /// # Errors
     /// As [`LiveSession::call`].
@@ -33,7 +33,7 @@ impl LiveSession {
         self.call(vec![Message::user(text)], |_| ()).await
     }
 
-    /// Makes a call as [`LiveSession::call`] does, and yields its events as they come. While the
+    /// Makes a call like [`LiveSession::call`], and yields its events as they arrive. While the
     /// caller does not poll, nothing is read from the provider. Dropping the stream cancels the
     /// call and leaves a valid log.
     pub fn stream(

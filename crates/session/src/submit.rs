@@ -1,5 +1,5 @@
-//! A client's whole message list finds its session: it goes on where the session ends, forks it
-//! where it went another way, and begins a session where it is new.
+//! Finds the session of a client's whole message list. The list continues the session, forks it if
+//! it diverges, or starts a new one.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::config::SessionConfig;
 use crate::error::SessionError;
 use crate::registry::{Entered, Sessions};
 
-/// How often the session is looked up again, because another caller moved it on meanwhile. After
-/// the first time the list is a fork, so more than two are rare.
-const TRIES: usize = 8;
+/// How often the session is looked up, if other callers append to it meanwhile. After the first
+/// time the list is a fork, so more than two attempts are rare.
+const MAX_ATTEMPTS: usize = 8;
 
-/// A conversation in its session.
+/// A conversation with its session.
 #[derive(Debug)]
 pub struct Submitted {
-    /// The session, for this caller alone.
+    /// The session, for exclusive use by this caller.
     pub live: Entered,
     /// The messages that the session does not have yet:
     /// [`LiveSession::call`](crate::LiveSession::call) stores them.
@@ -27,26 +27,26 @@ pub struct Submitted {
     pub how: How,
 }
 
-/// How a conversation found its session.
+/// How the session of a conversation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// No session of the user has it: a new one does.
+    /// No session of the user matched, so a new one was created.
     Created,
-    /// It goes on from the end of a session, or repeats it.
+    /// The conversation continues or repeats a session.
     Continued,
-    /// It leaves the way of a session, and goes on in a fork of it.
+    /// The conversation diverges from a session and continues in a fork of it.
     Forked,
-    /// It goes on from the end of a session under another system prompt. The session follows; what
-    /// it had is kept.
+    /// The conversation continues a session under another system prompt. The session takes the new
+    /// prompt and keeps its previous state in the log.
     Moved,
 }
 
 impl Sessions {
-    /// Finds the session of a conversation, given from its first message on as clients send it with
-    /// each call, among those of a user.
+    /// Finds the session of a conversation among those of a user. The conversation is complete from
+    /// its first message, as clients send it with each call.
     ///
     /// # Errors
-    /// When the conversation is empty, or the log cannot be read or written.
+    /// If the conversation is empty, or the log cannot be read or written.
     pub async fn submit(
         &self,
         user: Option<&str>,
@@ -57,18 +57,23 @@ impl Sessions {
             return Err(SessionError::Empty);
         }
         let conversation: Arc<[Message]> = conversation.into();
-        for _ in 0..TRIES {
-            let (asked, whose) = (Arc::clone(&conversation), user.map(str::to_owned));
+        for _ in 0..MAX_ATTEMPTS {
+            let messages = Arc::clone(&conversation);
+            let owner = user.map(str::to_owned);
             let found = self
                 .log
-                .run(move |log| log.find_conversation(whose.as_deref(), &asked, parse_stored))
+                .run(move |log| log.find_conversation(owner.as_deref(), &messages, parse_stored))
                 .await?;
-            if let Some(submitted) = self.settle_in(user, &conversation, found, &config).await? {
+            if let Some(submitted) = self.enter_found(user, &conversation, found, &config).await? {
                 let session = submitted.live.session().clone();
-                // Not waited for: without the note the session is found by the ids of its messages.
+                // In the background: without it the session is found by the ids of its messages.
                 self.log.detach(move |log| {
                     if let Err(error) = log.note_conversation(&session, &conversation) {
-                        tracing::warn!(target: "waterline::session", %error, "a conversation was not noted");
+                        tracing::warn!(
+                            target: "waterline::session",
+                            %error,
+                            "could not record a conversation"
+                        );
                     }
                 });
                 return Ok(submitted);
@@ -77,20 +82,20 @@ impl Sessions {
         Err(SessionError::Crowded)
     }
 
-    /// Enters the session that was found; nothing where that moved on meanwhile.
-    async fn settle_in(
+    /// Enters the session that was found; `None` if another caller appended to it meanwhile.
+    async fn enter_found(
         &self,
         user: Option<&str>,
         conversation: &Arc<[Message]>,
         found: Option<Found>,
         config: &SessionConfig,
     ) -> Result<Option<Submitted>, SessionError> {
-        let behind = |known: usize| conversation.get(known..).unwrap_or_default().to_vec();
+        let after = |known: usize| conversation.get(known..).unwrap_or_default().to_vec();
         let Some(found) = found else {
             let session = Session { user: user.map(str::to_owned), ..Session::with_new_id() };
-            let made = self.log.write(move |log| log.create(session.clone())).await?;
-            let live = self.enter(&made.id, config.clone()).await?;
-            return Ok(Some(Submitted { live, new: behind(0), how: How::Created }));
+            let created = self.log.write(move |log| log.create(session.clone())).await?;
+            let live = self.enter(&created.id, config.clone()).await?;
+            return Ok(Some(Submitted { live, new: after(0), how: How::Created }));
         };
         if found.end == End::Elsewhere {
             let fork = self.log.write({
@@ -98,14 +103,14 @@ impl Sessions {
                 move |log| log.fork(&found.session, Some(found.tip.position()), None)
             });
             let live = self.enter(&fork.await?.id, config.clone()).await?;
-            return Ok(Some(Submitted { live, new: behind(found.known), how: How::Forked }));
+            return Ok(Some(Submitted { live, new: after(found.known), how: How::Forked }));
         }
         let mut live = self.enter(&found.session, config.clone()).await?;
         if live.session().tip != found.tip {
             return Ok(None);
         }
         if found.end == End::Here {
-            return Ok(Some(Submitted { live, new: behind(found.known), how: How::Continued }));
+            return Ok(Some(Submitted { live, new: after(found.known), how: How::Continued }));
         }
         let counter = *live.history().counter();
         let all: Vec<Incoming> =

@@ -1,6 +1,5 @@
-//! What happens, as events for whoever listens: the figures of a fold, of a call and of trouble.
-//! Names of calls are those of OpenTelemetry's conventions for generative AI. What was said is
-//! never in them.
+//! Tracing events for folds, calls and retries. Attribute names of calls follow OpenTelemetry's
+//! conventions for generative AI. Events never contain message text.
 
 use std::time::Duration;
 
@@ -12,15 +11,15 @@ use waterline_provider::answer::{Answer, Usage};
 
 use crate::live::LiveSession;
 
-/// What an answer costs, in multiples of a fresh prompt token, where nobody says.
-const OUTPUT: f64 = 5.0;
+/// The assumed price of an output token, in multiples of an uncached prompt token.
+const OUTPUT_PRICE: f64 = 5.0;
 
-/// A fold, with the figures that S3.40 to S3.47 print.
+/// Reports a fold, with the figures of S3.40 to S3.47.
 pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold, room: &Marks) {
     let policy = live.policy();
     let budget = |key: &str| policy.size(key).map_or(0, |size| room.tokens(size));
-    let sum = |wanted: fn(Treatment) -> bool| -> usize {
-        plan.slots.iter().filter(|slot| wanted(slot.treatment)).map(|slot| slot.tokens).sum()
+    let sum = |matches: fn(Treatment) -> bool| -> usize {
+        plan.slots.iter().filter(|slot| matches(slot.treatment)).map(|slot| slot.tokens).sum()
     };
     let shown = plan
         .slots
@@ -56,24 +55,24 @@ pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold, room: &Marks)
     );
 }
 
-/// A word for the user.
+/// Reports a notice for the user.
 pub(crate) fn notice(live: &LiveSession, text: &str) {
     tracing::warn!(target: "waterline::context", session = %live.session.id, "{text}");
 }
 
-/// A call that is made again, or elsewhere.
-pub(crate) fn again(live: &LiveSession, error: &CallError, wait: Duration) {
+/// Reports a retry, with the same model or the next one.
+pub(crate) fn retrying(live: &LiveSession, error: &CallError, wait: Duration) {
     tracing::warn!(
         target: "waterline::call",
         session = %live.session.id,
         model = %live.model().name,
         %error,
         wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-        "the call is made again"
+        "retrying the call"
     );
 }
 
-/// A context that was too long.
+/// Reports a context that was too long.
 pub(crate) fn overflow(live: &LiveSession, refused: usize) {
     tracing::warn!(
         target: "waterline::context",
@@ -81,11 +80,11 @@ pub(crate) fn overflow(live: &LiveSession, refused: usize) {
         model = %live.model().name,
         refused,
         window = live.budget.window,
-        "the provider refused the context"
+        "the provider rejected the context"
     );
 }
 
-/// A context on its way.
+/// Reports a context that is about to be sent.
 pub(crate) fn sending(live: &LiveSession) {
     tracing::info!(
         target: "waterline::context",
@@ -96,20 +95,20 @@ pub(crate) fn sending(live: &LiveSession) {
     );
 }
 
-/// The span of one request to a model.
+/// Creates the span of one request to a model.
 pub(crate) fn call(live: &LiveSession) -> Span {
-    let candidate = live.model();
+    let target = live.model();
     tracing::info_span!(
         target: "waterline::call",
         "chat",
         "otel.kind" = "client",
         "gen_ai.operation.name" = "chat",
-        "gen_ai.provider.name" = candidate.model.provider(),
-        "gen_ai.request.model" = %candidate.name,
+        "gen_ai.provider.name" = target.model.provider(),
+        "gen_ai.request.model" = %target.name,
         "gen_ai.request.max_tokens" = live.config.options.max_tokens,
         "gen_ai.conversation.id" = %live.session.id,
         "gen_ai.conversation.compacted" = live.generation.number > 0,
-        "server.address" = candidate.model.address(),
+        "server.address" = target.model.address(),
         "gen_ai.response.model" = field::Empty,
         "gen_ai.response.finish_reasons" = field::Empty,
         "gen_ai.usage.input_tokens" = field::Empty,
@@ -120,7 +119,7 @@ pub(crate) fn call(live: &LiveSession) -> Span {
     )
 }
 
-/// How the request ended.
+/// Records the outcome of a request in its span.
 pub(crate) fn answered(span: &Span, outcome: &Result<Answer, CallError>) {
     match outcome {
         Ok(answer) => {
@@ -140,7 +139,7 @@ pub(crate) fn answered(span: &Span, outcome: &Result<Answer, CallError>) {
     }
 }
 
-/// What a call took, part by part.
+/// Reports the token usage of a call, part by part.
 pub(crate) fn took(live: &LiveSession, usage: &Recorded) {
     let of = |treatment| -> usize {
         live.generation
@@ -150,7 +149,8 @@ pub(crate) fn took(live: &LiveSession, usage: &Recorded) {
             .map(|slot| slot.tokens)
             .sum()
     };
-    let (system, summary) = (live.history.system_tokens(), of(Treatment::Summary));
+    let system = live.history.system_tokens();
+    let summary = of(Treatment::Summary);
     let messages = live.generation.tokens().saturating_sub(system + summary);
     tracing::info!(
         target: "waterline::call",
@@ -174,7 +174,7 @@ pub(crate) fn took(live: &LiveSession, usage: &Recorded) {
     );
 }
 
-/// What a call cost, in millionths, where the price of the model is known.
+/// Computes the price of a call in millionths, if the price of the model is known.
 pub(crate) fn price(live: &LiveSession, usage: &Usage) -> Option<i64> {
     let price = live.model().price?;
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
@@ -182,7 +182,7 @@ pub(crate) fn price(live: &LiveSession, usage: &Usage) -> Option<i64> {
     let units = tokens(usage.input)
         + tokens(usage.cache_read) * live.model.cache_read
         + tokens(usage.cache_write) * live.model.cache_write
-        + tokens(usage.output) * OUTPUT;
+        + tokens(usage.output) * OUTPUT_PRICE;
     #[expect(clippy::cast_possible_truncation, reason = "far below 2^63")]
     let millionths = (units * price).round() as i64;
     Some(millionths)

@@ -1,4 +1,4 @@
-//! One call after the other, against a model server with faults, on a real log.
+//! Consecutive calls against a model server with faults, on a real log.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use test_bed::{
-    TestBed, candidate, config, events, newest, policy, sent, silent, tokens, user, whole,
+    TestBed, config, events, newest, policy, sent, silent, target, tokens, user, whole,
 };
 use waterline::message::Message;
 use waterline_log::Session;
@@ -18,14 +18,14 @@ use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply, bytes};
 
 #[tokio::test]
-async fn a_call_is_stored_before_and_after() {
+async fn call_stores_the_question_and_the_answer() {
     let server = Scripted::new(|_| whole("fine", 12));
     let bed = TestBed::new();
     let mut live = bed.live(&server, 10_000).await;
-    let mut heard = Vec::new();
-    let answer = live.call(user("how are you?"), |event| heard.push(event)).await.unwrap();
+    let mut seen = Vec::new();
+    let answer = live.call(user("how are you?"), |event| seen.push(event)).await.unwrap();
     assert_eq!(
-        (answer.messages[0].text().as_str(), heard[0].clone()),
+        (answer.messages[0].text().as_str(), seen[0].clone()),
         ("fine", Event::Delta(Delta::Text("fine".into())))
     );
     assert_eq!(bed.texts(), ["how are you?", "fine"]);
@@ -34,9 +34,9 @@ async fn a_call_is_stored_before_and_after() {
     assert_eq!(bed.log().thaw("s").unwrap().unwrap().head.covered, 1);
 }
 
-/// Between folds every request is a prefix of the next, also across a restart.
+/// Between folds every request is a prefix of the next, even across restarts.
 #[tokio::test]
-async fn contexts_only_grow_and_a_restart_changes_nothing() {
+async fn contexts_only_grow_even_across_restarts() {
     let server = Scripted::new(|_| whole("yes", 50));
     let bed = TestBed::new();
     for round in 0..6 {
@@ -51,10 +51,9 @@ async fn contexts_only_grow_and_a_restart_changes_nothing() {
     }
 }
 
-/// A server with a small window: refused until the prompt fits, and the window is known from then
-/// on.
+/// A server with a small window rejects prompts until one fits. The window is known from then on.
 #[tokio::test]
-async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
+async fn overflow_reveals_the_window_and_the_call_succeeds() {
     let server = Scripted::new(move |received| {
         let prompt = tokens(received);
         if prompt > 2_000 {
@@ -77,7 +76,7 @@ async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
     }
     assert!(live.window() <= 2_000, "{}", live.window());
     assert!(live.violations().is_empty(), "{:?}", live.violations());
-    assert_eq!(bed.texts().len(), 60, "stored history is untouched");
+    assert_eq!(bed.texts().len(), 60, "the stored history is unchanged");
     assert!(!bed.log().generations("s").unwrap().is_empty());
     let refused = server.received().iter().filter(|received| tokens(received) > 2_000).count();
     assert!(refused <= 3, "{refused} requests were too long");
@@ -86,17 +85,17 @@ async fn an_overflow_teaches_the_window_and_the_call_comes_through() {
 }
 
 #[tokio::test]
-async fn an_overflow_that_stays_is_the_providers_own_error() {
+async fn persistent_overflow_returns_the_providers_error() {
     let server = Scripted::new(|_| Reply::status(400, "prompt is too long: 9 tokens > 8 maximum"));
     let bed = TestBed::new();
     let error = bed.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap_err();
     assert!(matches!(&error, SessionError::Call(inner) if inner.overflow().is_some()), "{error}");
-    assert_eq!(server.received().len(), 3, "two tries more");
-    assert_eq!(bed.texts(), ["hi"], "what was said is stored");
+    assert_eq!(server.received().len(), 3, "two retries");
+    assert_eq!(bed.texts(), ["hi"], "the message is stored");
 }
 
 #[tokio::test]
-async fn what_passes_is_waited_for() {
+async fn transient_errors_are_retried() {
     let count = AtomicUsize::new(0);
     let server = Scripted::new(move |_| match count.fetch_add(1, Ordering::SeqCst) {
         0 => Reply::status(529, "overloaded"),
@@ -107,24 +106,26 @@ async fn what_passes_is_waited_for() {
     bed.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap();
     assert_eq!(bed.texts(), ["hi", "at last"]);
     let requests: Vec<Vec<String>> = server.received().iter().map(sent).collect();
-    assert!(requests.iter().all(|request| *request == requests[0]), "the same bytes each time");
+    assert!(
+        requests.iter().all(|request| *request == requests[0]),
+        "each retry sends the same bytes"
+    );
 }
 
 #[tokio::test]
-async fn what_does_not_pass_is_told_at_once() {
+async fn permanent_error_is_returned_at_once() {
     let server = Scripted::new(|_| Reply::status(401, r#"{"error":{"message":"no such key"}}"#));
     let bed = TestBed::new();
     let error = bed.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap_err();
     assert_eq!(
         (error.to_string().as_str(), server.received().len()),
-        ("status 401: no such key", 1)
+        ("authentication failed (401): no such key; check the API key", 1)
     );
 }
 
-/// A stream that dies midway: what came is kept beside the session's way, and the call is made
-/// again.
+/// If a stream is interrupted, the partial answer is kept on a side branch and the call is retried.
 #[tokio::test]
-async fn a_broken_answer_is_kept_and_asked_for_again() {
+async fn interrupted_answer_is_kept_and_retried() {
     let count = AtomicUsize::new(0);
     let server = Scripted::new(move |_| match count.fetch_add(1, Ordering::SeqCst) {
         0 => {
@@ -147,60 +148,55 @@ async fn a_broken_answer_is_kept_and_asked_for_again() {
 }
 
 #[tokio::test]
-async fn nothing_to_send_is_no_call() {
+async fn empty_conversation_makes_no_call() {
     let server = Scripted::new(|_| whole("?", 1));
     let bed = TestBed::new();
     let error = bed.live(&server, 10_000).await.call(Vec::new(), silent).await.unwrap_err();
     assert!(matches!(error, SessionError::Empty) && server.received().is_empty());
 }
 
-/// After three tries the next model of the list is asked, and it is the one that is asked from then
-/// on.
+/// After three retries the next model of the list is called, and stays the current one.
 #[tokio::test]
-async fn another_model_takes_over_when_one_keeps_failing() {
+async fn fallback_model_takes_over_when_the_first_keeps_failing() {
     let down = Scripted::new(|_| Reply::status(503, "overloaded"));
     let up = Scripted::new(|_| whole("here", 9));
     let bed = TestBed::new();
     let config = SessionConfig {
-        fallback: vec![candidate("other", &up)],
+        fallback: vec![target("other", &up)],
         ..config(&down, 10_000, policy("auto", &[]))
     };
     let mut live = bed.open(config).await;
-    let mut heard = Vec::new();
-    live.call(user("hi"), |event| heard.push(event)).await.unwrap();
+    let mut seen = Vec::new();
+    live.call(user("hi"), |event| seen.push(event)).await.unwrap();
     live.call(user("again"), silent).await.unwrap();
-    assert_eq!(
-        (down.received().len(), up.received().len()),
-        (4, 2),
-        "three tries more, then no more"
-    );
-    assert!(heard.contains(&Event::Model("other".into())), "{heard:?}");
+    assert_eq!((down.received().len(), up.received().len()), (4, 2), "three retries, then none");
+    assert!(seen.contains(&Event::Model("other".into())), "{seen:?}");
     assert_eq!(bed.texts(), ["hi", "here", "again", "here"]);
     let models: Vec<String> =
         bed.log().usage("s").unwrap().into_iter().map(|usage| usage.model).collect();
     assert_eq!(models, ["other", "other"]);
 }
 
-/// A request that is wrong is wrong everywhere.
+/// An invalid request would fail with every model.
 #[tokio::test]
-async fn a_wrong_request_is_not_taken_elsewhere() {
+async fn invalid_request_is_not_sent_to_the_fallback() {
     let down =
         Scripted::new(|_| Reply::status(400, r#"{"error":{"message":"no such parameter"}}"#));
     let up = Scripted::new(|_| whole("here", 9));
     let bed = TestBed::new();
     let config = SessionConfig {
-        fallback: vec![candidate("other", &up)],
+        fallback: vec![target("other", &up)],
         ..config(&down, 10_000, policy("auto", &[]))
     };
     let error = bed.open(config).await.call(user("hi"), silent).await.unwrap_err();
-    assert_eq!(error.to_string(), "status 400: no such parameter");
+    assert_eq!(error.to_string(), "invalid request (400): no such parameter");
     assert!(up.received().is_empty());
 }
 
-/// A server that does not take the shape of an answer is asked without it, from then on, and the
-/// user is told once.
+/// A server that does not support the shape of an answer is called without it from then on, and
+/// the user gets one notice.
 #[tokio::test]
-async fn a_shape_that_is_refused_is_left_out() {
+async fn rejected_shape_is_dropped_with_one_notice() {
     let server =
         Scripted::new(|received: &Received| match received.body.contains("response_format") {
             true => Reply::status(
@@ -213,32 +209,32 @@ async fn a_shape_that_is_refused_is_left_out() {
     let mut live = bed.live(&server, 10_000).await;
     let shape = Shape::Schema { schema: r#"{"type":"object"}"#.to_owned(), strict: None };
     live.answer_as(Some(shape.clone()), false);
-    let mut heard = Vec::new();
-    live.call(user("hi"), |event| heard.push(event)).await.unwrap();
-    live.call(user("again"), |event| heard.push(event)).await.unwrap();
+    let mut seen = Vec::new();
+    live.call(user("hi"), |event| seen.push(event)).await.unwrap();
+    live.call(user("again"), |event| seen.push(event)).await.unwrap();
     assert_eq!(bed.texts(), ["hi", "{}", "again", "{}"]);
-    let had_it: Vec<bool> =
+    let had_shape: Vec<bool> =
         server.received().iter().map(|one| one.body.contains("response_format")).collect();
-    assert_eq!(had_it, [true, false, false]);
-    let told = heard.iter().filter(
-        |event| matches!(event, Event::Notice(text) if text.contains("asked for in words")),
-    );
-    assert_eq!(told.count(), 1, "{heard:?}");
-    // Another error with it is that error.
+    assert_eq!(had_shape, [true, false, false]);
+    let expected = "does not support structured output";
+    let is_notice =
+        |event: &&Event| matches!(event, Event::Notice(text) if text.contains(expected));
+    assert_eq!(seen.iter().filter(is_notice).count(), 1, "{seen:?}");
+    // Another error of a call with a shape is returned unchanged.
     let down =
         Scripted::new(|_| Reply::status(400, r#"{"error":{"message":"no such parameter"}}"#));
     let mut live = bed.live(&down, 10_000).await;
     live.answer_as(Some(shape), false);
     assert_eq!(
         live.call(user("hi"), silent).await.unwrap_err().to_string(),
-        "status 400: no such parameter"
+        "invalid request (400): no such parameter"
     );
 }
 
-/// Tools that a server would take away for a shape are worth more than the shape, until nothing but
-/// the answer is wanted.
+/// If a server cannot combine tools with a shape, the tools have priority until only the answer is
+/// needed.
 #[tokio::test]
-async fn a_shape_waits_until_tools_are_done_with() {
+async fn shape_is_not_sent_while_tools_are_needed() {
     let server = Scripted::new(|_| whole("{}", 9));
     let bed = TestBed::new();
     let tool = Tool { name: "look".to_owned(), description: None, schema: None };
@@ -251,37 +247,37 @@ async fn a_shape_waits_until_tools_are_done_with() {
     }
     live.answer_as(None, true);
     live.call(user("hi"), silent).await.unwrap();
-    let had_it: Vec<bool> =
+    let had_shape: Vec<bool> =
         server.received().iter().map(|one| one.body.contains("json_object")).collect();
-    assert_eq!(had_it, [false, true, false]);
+    assert_eq!(had_shape, [false, true, false]);
 }
 
-/// What came of an answer that a person stopped stays in the conversation: the next one can be
-/// about it.
+/// The partial answer of a cancelled call stays in the conversation, so the next message can refer
+/// to it.
 #[tokio::test]
-async fn an_answer_that_was_stopped_stays_with_a_mark() {
+async fn cancelled_answer_stays_with_a_marker() {
     let server = Scripted::new(|received: &Received| match newest(received).as_str() {
         "explain" => Reply::Stall { events: events("first the wheel", 9), after: 1 },
         _ => whole("whole", 9),
     });
     let bed = TestBed::new();
     let mut live = bed.live(&server, 10_000).await;
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     tokio::select! {
-        answer = live.call(user("explain"), move |event| drop(tell.send(event))) => panic!("{answer:?}"),
-        _ = told.recv() => {}
+        answer = live.call(user("explain"), move |event| drop(sender.send(event))) => panic!("{answer:?}"),
+        _ = receiver.recv() => {}
     }
     live.keep_partial("[stopped]").await.unwrap();
     live.call(user("and then?"), silent).await.unwrap();
     assert!(server.received().pop().unwrap().body.contains("first the wheel\\n\\n[stopped]"));
     live.keep_partial("[stopped]").await.unwrap();
-    assert_eq!(bed.texts().len(), 4, "with nothing heard nothing is kept: {:?}", bed.texts());
+    assert_eq!(bed.texts().len(), 4, "without a partial answer nothing is kept: {:?}", bed.texts());
 }
 
-/// A call that is dropped at any moment leaves a valid log, and the session goes on; what was heard
-/// of the answer is kept.
+/// Dropping a call at any moment leaves a valid log, the session can continue, and the partial
+/// answer is kept.
 #[tokio::test]
-async fn a_call_can_be_given_up_at_any_moment() {
+async fn call_can_be_cancelled_at_any_moment() {
     let server = Scripted::new(|received: &Received| match newest(received).strip_prefix("try ") {
         Some(round) if round.len() == 1 => {
             Reply::Stall { events: events(&format!("half an ans{round}"), 9), after: 1 }
@@ -292,13 +288,13 @@ async fn a_call_can_be_given_up_at_any_moment() {
     let bed = TestBed::new();
     let mut live = bed.live(&server, 10_000).await;
     for round in 0..20_u64 {
-        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-        let call = live.call(user(format!("try {round}")), move |event| drop(tell.send(event)));
-        // The first half is given up when something was heard, the others earlier and earlier, down
-        // to at once.
-        let heard = async {
+        let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+        let call = live.call(user(format!("try {round}")), move |event| drop(sender.send(event)));
+        // The first half is cancelled after the first event, the others earlier and earlier, down
+        // to immediately.
+        let cancelled = async {
             if round < 10 {
-                told.recv().await;
+                receiver.recv().await;
             } else {
                 tokio::time::sleep(std::time::Duration::from_micros((19 - round) * 300)).await;
             }
@@ -306,7 +302,7 @@ async fn a_call_can_be_given_up_at_any_moment() {
         tokio::select! {
             biased;
             outcome = call => panic!("{outcome:?}"),
-            () = heard => {}
+            () = cancelled => {}
         }
     }
     live.call(user("the last"), silent).await.unwrap();
@@ -316,22 +312,21 @@ async fn a_call_can_be_given_up_at_any_moment() {
     assert_eq!(
         texts[..10],
         (0..10).map(|n| format!("try {n}")).collect::<Vec<_>>(),
-        "what was said is stored"
+        "the messages are stored"
     );
     assert_eq!(texts[texts.len() - 2..], ["the last", "whole"]);
     let kept = |n: usize| log.search(&format!("ans{n}"), None, 2).unwrap().len();
     assert_eq!(
         (0..10).map(kept).collect::<Vec<_>>(),
         [1; 10],
-        "what was heard is kept, beside the way"
+        "partial answers are kept on side branches"
     );
     assert!(server.received().iter().all(|received| !received.body.contains("half an ans")));
 }
 
-/// S4.24 to S4.33: whatever is sent, both tracks end with the same messages, and the full one is
-/// what is stored.
+/// S4.24 to S4.33: both tracks end with the same messages, and the full track is the stored one.
 #[tokio::test]
-async fn s4_24_to_s4_33_the_full_track_keeps_everything_and_the_other_ends_alike() {
+async fn s4_24_to_s4_33_full_track_keeps_everything_and_both_tracks_end_alike() {
     let server = Scripted::new(|_| whole("noted", 0));
     let bed = TestBed::new();
     let mut live = bed.open(config(&server, 100_000, policy("dual-track", &[]))).await;
@@ -340,20 +335,17 @@ async fn s4_24_to_s4_33_the_full_track_keeps_everything_and_the_other_ends_alike
             .await
             .unwrap();
         let last = server.received().pop().unwrap();
-        assert!(
-            newest(&last).starts_with(&format!("message {round} ")),
-            "what is new is in what is sent"
-        );
+        assert!(newest(&last).starts_with(&format!("message {round} ")), "the new message is sent");
     }
     assert_eq!(bed.texts().len(), 80, "nothing is missing");
-    assert!(live.generation().number > 0, "and yet it was compressed");
+    assert!(live.generation().number > 0, "the other track was compressed");
     let last = server.received().pop().unwrap();
     assert!(sent(&last).len() <= 31, "{}", sent(&last).len());
     assert!(live.violations().is_empty());
 }
 
 #[tokio::test]
-async fn usage_prices_and_levels_are_told() {
+async fn usage_prices_and_levels_are_recorded() {
     let server = Scripted::new(|_| whole("fine", 900));
     let bed = TestBed::new();
     let mut config = config(&server, 1_000, policy("auto", &[]));
@@ -367,9 +359,9 @@ async fn usage_prices_and_levels_are_told() {
     assert!(live.level() >= Level::Info, "{}", live.level());
 }
 
-/// What a provider taught about a model holds in every later session.
+/// A window that the provider reported applies to every later session.
 #[tokio::test]
-async fn a_window_that_was_learned_is_known_to_the_next_session() {
+async fn reported_window_is_known_to_the_next_session() {
     let server = Scripted::new(|received: &Received| {
         let prompt = tokens(received);
         if prompt > 3_000 {
@@ -392,9 +384,9 @@ async fn a_window_that_was_learned_is_known_to_the_next_session() {
     assert!(other.window() <= 3_000, "{}", other.window());
 }
 
-/// When nobody answers, the next call begins with the first model again.
+/// If all models fail, the next call starts with the first model again.
 #[tokio::test]
-async fn after_all_models_failed_the_first_is_asked_again() {
+async fn first_model_is_called_again_after_all_models_failed() {
     let is_up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let switch = std::sync::Arc::clone(&is_up);
     let first = Scripted::new(move |_| {
@@ -403,7 +395,7 @@ async fn after_all_models_failed_the_first_is_asked_again() {
     let second = Scripted::new(|_| Reply::status(401, "no"));
     let bed = TestBed::new();
     let config = SessionConfig {
-        fallback: vec![candidate("other", &second)],
+        fallback: vec![target("other", &second)],
         ..config(&first, 10_000, policy("auto", &[]))
     };
     let mut live = bed.open(config).await;
@@ -413,16 +405,16 @@ async fn after_all_models_failed_the_first_is_asked_again() {
     assert_eq!(bed.texts(), ["hi", "back"]);
 }
 
-/// Two processes in one session: the one that comes too late is told, and its answer is kept.
+/// Two processes in one session: the later one gets a conflict error, and its answer is kept.
 #[tokio::test]
-async fn an_answer_that_comes_too_late_is_kept_in_a_fork() {
+async fn answer_after_a_conflicting_append_is_kept_in_a_fork() {
     let bed = TestBed::new();
     let log = bed.log();
     let server = Scripted::new(move |received: &Received| {
         if newest(received) == "mine" {
             let tip = log.session("s").unwrap().tip;
             let counter = waterline::tokens::Counter::default();
-            let other = waterline_log::Incoming::of(&Message::user("somebody else"), &counter);
+            let other = waterline_log::Incoming::of(&Message::user("another process"), &counter);
             log.append("s", tip, vec![other]).unwrap();
         }
         whole("the answer", 9)
@@ -433,8 +425,8 @@ async fn an_answer_that_comes_too_late_is_kept_in_a_fork() {
         matches!(error, SessionError::Log(waterline_log::LogError::Conflict { .. })),
         "{error}"
     );
-    assert_eq!(bed.texts(), ["mine", "somebody else"]);
+    assert_eq!(bed.texts(), ["mine", "another process"]);
     assert_eq!(bed.log().search("answer", None, 3).unwrap().len(), 1, "nothing is lost");
     live.call(user("again"), silent).await.unwrap();
-    assert_eq!(bed.texts(), ["mine", "somebody else", "again", "the answer"]);
+    assert_eq!(bed.texts(), ["mine", "another process", "again", "the answer"]);
 }

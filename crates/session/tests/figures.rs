@@ -1,4 +1,4 @@
-//! What a context takes, as people are shown it.
+//! Token figures of a context, as shown to users.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -6,26 +6,27 @@ mod test_bed;
 use test_bed::{TestBed, config, policy, silent, tokens, user, whole};
 use waterline_testkit::scripted::Scripted;
 
-/// The newest answer is part of the context though it was never sent; and what is cleared and
-/// brought back counts again.
+/// The newest answer is part of the context, though it was never sent. Messages that are cleared
+/// and restored count again.
 #[tokio::test]
-async fn what_was_not_sent_yet_counts_also_after_a_clearing_was_taken_back() {
+async fn unsent_messages_count_also_after_undoing_a_clear() {
     let server = Scripted::new(|_| whole(&"tide ".repeat(300), 0));
     let bed = TestBed::new();
     let mut live = bed.live(&server, 100_000).await;
     assert_eq!(live.context_tokens(), 0);
     live.call(user("how high?"), silent).await.unwrap();
-    let (sent, stands) = (live.prompt_tokens(), live.context_tokens());
-    assert!(stands > sent + 200, "{sent} {stands}");
+    let sent = live.prompt_tokens();
+    let current = live.context_tokens();
+    assert!(current > sent + 200, "{sent} {current}");
     bed.log().cut("s").unwrap();
     assert_eq!(bed.live(&server, 100_000).await.context_tokens(), 0);
     bed.log().uncut("s").unwrap();
-    assert_eq!(bed.live(&server, 100_000).await.context_tokens(), stands);
+    assert_eq!(bed.live(&server, 100_000).await.context_tokens(), current);
 }
 
-/// A provider that counts more than we do moves every figure, the high mark too.
+/// If the provider counts more tokens than we do, every figure changes, including the high mark.
 #[tokio::test]
-async fn every_figure_is_on_the_scale_of_the_provider() {
+async fn all_figures_use_the_providers_scale() {
     let server = Scripted::new(|received| whole("fine", 3 * tokens(received)));
     let bed = TestBed::new();
     let mut live =

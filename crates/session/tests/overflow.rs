@@ -1,5 +1,5 @@
-//! Contexts that do not fit: refused, cut without a word, answered until the window was full; and
-//! folding that does not help.
+//! Contexts that do not fit: rejected, silently truncated, or answered until the window is full;
+//! and folding that does not help.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -16,19 +16,19 @@ use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
 
 fn day(bed: &TestBed) -> String {
-    let folder = bed.0.path().join("memory");
-    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let directory = bed.0.path().join("memory");
+    let file = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
     std::fs::read_to_string(file).unwrap()
 }
 
-/// S2.22 to S2.25, C2.6, E.19: memory first, then folds that keep less and less; each is a recorded
-/// generation, two at most.
+/// S2.22 to S2.25, C2.6, E.19: memory first, then folds that keep less and less. Each is a recorded
+/// generation, at most two.
 #[tokio::test]
-async fn s2_22_to_s2_25_e19_the_ladder_is_climbed_and_written_down() {
+async fn s2_22_to_s2_25_e19_overflow_folds_harder_and_records_each_fold() {
     let limit = 1_500;
     let server = Scripted::new(move |received: &Received| {
         if tokens(received) > limit {
-            // No numbers: the window must be guessed.
+            // Without numbers, so the window must be guessed.
             return Reply::status(400, "Please reduce the length of the messages or completion.");
         }
         fair("done", received)
@@ -50,16 +50,20 @@ async fn s2_22_to_s2_25_e19_the_ladder_is_climbed_and_written_down() {
     }
     let log = bed.log();
     let folds = log.generations("s").unwrap();
-    assert!(folds[0].fold.reason.starts_with("the provider refused"), "{:?}", folds[0].fold.reason);
+    assert!(
+        folds[0].fold.reason.starts_with("the provider rejected"),
+        "{:?}",
+        folds[0].fold.reason
+    );
     assert!(folds.iter().all(|fold| fold.fold.tokens_after < fold.fold.tokens_before));
-    assert_eq!(bed.texts().len(), 24, "stored history is untouched");
+    assert_eq!(bed.texts().len(), 24, "the stored history is unchanged");
     let text = day(&bed);
     assert!(text.contains("## Context Overflow Recovery (") && text.contains("step 0"), "{text}");
     assert!(live.violations().is_empty());
     assert!(newest(&server.received().pop().unwrap()).contains("step 11"));
 }
 
-/// The bytes of the artifact that a request names.
+/// Returns the bytes of the artifact that a request names.
 fn named_artifact(bed: &TestBed, body: &str) -> Vec<u8> {
     let id = body.split_once("the whole is artifact ").unwrap().1.split(' ').next().unwrap();
     let stored = bed.log().artifacts("s").unwrap();
@@ -67,10 +71,10 @@ fn named_artifact(bed: &TestBed, body: &str) -> Vec<u8> {
     bed.log().artifact(&named.hash).unwrap()
 }
 
-/// E.20: one message larger than the window still gets an answer; its whole text is an artifact
-/// that the context names.
+/// E.20: a message larger than the window still gets an answer. Its full text is an artifact that
+/// the context names.
 #[tokio::test]
-async fn e20_a_message_larger_than_the_window_is_clipped_with_an_artifact() {
+async fn e20_message_larger_than_the_window_is_truncated_with_an_artifact() {
     let server = Scripted::new(|received: &Received| fair("long, that was", received));
     let bed = TestBed::new();
     let mut live = bed.live(&server, 2_000).await;
@@ -82,40 +86,39 @@ async fn e20_a_message_larger_than_the_window_is_clipped_with_an_artifact() {
     let text = newest(&request);
     assert!(text.contains("begin") && text.contains("end"), "head and tail: {text}");
     assert_eq!(named_artifact(&bed, &text), long.as_bytes());
-    assert_eq!(bed.texts()[0], long, "stored as it came");
+    assert_eq!(bed.texts()[0], long, "stored unchanged");
     let before = server.received().len();
     live.call(user("and now?"), silent).await.unwrap();
     assert_eq!(server.received().len(), before + 1, "no loop");
 }
 
-/// A provider that reads only the end of a prompt and says nothing: it is noticed by what it
-/// reports.
+/// A provider that silently reads only the end of a prompt is detected by its usage report.
 #[tokio::test]
-async fn a_prompt_that_is_cut_without_a_word_is_noticed_and_folded() {
+async fn silently_truncated_prompt_is_detected_and_folded() {
     let server =
         Scripted::new(|received: &Received| whole("invented", tokens(received).min(2_000)));
     let bed = TestBed::new();
     let mut live = bed.live(&server, 100_000).await;
-    let mut heard = Vec::new();
+    let mut seen = Vec::new();
     for round in 0..12 {
         live.call(user(format!("step {round} {}", "and more ".repeat(150))), |event| {
-            heard.push(event)
+            seen.push(event)
         })
         .await
         .unwrap();
     }
-    let again = heard
-        .iter()
-        .any(|event| matches!(event, Event::Again { why, .. } if why.contains("only a part")));
-    assert!(again, "it was noticed");
+    let retried = seen.iter().any(
+        |event| matches!(event, Event::Again { why, .. } if why.contains("truncated the prompt")),
+    );
+    assert!(retried, "the truncation was detected");
     assert!(live.window() <= 2_000, "{}", live.window());
-    assert!(tokens(&server.received().pop().unwrap()) <= 2_000, "and what is sent is read whole");
+    assert!(tokens(&server.received().pop().unwrap()) <= 2_000, "the next prompt fits");
     assert_eq!(bed.texts().len(), 24);
 }
 
-/// A counter that counts twice as much as the provider does is corrected, not taken for a cut.
+/// If our counter counts twice as much as the provider, it is corrected. That is not a truncation.
 #[tokio::test]
-async fn a_counter_that_is_wrong_is_no_cut() {
+async fn wrong_counter_is_not_a_truncation() {
     let server = Scripted::new(|received: &Received| whole("fine", received.body.len() / 9));
     let bed = TestBed::new();
     let mut live = bed.live(&server, 100_000).await;
@@ -126,9 +129,9 @@ async fn a_counter_that_is_wrong_is_no_cut() {
     assert_eq!(live.generation().number, 0, "nothing was folded");
 }
 
-/// An answer that ends because the window is full is no answer yet.
+/// An answer that ends because the window is full is not complete.
 #[tokio::test]
-async fn an_answer_that_fills_the_window_is_asked_for_again() {
+async fn answer_that_fills_the_window_is_retried() {
     let count = AtomicUsize::new(0);
     let server = Scripted::new(move |received: &Received| {
         match count.fetch_add(1, Ordering::SeqCst) {
@@ -152,14 +155,14 @@ async fn an_answer_that_fills_the_window_is_asked_for_again() {
     assert_eq!(
         bed.log().search("beginning", None, 3).unwrap().len(),
         1,
-        "it is kept beside the way"
+        "it is kept on a side branch"
     );
 }
 
-/// Tool results that fill the window at each step: folds get harder, then the user is told, and
-/// every call comes through.
+/// Tool results that fill the window at each step: folds get harder, then the user is warned, and
+/// every call succeeds.
 #[tokio::test]
-async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
+async fn ineffective_folds_get_harder_and_warn_once() {
     let call = |n: usize| {
         let chunk = json!({"index": 0, "id": format!("call_{n}"), "type": "function", "function": {"name": "look", "arguments": "{}"}});
         json!({"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [chunk]}, "finish_reason": Value::Null}]})
@@ -185,30 +188,30 @@ async fn folding_that_does_not_help_gets_harder_and_is_told_once() {
         let words: Vec<String> = (0..900).map(|n| format!("line_{step}_{n}")).collect();
         next = vec![Message::tool_result(id, words.join(" "))];
     }
-    assert_eq!(notices, 1, "told once");
-    assert_eq!(server.received().len(), 14, "one request a call");
+    assert_eq!(notices, 1, "one warning");
+    assert_eq!(server.received().len(), 14, "one request per call");
     assert!(live.violations().is_empty(), "{:?}", live.violations());
     let reasons: Vec<String> =
         bed.log().generations("s").unwrap().into_iter().map(|fold| fold.fold.reason).collect();
     assert!(reasons.iter().any(|reason| reason.contains("folds did not hold")), "{reasons:?}");
     let roles: Vec<Role> =
         live.generation().context(live.history()).map(|message| message.role).collect();
-    assert!(roles.contains(&Role::User), "the task is still there: {roles:?}");
+    assert!(roles.contains(&Role::User), "the task is still in the context: {roles:?}");
 }
 
-/// Providers leave old thinking out of the next prompt: that is no cut.
+/// Providers drop old thinking from the next prompt. That is not a truncation.
 #[tokio::test]
-async fn thinking_that_is_not_sent_back_is_no_cut() {
+async fn dropped_thinking_is_not_a_truncation() {
     let server = Scripted::new(|received: &Received| {
-        // Thinking does not count in what the server reports.
+        // The server's report does not count thinking.
         let body: Value = serde_json::from_str(&received.body).unwrap();
-        let said: usize = body["messages"]
+        let chars: usize = body["messages"]
             .as_array()
             .unwrap()
             .iter()
             .map(|m| m["content"].as_str().map_or(0, str::len))
             .sum();
-        let mut events = events("yes", 2_000 + said / 4);
+        let mut events = events("yes", 2_000 + chars / 4);
         let thought = json!({"choices": [{"index": 0, "delta": {"reasoning_content": "let me think ".repeat(400)}}]});
         events.insert(0, thought.to_string());
         Reply::Stream { events, piece: 0 }
@@ -218,14 +221,14 @@ async fn thinking_that_is_not_sent_back_is_no_cut() {
     for round in 0..8 {
         live.call(user(format!("step {round} {}", "and more ".repeat(60))), silent).await.unwrap();
     }
-    assert_eq!(server.received().len(), 8, "no call was made again");
+    assert_eq!(server.received().len(), 8, "no call was retried");
     assert_eq!((live.window(), live.generation().number), (100_000, 0));
 }
 
-/// A refusal without words may have had another reason: what was guessed from it is forgotten after
-/// the call.
+/// An error without text may have had another reason, so the guessed window is dropped after the
+/// call.
 #[tokio::test]
-async fn a_guess_is_good_for_one_call() {
+async fn guessed_window_lasts_for_one_call() {
     let count = AtomicUsize::new(0);
     let server =
         Scripted::new(move |received: &Received| match count.fetch_add(1, Ordering::SeqCst) {
@@ -242,9 +245,9 @@ async fn a_guess_is_good_for_one_call() {
     assert_eq!(live.window(), 100_000);
 }
 
-/// Of parallel results the one that was cut is the one that can be read whole.
+/// Of parallel results, the truncated one has an artifact with its full text.
 #[tokio::test]
-async fn each_result_that_is_clipped_has_its_own_artifact() {
+async fn each_truncated_result_has_its_own_artifact() {
     let server = Scripted::new(|received: &Received| fair("fine", received));
     let bed = TestBed::new();
     let mut live = bed.live(&server, 2_000).await;
@@ -262,9 +265,9 @@ async fn each_result_that_is_clipped_has_its_own_artifact() {
     assert_eq!(named_artifact(&bed, &body), long.join(" ").as_bytes());
 }
 
-/// An output that `cap` cuts when it comes names its artifact, and the log has it.
+/// An output that `cap` truncates on arrival names its artifact, and the log has it.
 #[tokio::test]
-async fn an_output_that_is_capped_can_be_read_whole() {
+async fn capped_output_has_an_artifact_with_its_full_text() {
     let server = Scripted::new(|received: &Received| fair("fine", received));
     let bed = TestBed::new();
     let text = "name = \"capped\"\nabout = \"\"\nstages = [\"repair\", \"cap\", \"window\"]\n[cap]\nmax = 300\n";

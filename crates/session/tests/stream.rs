@@ -1,4 +1,4 @@
-//! A call as a stream, and the short way to a session.
+//! Streamed calls and the session builder.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -16,7 +16,7 @@ use waterline_session::{Event, LiveSession, Streamed};
 use waterline_testkit::script::says;
 use waterline_testkit::scripted::Scripted;
 
-/// A model that counts how far its stream was read.
+/// A model that counts how many events of its stream were read.
 struct Counting(Arc<AtomicUsize>);
 
 impl Model for Counting {
@@ -33,7 +33,7 @@ impl Model for Counting {
 }
 
 #[tokio::test]
-async fn a_caller_that_does_not_poll_holds_the_model_back() {
+async fn nothing_is_read_from_the_model_while_the_caller_does_not_poll() {
     let bed = TestBed::new();
     let read = Arc::new(AtomicUsize::new(0));
     let mut live =
@@ -44,17 +44,17 @@ async fn a_caller_that_does_not_poll_holds_the_model_back() {
     }
     assert!(
         read.load(Ordering::SeqCst) <= 4,
-        "{} deltas were read for three",
+        "{} deltas were read instead of three",
         read.load(Ordering::SeqCst)
     );
     drop(events);
     live.resync().await.unwrap();
     assert_eq!(bed.texts(), ["begin"], "a dropped stream leaves a valid log");
-    assert_eq!(read.load(Ordering::SeqCst), 3, "and nothing more is read");
+    assert_eq!(read.load(Ordering::SeqCst), 3, "nothing more is read");
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_the_stored_answer() {
+async fn stream_ends_with_the_stored_answer() {
     let bed = TestBed::new();
     let model = Scripted::lines(vec![says("all is well")]);
     let options =
@@ -65,16 +65,13 @@ async fn a_stream_ends_with_the_stored_answer() {
     live.emit_raw_events(true);
     let streamed: Vec<Streamed> = live.stream(user("well?")).map(Result::unwrap).collect().await;
     let is_raw = |step: &Streamed| matches!(step, Streamed::Event(Event::Raw(RawEvent { data, .. })) if data.contains("all is well"));
-    assert!(
-        streamed.iter().any(is_raw),
-        "the provider's own events are there for a gateway: {streamed:?}"
-    );
+    assert!(streamed.iter().any(is_raw), "a gateway needs the raw events: {streamed:?}");
     let Some(Streamed::Answer(answer)) = streamed.last() else {
         unreachable!("an answer comes last")
     };
     assert_eq!(answer.text(), "all is well");
-    assert!(model.received()[0].body.contains(r#""seed":7"#), "extra fields go out as they are");
-    // Opened again, it goes on where it was; the system prompt is said once.
+    assert!(model.received()[0].body.contains(r#""seed":7"#), "extra fields are sent unchanged");
+    // Opened again, the session resumes; the system prompt is sent once.
     let mut again = LiveSession::builder("m", model.clone())
         .system("be brief")
         .open(bed.log(), "fresh")

@@ -1,5 +1,5 @@
 //! Clients that send their whole conversation with each call: it finds its session, forks it or
-//! begins one. On SQLite, and on PostgreSQL where WATERLINE_TEST_POSTGRES names a server.
+//! starts one. Runs on SQLite, and on PostgreSQL if WATERLINE_TEST_POSTGRES names a server.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -17,37 +17,36 @@ use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::Received;
 
 /// A fresh log on each database.
-fn logs(folder: &tempfile::TempDir) -> Vec<String> {
+fn logs(directory: &tempfile::TempDir) -> Vec<String> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let mut urls = vec![folder.path().join("log.db").display().to_string()];
+    let mut urls = vec![directory.path().join("log.db").display().to_string()];
     if let Ok(server) = std::env::var("WATERLINE_TEST_POSTGRES") {
-        let mark = if server.contains('?') { '&' } else { '?' };
+        let separator = if server.contains('?') { '&' } else { '?' };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        urls.push(format!("{server}{mark}schema=submit_{}_{number}", std::process::id()));
+        urls.push(format!("{server}{separator}schema=submit_{}_{number}", std::process::id()));
     }
     urls
 }
 
-/// A model that repeats what it was asked.
+/// A model that echoes the newest message.
 fn server() -> Scripted {
     Scripted::new(|received: &Received| whole(&format!("re: {}", newest(received)), 10))
 }
 
-fn held(server: &Scripted) -> SessionConfig {
+fn test_config(server: &Scripted) -> SessionConfig {
     config(server, 100_000, policy("auto", &[]))
 }
 
-fn sessions(url: &str, most: usize) -> Sessions {
-    Sessions::new(Log::open(url).unwrap(), most, Duration::from_secs(600))
+fn sessions(url: &str, capacity: usize) -> Sessions {
+    Sessions::new(Log::open(url).unwrap(), capacity, Duration::from_secs(600))
 }
 
-/// Messages as a client writes them: user and assistant in turn, behind a system prompt if there is
-/// one.
+/// Messages as a client sends them: an optional system prompt, then user and assistant in turn.
 fn list(prompt: Option<&str>, texts: &[&str]) -> Vec<Message> {
     let role = |at: usize| if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
-    let said =
+    let turns =
         texts.iter().enumerate().map(|(at, text)| Message::new(role(at), vec![Part::text(*text)]));
-    prompt.map(Message::system).into_iter().chain(said).collect()
+    prompt.map(Message::system).into_iter().chain(turns).collect()
 }
 
 async fn submit(
@@ -56,10 +55,10 @@ async fn submit(
     list: Vec<Message>,
     server: &Scripted,
 ) -> Submitted {
-    sessions.submit(Some(user), list, held(server)).await.unwrap()
+    sessions.submit(Some(user), list, test_config(server)).await.unwrap()
 }
 
-/// Submits and calls; gives the session, how it was found, how many messages were new, and the
+/// Submits and calls. Returns the session, how it was found, the number of new messages, and the
 /// answer.
 async fn call(
     sessions: &Sessions,
@@ -79,39 +78,42 @@ async fn texts(sessions: &Sessions, id: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_goes_on_in_its_session_also_after_a_restart() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    for url in logs(&folder) {
-        let mut said = vec!["one".to_owned()];
+async fn conversation_continues_in_its_session_even_after_a_restart() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
+        let mut turns = vec!["one".to_owned()];
         let mut known = None;
         for round in 0..5 {
-            // A new process each time. The answers come back as the client writes them, not as the
-            // provider did.
+            // A new process each time. The client sends the answers back in its own format, not in
+            // the provider's.
             let sessions = sessions(&url, 10);
-            let words: Vec<&str> = said.iter().map(String::as_str).collect();
+            let texts_so_far: Vec<&str> = turns.iter().map(String::as_str).collect();
             let (id, how, new, answer) =
-                call(&sessions, list(Some("be brief"), &words), &server).await;
+                call(&sessions, list(Some("be brief"), &texts_so_far), &server).await;
             assert_eq!(
                 how,
                 if round == 0 { How::Created } else { How::Continued },
                 "round {round}"
             );
-            assert_eq!(new, if round == 0 { 2 } else { 1 }, "only what is new is added");
+            assert_eq!(new, if round == 0 { 2 } else { 1 }, "only new messages are added");
             assert_eq!(*known.get_or_insert(id.clone()), id);
-            said.push(answer);
-            assert_eq!(texts(&sessions, &id).await[1..], said[..]);
-            said.push(format!("and {round}"));
+            turns.push(answer);
+            assert_eq!(texts(&sessions, &id).await[1..], turns[..]);
+            turns.push(format!("and {round}"));
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repeated_list_adds_nothing() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    for url in logs(&folder) {
+async fn repeated_list_adds_nothing() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
         let sessions = sessions(&url, 10);
         let mut first = submit(&sessions, "ada", list(None, &["one"]), &server).await;
-        let (id, new) = (first.live.session().id.clone(), std::mem::take(&mut first.new));
+        let id = first.live.session().id.clone();
+        let new = std::mem::take(&mut first.new);
         first.live.say(new).await.unwrap();
         drop(first);
         for _ in 0..3 {
@@ -122,8 +124,8 @@ async fn a_repeated_list_adds_nothing() {
             );
         }
         assert_eq!(texts(&sessions, &id).await, ["one"]);
-        // Behind an answer, the same list once more asks for another one: the first stays where it
-        // is.
+        // After an answer, the same list asks for another one. The first answer stays in its
+        // session.
         let (_, _, _, answer) = call(&sessions, list(None, &["one"]), &server).await;
         let (other, how, new, _) = call(&sessions, list(None, &["one"]), &server).await;
         assert_eq!((how, new), (How::Forked, 0));
@@ -133,9 +135,10 @@ async fn a_repeated_list_adds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edited_or_truncated_history_is_a_fork() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    for url in logs(&folder) {
+async fn edited_or_truncated_history_becomes_a_fork() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
         let sessions = sessions(&url, 10);
         let (id, ..) = call(&sessions, list(Some("s"), &["one"]), &server).await;
         call(&sessions, list(Some("s"), &["one", "re: one", "two"]), &server).await;
@@ -146,7 +149,7 @@ async fn an_edited_or_truncated_history_is_a_fork() {
         assert_eq!(texts(&sessions, &id).await, ["s", "one", "re: one", "two", "re: two"]);
         let truncated = list(Some("s"), &["one", "re: one"]);
         assert_eq!(submit(&sessions, "ada", truncated, &server).await.how, How::Forked);
-        // The fork goes on as a session of its own.
+        // The fork continues as a separate session.
         let (same, how, ..) = call(
             &sessions,
             list(Some("s"), &["one", "re: one", "other", "re: other", "x"]),
@@ -158,16 +161,17 @@ async fn an_edited_or_truncated_history_is_a_fork() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_and_first_words_are_kept_apart() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    for url in logs(&folder) {
+async fn other_users_and_other_first_messages_get_new_sessions() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
         let sessions = sessions(&url, 10);
         let (id, ..) = call(&sessions, list(Some("s"), &["one"]), &server).await;
         let other =
             submit(&sessions, "bob", list(Some("s"), &["one", "re: one", "two"]), &server).await;
         assert_eq!((other.how, other.new.len()), (How::Created, 4));
         assert_ne!(other.live.session().id, id);
-        // Many conversations begin with one system prompt.
+        // Many conversations start with the same system prompt.
         let (another, how, ..) =
             call(&sessions, list(Some("s"), &["something else"]), &server).await;
         assert_eq!(how, How::Created);
@@ -176,9 +180,10 @@ async fn users_and_first_words_are_kept_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_system_prompt_moves_the_session() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    for url in logs(&folder) {
+async fn changed_system_prompt_moves_the_session() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
         let sessions = sessions(&url, 10);
         let (id, ..) = call(&sessions, list(Some("it is ten"), &["one"]), &server).await;
         let next = list(Some("it is eleven"), &["one", "re: one", "two"]);
@@ -194,9 +199,10 @@ async fn a_changed_system_prompt_moves_the_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_imported_session_is_found_by_its_ids() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    for url in logs(&folder) {
+async fn imported_session_is_found_by_its_message_ids() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
         let sessions = sessions(&url, 10);
         let model = waterline::Models::builtin().find("gpt-4o").unwrap();
         let stored: Vec<Incoming> = list(Some("s"), &["one", "two"])
@@ -204,11 +210,11 @@ async fn an_imported_session_is_found_by_its_ids() {
             .map(|message| Incoming::of(message, &model.counter()))
             .collect();
         let session = Session { user: Some("ada".to_owned()), ..Session::new("imported") };
-        let made = sessions.log().write(move |log| {
+        let created = sessions.log().write(move |log| {
             log.create(session.clone())?;
             log.append("imported", Tip::EMPTY, stored.clone())
         });
-        made.await.unwrap();
+        created.await.unwrap();
         let (id, how, new, _) =
             call(&sessions, list(Some("s"), &["one", "two", "three"]), &server).await;
         assert_eq!((id.as_str(), how, new), ("imported", How::Continued, 1));
@@ -216,27 +222,29 @@ async fn an_imported_session_is_found_by_its_ids() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_clients_at_once_lose_nothing() {
-    let (server, folder) = (Arc::new(server()), tempfile::tempdir().unwrap());
-    for url in logs(&folder) {
+async fn concurrent_clients_lose_nothing() {
+    let server = Arc::new(server());
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
         let sessions = sessions(&url, 4);
         let (id, ..) = call(&sessions, list(None, &["one"]), &server).await;
         let clients: Vec<_> = (0..24)
             .map(|n| {
-                let (sessions, server) = (sessions.clone(), Arc::clone(&server));
+                let sessions = sessions.clone();
+                let server = Arc::clone(&server);
                 tokio::spawn(async move {
-                    // A third go on with one session, each in its own words; the others speak of
-                    // something else.
-                    let words = format!("client {n}");
-                    let said = if n % 3 == 0 {
-                        vec!["one", "re: one", &words]
+                    // A third continue one session, each with a different message; the others
+                    // start new conversations.
+                    let text = format!("client {n}");
+                    let turns = if n % 3 == 0 {
+                        vec!["one", "re: one", &text]
                     } else {
-                        vec![words.as_str()]
+                        vec![text.as_str()]
                     };
-                    let (session, how, ..) = call(&sessions, list(None, &said), &server).await;
+                    let (session, how, ..) = call(&sessions, list(None, &turns), &server).await;
                     assert_eq!(
                         texts(&sessions, &session).await.last().unwrap(),
-                        &format!("re: {words}")
+                        &format!("re: {text}")
                     );
                     (n, session, how)
                 })
@@ -249,42 +257,45 @@ async fn many_clients_at_once_lose_nothing() {
             assert_eq!(how == How::Created, n % 3 != 0, "client {n}");
             assert_eq!(how == How::Continued, session == id, "client {n}");
         }
-        assert_eq!(continued, 1, "one goes on with the session, the others fork it");
+        assert_eq!(continued, 1, "one client continues the session, the others fork it");
         sessions.sweep();
         assert!(sessions.len() <= 4, "{sessions:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_long_conversation_is_found() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    for url in logs(&folder) {
+async fn long_conversation_is_found() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
         let sessions = sessions(&url, 4);
-        let words: Vec<String> = (0..10_000).map(|n| format!("message {n}")).collect();
-        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-        words.pop();
-        let mut first = submit(&sessions, "ada", list(None, &words), &server).await;
+        let numbered: Vec<String> = (0..10_000).map(|n| format!("message {n}")).collect();
+        let mut turns: Vec<&str> = numbered.iter().map(String::as_str).collect();
+        turns.pop();
+        let mut first = submit(&sessions, "ada", list(None, &turns), &server).await;
         let new = std::mem::take(&mut first.new);
         first.live.say(new).await.unwrap();
         drop(first);
-        words.extend(["answer", "and now?"]);
-        let next = submit(&sessions, "ada", list(None, &words), &server).await;
+        turns.extend(["answer", "and now?"]);
+        let next = submit(&sessions, "ada", list(None, &turns), &server).await;
         assert_eq!((next.how, next.new.len()), (How::Continued, 2));
     }
 }
 
 #[tokio::test]
-async fn a_session_has_one_user_at_a_time() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    let sessions = sessions(&logs(&folder)[0], 10);
+async fn session_has_one_caller_at_a_time() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    let sessions = sessions(&logs(&directory)[0], 10);
     sessions.log().write(|log| log.create(Session::new("s"))).await.unwrap();
-    let first = sessions.enter("s", held(&server)).await.unwrap();
-    assert!(sessions.try_enter("s", held(&server)).await.unwrap().is_none());
-    let fork = sessions.enter_or_fork("s", held(&server)).await.unwrap();
+    let first = sessions.enter("s", test_config(&server)).await.unwrap();
+    assert!(sessions.try_enter("s", test_config(&server)).await.unwrap().is_none());
+    let fork = sessions.enter_or_fork("s", test_config(&server)).await.unwrap();
     assert_ne!(fork.session().id, "s");
     let waiting = tokio::spawn({
-        let (sessions, held) = (sessions.clone(), held(&server));
-        async move { sessions.enter("s", held).await.unwrap().session().id.clone() }
+        let sessions = sessions.clone();
+        let config = test_config(&server);
+        async move { sessions.enter("s", config).await.unwrap().session().id.clone() }
     });
     tokio::task::yield_now().await;
     assert!(!waiting.is_finished());
@@ -293,21 +304,22 @@ async fn a_session_has_one_user_at_a_time() {
 }
 
 #[tokio::test]
-async fn sessions_that_are_not_used_are_dropped_and_resumed() {
-    let (server, folder) = (server(), tempfile::tempdir().unwrap());
-    let log = Log::open(&logs(&folder)[0]).unwrap();
+async fn idle_sessions_are_dropped_and_resumed() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    let log = Log::open(&logs(&directory)[0]).unwrap();
     let sessions = Sessions::new(log, 2, Duration::from_secs(600));
     for id in ["a", "b", "c", "d"] {
         sessions.log().write(move |log| log.create(Session::new(id))).await.unwrap();
-        let mut live = sessions.enter(id, held(&server)).await.unwrap();
+        let mut live = sessions.enter(id, test_config(&server)).await.unwrap();
         live.call(test_bed::user("hello"), silent).await.unwrap();
     }
     assert_eq!(sessions.len(), 2);
-    let again = sessions.enter("a", held(&server)).await.unwrap();
+    let again = sessions.enter("a", test_config(&server)).await.unwrap();
     assert_eq!(again.session().tip.position(), 2);
     drop(again);
     let brief = Sessions::new(sessions.log().clone(), 2, Duration::ZERO);
-    drop(brief.enter("a", held(&server)).await.unwrap());
+    drop(brief.enter("a", test_config(&server)).await.unwrap());
     brief.sweep();
     assert!(brief.is_empty());
 }

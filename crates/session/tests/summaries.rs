@@ -1,4 +1,4 @@
-//! Summaries by a model: before the call and beside it, believed or not, one absorbing the other.
+//! Summaries by a model: blocking or in the background, accepted or rejected, and absorbed.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use test_bed::{
-    TestBed, candidate, config, events, fair, policy, sent, silent, user, wants_summary,
-};
+use test_bed::{TestBed, config, events, fair, policy, sent, silent, target, user, wants_summary};
 use waterline::message::{Message, ToolCall};
 use waterline::policy::Policy;
 use waterline_session::memory::DayFiles;
@@ -36,7 +34,7 @@ fn summaries(server: &Scripted) -> Vec<Received> {
     server.received().into_iter().filter(wants_summary).collect()
 }
 
-/// A server that answers, and sums up as it is told.
+/// A server that answers calls, and summary requests as `summary` says.
 fn server(summary: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -> Scripted {
     let count = AtomicUsize::new(0);
     let script = move |received: &Received| {
@@ -60,22 +58,23 @@ async fn talk(live: &mut LiveSession, rounds: std::ops::Range<usize>) {
     }
 }
 
-/// S1.16 to S1.25: the same prefix with one more user message, 4,000 tokens at most, temperature 0;
-/// the answer stands in the conversation as the assistant's.
+/// S1.16 to S1.25: the same prefix with one more user message, at most 4,000 tokens, temperature 0.
+/// The summary enters the conversation as an assistant message.
 #[tokio::test]
-async fn s1_16_to_s1_25_a_summary_is_made_before_the_call() {
+async fn s1_16_to_s1_25_blocking_summary_is_made_before_the_call() {
     let server = server(|_, received| fair(GOOD, received));
     let bed = TestBed::new();
     let mut live = bed.open(config(&server, 12_000, blocking())).await;
     talk(&mut live, 0..16).await;
-    let asked = summaries(&server);
-    assert!(!asked.is_empty());
-    let body: Value = serde_json::from_str(&asked[0].body).unwrap();
+    let requests = summaries(&server);
+    assert!(!requests.is_empty());
+    let body: Value = serde_json::from_str(&requests[0].body).unwrap();
     assert_eq!((body["temperature"].as_f64(), body["max_tokens"].as_u64()), (Some(0.0), Some(400)));
     let all = server.received();
     let at = all.iter().position(wants_summary).unwrap();
-    let (before, prompt) = (sent(&all[at - 1]), sent(&all[at]));
-    assert_eq!(prompt[..before.len()], before[..], "the prompt goes on from what was sent last");
+    let before = sent(&all[at - 1]);
+    let prompt = sent(&all[at]);
+    assert_eq!(prompt[..before.len()], before[..], "the prompt extends the last context");
     assert_eq!(prompt.len(), before.len() + 1);
     let after = sent(&all[at + 1]);
     assert!(
@@ -94,29 +93,29 @@ async fn s1_16_to_s1_25_a_summary_is_made_before_the_call() {
     assert!(live.violations().is_empty());
 }
 
-/// S1.43, C1.11, E.18: the second summary is made of the first and what came since; there is one in
-/// the context, not two.
+/// S1.43, C1.11, E.18: the second summary covers the first and the messages since. The context has
+/// only one.
 #[tokio::test]
-async fn e18_s1_43_c1_11_a_summary_absorbs_the_one_before() {
+async fn e18_s1_43_c1_11_new_summary_absorbs_the_previous_one() {
     let server = server(|n, received| fair(&format!("Task: round {n}. {GOOD}"), received));
     let bed = TestBed::new();
     let mut live = bed.open(config(&server, 12_000, blocking())).await;
     talk(&mut live, 0..40).await;
-    let asked = summaries(&server);
-    assert!(asked.len() >= 2, "{}", asked.len());
+    let requests = summaries(&server);
+    assert!(requests.len() >= 2, "{}", requests.len());
     assert!(
-        asked[1].body.contains("Task: round 0."),
-        "the first one is in the request for the second"
+        requests[1].body.contains("Task: round 0."),
+        "the request for the second summary contains the first"
     );
     let last = server.received().pop().unwrap();
     assert_eq!(last.body.matches("Task: round ").count(), 1);
-    assert_eq!(bed.log().summaries("s").unwrap().len(), asked.len().min(10));
+    assert_eq!(bed.log().summaries("s").unwrap().len(), requests.len().min(10));
 }
 
-/// V14, C1.7: what cannot be believed is asked for once more, with the reason; then the digest
-/// serves and nothing is lost.
+/// V14, C1.7: an unusable summary is requested once more, with the reason. Then the digest is used
+/// and nothing is lost.
 #[tokio::test]
-async fn v14_c1_7_a_summary_that_cannot_be_believed_is_replaced_by_the_digest() {
+async fn v14_c1_7_unusable_summary_is_replaced_by_the_digest() {
     for bad in ["", "I'm sorry, I can't do that.", "hello there", "Task: too long "] {
         let server = server(move |_, received| {
             if bad.starts_with("Task") {
@@ -128,19 +127,23 @@ async fn v14_c1_7_a_summary_that_cannot_be_believed_is_replaced_by_the_digest() 
         let bed = TestBed::new();
         let mut live = bed.open(config(&server, 12_000, blocking())).await;
         talk(&mut live, 0..16).await;
-        let asked = summaries(&server);
-        assert!(asked.len() >= 2 && asked.len().is_multiple_of(2), "{bad:?}: {}", asked.len());
-        assert!(asked[1].body.contains("The last answer was not taken"), "{bad:?}");
+        let requests = summaries(&server);
+        assert!(
+            requests.len() >= 2 && requests.len().is_multiple_of(2),
+            "{bad:?}: {}",
+            requests.len()
+        );
+        assert!(requests[1].body.contains("Your previous answer was rejected"), "{bad:?}");
         assert!(bed.log().summary("s").unwrap().is_none(), "{bad:?}");
         let last = server.received().pop().unwrap();
-        assert!(last.body.contains("src/file_0.rs"), "{bad:?}: the digest and the ledger have it");
+        assert!(last.body.contains("src/file_0.rs"), "{bad:?}: in the digest and the ledger");
         assert_eq!(bed.texts().len(), 32, "{bad:?}");
     }
 }
 
-/// A summariser that is down costs the attempt, not the call.
+/// A failing summariser does not fail the call.
 #[tokio::test]
-async fn v14_a_summariser_that_fails_does_not_stop_the_call() {
+async fn v14_failing_summariser_does_not_stop_the_call() {
     let server = server(|_, _| Reply::status(500, "down"));
     let bed = TestBed::new();
     let mut live = bed.open(config(&server, 12_000, blocking())).await;
@@ -149,35 +152,35 @@ async fn v14_a_summariser_that_fails_does_not_stop_the_call() {
     assert_eq!(bed.texts().len(), 32);
 }
 
-/// S0.76: another model may write the summaries; it gets a prompt of its own, in parts where its
-/// window is small.
+/// S0.76: another model may write the summaries. It gets a separate prompt, in parts if its window
+/// is small.
 #[tokio::test]
-async fn s0_76_c1_5_another_model_sums_up_in_parts() {
+async fn s0_76_c1_5_another_model_summarises_in_parts() {
     let main = server(|_, received| fair(GOOD, received));
     let other = server(|_, received| fair(GOOD, received));
     let bed = TestBed::new();
-    let summariser = ModelTarget { window: Some(1_400), ..candidate("small", &other) };
+    let summariser = ModelTarget { window: Some(1_400), ..target("small", &other) };
     let config =
         SessionConfig { summariser: Some(summariser), ..config(&main, 16_000, blocking()) };
     let mut live = bed.open(config).await;
     talk(&mut live, 0..40).await;
     assert!(summaries(&main).is_empty());
-    let asked = summaries(&other);
-    assert!(asked.len() > 1, "{}", asked.len());
+    let requests = summaries(&other);
+    assert!(requests.len() > 1, "{}", requests.len());
     assert!(
-        asked[0].body.contains("<conversation>") && asked[0].body.contains("part 1 of"),
+        requests[0].body.contains("<conversation>") && requests[0].body.contains("part 1 of"),
         "{}",
-        asked[0].body
+        requests[0].body
     );
-    assert!(asked[1].body.contains("<earlier_summary>"));
-    assert!(asked.iter().all(|received| test_bed::tokens(received) < 2_000));
+    assert!(requests[1].body.contains("<earlier_summary>"));
+    assert!(requests.iter().all(|received| test_bed::tokens(received) < 2_000));
     assert!(main.received().pop().unwrap().body.contains("order 4711"));
 }
 
-/// S2.13 to S2.18: the reply does not wait; one call serves the day's file and the context, which
-/// has it from the next turn.
+/// S2.13 to S2.18: the reply does not wait. One summary call serves the day's file and the context,
+/// which has it from the next turn on.
 #[tokio::test]
-async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
+async fn s2_13_to_s2_18_background_summary_serves_memory_and_context() {
     let open = Arc::new(AtomicBool::new(false));
     let gate = Arc::clone(&open);
     let server = server(move |_, received| {
@@ -198,11 +201,7 @@ async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
     };
     let mut live = bed.open(config).await;
     talk(&mut live, 0..8).await;
-    assert_eq!(
-        live.generation().number,
-        1,
-        "folded, and answered, while the summary is not there yet"
-    );
+    assert_eq!(live.generation().number, 1, "folded and answered before the summary is ready");
     assert!(!server.received().pop().unwrap().body.contains("the mill was planned"));
     open.store(true, Ordering::SeqCst);
     live.finish().await;
@@ -226,13 +225,14 @@ async fn s2_13_to_s2_18_a_summary_beside_the_calls_serves_memory_and_context() {
     assert_eq!(summaries(&server).len(), 1, "one call for both");
     assert!(
         bed.texts().iter().all(|text| !text.contains("the mill was planned")),
-        "stored originals stay as they came"
+        "stored messages are unchanged"
     );
 }
 
-/// C2.7: with few turns only the work between request and answer goes; it is remembered too.
+/// C2.7: with few turns only the steps between request and answer are dropped. They go to the
+/// memory too.
 #[tokio::test]
-async fn c2_7_what_is_stripped_of_few_turns_goes_to_the_memory_too() {
+async fn c2_7_steps_stripped_from_few_turns_go_to_the_memory() {
     let server = server(|_, received| fair("[DAILY]\n- order 4711\n[MEMORY]\nnone", received));
     let bed = TestBed::new();
     let memory = bed.0.path().join("memory");
@@ -261,9 +261,9 @@ async fn c2_7_what_is_stripped_of_few_turns_goes_to_the_memory_too() {
     assert!(std::fs::read_to_string(file).unwrap().contains("## Trimmed Context ("));
 }
 
-/// A process may end before the summary takes effect: the next one finds it in the log.
+/// A process may exit before a summary takes effect. The next process finds it in the log.
 #[tokio::test]
-async fn a_summary_that_was_made_before_a_restart_takes_effect_after_it() {
+async fn summary_made_before_a_restart_takes_effect_after_it() {
     let server =
         server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received));
     let bed = TestBed::new();
@@ -275,14 +275,14 @@ async fn a_summary_that_was_made_before_a_restart_takes_effect_after_it() {
     drop(live);
     let mut live = bed.open(config(&server, 50_000, chat)).await;
     talk(&mut live, 7..9).await;
-    assert_eq!(live.generation().number, 2, "once");
+    assert_eq!(live.generation().number, 2, "only once");
     assert!(server.received().pop().unwrap().body.contains("order 4711"));
 }
 
-/// C2.8: a summary whose generation is gone is dropped; and a fold that was taken back stays taken
-/// back.
+/// C2.8: a summary of a generation that no longer exists is dropped, so an undone fold stays
+/// undone.
 #[tokio::test]
-async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {
+async fn c2_8_summary_of_an_undone_generation_is_dropped() {
     let server =
         server(|_, received| fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received));
     let bed = TestBed::new();
@@ -299,13 +299,13 @@ async fn c2_8_a_summary_of_a_generation_that_is_gone_is_dropped() {
     talk(&mut live, 8..9).await;
     assert!(
         !server.received().pop().unwrap().body.contains("order 4711"),
-        "what was taken back does not come by itself"
+        "an undone summary does not return"
     );
 }
 
-/// When a new summary cannot be had, the one before still says what it said.
+/// If a new summary fails, the previous one stays.
 #[tokio::test]
-async fn v14_a_failed_summary_leaves_the_earlier_one_in_place() {
+async fn v14_failed_summary_leaves_the_previous_one_in_place() {
     let server = server(
         |n, received| if n == 0 { fair(GOOD, received) } else { Reply::status(500, "down") },
     );
@@ -317,29 +317,31 @@ async fn v14_a_failed_summary_leaves_the_earlier_one_in_place() {
     assert!(last.body.contains("order 4711"), "{}", last.body);
 }
 
-/// C1.5: a conversation that cannot be sent once more is summed up from a shortened text.
+/// C1.5: a conversation that is too long to send again is summarised from a truncated text.
 #[tokio::test]
-async fn c1_5_a_conversation_too_long_for_its_own_summary_is_shortened() {
+async fn c1_5_conversation_too_long_for_its_own_summary_is_truncated() {
     let server = server(|n, received| match n {
         0 => Reply::status(400, "prompt is too long: 3000 tokens > 2600 maximum"),
         _ => fair(GOOD, received),
     });
     let bed = TestBed::new();
     let mut live = bed.open(config(&server, 12_000, blocking())).await;
-    let mut heard = Vec::new();
+    let mut events = Vec::new();
     for round in 0..16 {
         let text = format!("step {round} {}", "and more ".repeat(400));
-        live.call(user(text), |event| heard.push(event)).await.unwrap();
+        live.call(user(text), |event| events.push(event)).await.unwrap();
     }
-    assert!(heard.contains(&Event::Summarising));
-    let asked = summaries(&server);
-    assert!(!asked[0].body.contains("<conversation>") && asked[1].body.contains("<conversation>"));
+    assert!(events.contains(&Event::Summarising));
+    let requests = summaries(&server);
+    assert!(
+        !requests[0].body.contains("<conversation>") && requests[1].body.contains("<conversation>")
+    );
     assert_eq!(bed.log().summary("s").unwrap().unwrap().text, GOOD);
 }
 
-/// An answer that was cut at its limit is no summary.
+/// An answer that hit the output token limit is not a valid summary.
 #[tokio::test]
-async fn a_summary_that_was_cut_off_is_not_taken() {
+async fn truncated_summary_is_rejected() {
     let server = server(|_, received| {
         let mut events = events(GOOD, test_bed::tokens(received));
         events[1] = events[1].replace("\"stop\"", "\"length\"");

@@ -1,5 +1,4 @@
-//! The same on every wire: windows that are smaller than was said, tools, and answers that come
-//! through.
+//! The same on every wire: windows smaller than configured, tools, and answers that arrive.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -7,7 +6,7 @@ mod test_bed;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use test_bed::{TestBed, candidate, config, policy, silent, user};
+use test_bed::{TestBed, config, policy, silent, target, user};
 use waterline::message::Message;
 use waterline_session::{LiveSession, ModelTarget, SessionConfig};
 use waterline_testkit::model::Model;
@@ -35,12 +34,12 @@ fn server(model: Model) -> Scripted {
 }
 
 async fn live(bed: &TestBed, server: &Scripted) -> LiveSession {
-    let usual = config(server, 100_000, policy("auto", &[]));
-    let model = ModelTarget { window: Some(100_000), ..candidate("m", server) };
-    bed.open(SessionConfig { model, ..usual }).await
+    let base = config(server, 100_000, policy("auto", &[]));
+    let model = ModelTarget { window: Some(100_000), ..target("m", server) };
+    bed.open(SessionConfig { model, ..base }).await
 }
 
-/// Forty steps of a conversation that is many times as long as the window.
+/// Runs forty steps of a conversation that is many times longer than the window.
 async fn converse(live: &mut LiveSession) {
     let mut next = user("begin");
     for step in 0..40 {
@@ -61,7 +60,7 @@ async fn converse(live: &mut LiveSession) {
 }
 
 #[tokio::test]
-async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_every_wire() {
+async fn window_is_learned_from_the_overflow_error_on_every_wire() {
     for wire in waterline_testkit::WIRES {
         let server = server(Model { wire, window: 3_000, refuses: true });
         let bed = TestBed::new();
@@ -77,24 +76,24 @@ async fn a_window_that_is_smaller_than_was_said_is_learned_from_the_refusal_on_e
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_cut_without_a_word_is_noticed_on_every_wire() {
+async fn silently_truncated_prompt_is_detected_on_every_wire() {
     for wire in waterline_testkit::WIRES {
         let server = server(Model { wire, window: 3_000, refuses: false });
         let bed = TestBed::new();
         let mut live = live(&bed, &server).await;
         converse(&mut live).await;
         assert!(live.window() <= 3_000, "{wire}: {}", live.window());
-        let cut =
+        let truncated =
             server.received().iter().filter(|received| Model::tokens(received) > 3_000).count();
-        assert!((1..=4).contains(&cut), "{wire}: {cut} requests were cut");
+        assert!((1..=4).contains(&truncated), "{wire}: {truncated} requests were truncated");
         assert!(live.violations().is_empty(), "{wire}");
     }
 }
 
-/// Each call is refused once and made again by another process, with outputs larger than the window
-/// among parallel results.
+/// Each call is rejected once and retried by another process. Some of the parallel results are
+/// larger than the window.
 #[tokio::test]
-async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
+async fn session_resumes_in_another_process_after_every_step_on_every_wire() {
     for wire in waterline_testkit::WIRES {
         let count = AtomicUsize::new(0);
         let model = Model { wire, window: 100_000, refuses: true };
@@ -118,7 +117,7 @@ async fn a_session_goes_on_in_another_process_after_every_step_on_every_wire() {
         let mut next = user("begin");
         for step in 0..30 {
             let answer = loop {
-                let model = ModelTarget { window: Some(3_000), ..candidate("m", &server) };
+                let model = ModelTarget { window: Some(3_000), ..target("m", &server) };
                 let mut live = bed
                     .open(SessionConfig { model, ..config(&server, 3_000, policy("auto", &[])) })
                     .await;

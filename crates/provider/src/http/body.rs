@@ -1,5 +1,4 @@
-//! The bytes of a response, with patience: how long a server may be silent, and how much of an
-//! error is kept.
+//! Reads the bytes of a response with timeouts, and limits how much of an error body is kept.
 
 use std::time::Duration;
 
@@ -9,25 +8,25 @@ use futures_util::{Stream, StreamExt};
 
 use super::Timeouts;
 
-/// The most bytes of an error that are kept.
-const MOST: usize = 1 << 20;
+/// The most bytes of an error body that are kept.
+const MAX_ERROR_BYTES: usize = 1 << 20;
 
-/// Why the bytes of an answer end.
+/// Why reading a response failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BytesError {
-    #[error("the connection broke")]
+    #[error("connection lost")]
     Connection(#[source] reqwest::Error),
-    #[error("the server is silent")]
-    Silent(#[source] Silence),
+    #[error("timed out")]
+    Timeout(#[source] NoData),
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("nothing came for {0:?}")]
-pub(super) struct Silence(Duration);
+#[error("no data from the server for {} s", .0.as_secs_f64())]
+pub(super) struct NoData(Duration);
 
-/// The bytes of an answer, as long as they come: the first may take its time, the others less. Any
-/// byte counts, also those by which a server only says that it is still there.
-pub(super) fn patient(
+/// Streams the bytes of a response. The first chunk may take longer than the following ones. Any
+/// byte resets the timeout, including those that a server sends only as a keep-alive.
+pub(super) fn with_timeouts(
     response: reqwest::Response,
     timeouts: Timeouts,
 ) -> impl Stream<Item = Result<Bytes, BytesError>> + Send + Unpin {
@@ -38,19 +37,19 @@ pub(super) fn patient(
             Ok(None) => None,
             Ok(Some(Ok(chunk))) => Some((Ok(chunk), (Some(chunks), timeouts.silence))),
             Ok(Some(Err(error))) => Some((Err(BytesError::Connection(error)), (None, wait))),
-            Err(_) => Some((Err(BytesError::Silent(Silence(wait))), (None, wait))),
+            Err(_) => Some((Err(BytesError::Timeout(NoData(wait))), (None, wait))),
         }
     }))
 }
 
-/// The text of a response, up to a limit and as long as bytes come.
+/// Reads the text of a response, up to [`MAX_ERROR_BYTES`] or a timeout.
 pub(super) async fn text(response: reqwest::Response, timeouts: Timeouts) -> String {
     let mut bytes = Vec::new();
-    let mut chunks = patient(response, timeouts);
+    let mut chunks = with_timeouts(response, timeouts);
     while let Some(Ok(chunk)) = chunks.next().await {
         bytes.extend_from_slice(&chunk);
-        if bytes.len() > MOST {
-            bytes.truncate(MOST);
+        if bytes.len() > MAX_ERROR_BYTES {
+            bytes.truncate(MAX_ERROR_BYTES);
             break;
         }
     }

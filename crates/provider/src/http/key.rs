@@ -1,18 +1,18 @@
-//! A key that is neither shown nor stored.
+//! An API key that is never shown or stored.
 
 use std::fmt;
 
-/// A key of a provider.
+/// An API key for a provider.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
 impl Key {
-    /// A key, without the blanks and line breaks that come with it from a file.
+    /// Creates a key. Surrounding white space, such as a file's final line break, is removed.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().to_owned())
     }
 
-    /// Whether it is one word, as a header needs it.
+    /// Whether the key can be sent in a header: not empty, and visible ASCII only.
     pub(super) fn is_sendable(&self) -> bool {
         !self.0.is_empty() && self.0.bytes().all(|byte| byte.is_ascii_graphic())
     }

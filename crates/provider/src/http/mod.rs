@@ -1,8 +1,8 @@
-//! Models behind HTTP: one request, an answer that streams, and errors that keep everything the
-//! provider said.
+//! Models over HTTP: one request per call, a streamed answer, and errors that keep the provider's
+//! whole response.
 //!
-//! One call is one request here. What to do about an error (wait, fold, take another model) is the
-//! caller's business; [`crate::retry`] says how long to wait.
+//! This module does not retry. How to handle an error (wait, fold, use another model) is the
+//! caller's decision; [`crate::retry`] computes how long to wait.
 
 mod body;
 mod key;
@@ -24,17 +24,17 @@ use crate::model::{Model, Report, Request};
 use crate::stream::{EventStream, RawEvent, decode};
 use crate::wire;
 
-/// A shorter key may be part of any word.
-const SECRET_BYTES: usize = 6;
+/// Shorter keys are not redacted from errors: they may be part of any word.
+const MIN_REDACTED_KEY_BYTES: usize = 6;
 
-/// How long to wait for what.
+/// The timeouts of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
+    /// For establishing the connection.
     pub connect: Duration,
-    /// For the first byte of an answer.
+    /// For the first byte of the response.
     pub first_byte: Duration,
-    /// For the next one, once it streams.
+    /// For each next byte, once the response streams.
     pub silence: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Default for Timeouts {
     }
 }
 
-/// A model server, by its address.
+/// A model server at an address.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     wire: Wire,
@@ -56,10 +56,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint at a base address; without one, the provider's own.
+    /// Creates an endpoint at a base address, by default the provider's own.
     ///
     /// # Errors
-    /// When the address or the key cannot be used, or the system's certificates cannot be read.
+    /// If the address or the key is invalid, or the system's certificates cannot be read.
     pub fn new(
         wire: Wire,
         base: Option<&str>,
@@ -67,23 +67,22 @@ impl Endpoint {
         timeouts: Timeouts,
     ) -> Result<Self, CallError> {
         let base = base.unwrap_or_else(|| wire::default_base(wire)).trim_end_matches('/');
-        // The address of the call itself, as some guides give it.
+        // Some guides give the full URL of the call; strip its path.
         let base = base.strip_suffix(wire::path(wire, "", "").as_str()).unwrap_or(base).to_owned();
         address::check(&base)?;
         if key.as_ref().is_some_and(|key| !key.is_sendable()) {
             return Err(CallError::Key);
         }
-        // A key goes to the address it is meant for, and is not sent along when that one redirects.
+        // No redirects: they would send the key to another address.
         let client = client()
             .connect_timeout(timeouts.connect)
             .redirect(reqwest::redirect::Policy::none())
-            .build();
-        let client = client
-            .map_err(|error| CallError::Connect { url: String::new(), text: causes(&error) })?;
+            .build()
+            .map_err(|error| CallError::Connect { url: base.clone(), text: causes(&error) })?;
         Ok(Self { wire, base, key, timeouts, client })
     }
 
-    /// Sends a body and waits for the head of the answer.
+    /// Sends a request body and waits for the head of the response.
     async fn send(&self, url: String, body: String) -> Result<reqwest::Response, CallError> {
         let mut call = self
             .client
@@ -101,8 +100,8 @@ impl Endpoint {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        let kind = response.headers().get(CONTENT_TYPE);
-        if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+        let content_type = response.headers().get(CONTENT_TYPE);
+        if !content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
             let body = body::text(response, self.timeouts).await;
             return Err(CallError::Malformed { url: self.base.clone(), body });
         }
@@ -126,11 +125,12 @@ impl Endpoint {
         })
     }
 
-    /// The error without the key, which some servers repeat.
+    /// Removes the key from an error, because some servers echo it.
     fn redacted(&self, mut error: CallError) -> CallError {
-        let secret =
-            self.key.as_ref().map(Key::secret).filter(|secret| secret.len() >= SECRET_BYTES);
-        let Some(secret) = secret else { return error };
+        let long_enough = |secret: &&str| secret.len() >= MIN_REDACTED_KEY_BYTES;
+        let Some(secret) = self.key.as_ref().map(Key::secret).filter(long_enough) else {
+            return error;
+        };
         let redact = |text: &mut String| *text = text.replace(secret, "[key]");
         match &mut error {
             CallError::Refused(refused) => {
@@ -148,11 +148,12 @@ impl Model for Endpoint {
     fn call(&self, request: Request<'_>) -> EventStream {
         let url = format!("{}{}", self.base, wire::path(self.wire, &self.base, request.model));
         let body = request.body(self.wire);
-        let (sender, endpoint) = (self.clone(), self.clone());
-        let answered = async move {
+        let sender = self.clone();
+        let endpoint = self.clone();
+        let opened = async move {
             let response = sender.send(url, body).await?;
-            let events = SseStream::from_bytes_stream(body::patient(response, sender.timeouts));
-            let events = events.map(|event| match event {
+            let bytes = body::with_timeouts(response, sender.timeouts);
+            let events = SseStream::from_bytes_stream(bytes).map(|event| match event {
                 Ok(event) => {
                     Ok(RawEvent { name: event.event, data: event.data.unwrap_or_default() })
                 }
@@ -160,7 +161,7 @@ impl Model for Endpoint {
             });
             Ok(decode(sender.wire, events))
         };
-        let events = answered.try_flatten_stream();
+        let events = opened.try_flatten_stream();
         Box::pin(events.map(move |event| event.map_err(|error| endpoint.redacted(error))))
     }
 
@@ -176,14 +177,13 @@ impl Model for Endpoint {
         wire::provider(self.wire)
     }
 
-    /// Servers that imitate a provider may hold every word of the model to the shape, so that it
-    /// can call no tool (vLLM, Ollama): where tools are wanted it goes to the provider's own
-    /// address only.
+    /// Some compatible servers (vLLM, Ollama) force all output into the shape, so the model can no
+    /// longer call tools. With tools, only the provider's own address gets the shape.
     fn takes_shape(&self, with_tools: bool) -> bool {
-        // With the version or without it, as addresses are given.
-        let is_own = self.base.trim_end_matches("/v1")
+        // Addresses are given with or without the version.
+        let is_official = self.base.trim_end_matches("/v1")
             == wire::default_base(self.wire).trim_end_matches("/v1");
-        wire::has_shape(self.wire) && (is_own || !with_tools)
+        wire::has_shape(self.wire) && (is_official || !with_tools)
     }
 
     fn report(&self) -> BoxFuture<'_, Report> {
@@ -191,18 +191,18 @@ impl Model for Endpoint {
     }
 }
 
-/// What caused an error, outermost first. The error's own text is left out: it may hold an address
-/// with a key in it.
+/// Joins the causes of an error, outermost first. The error's own text is omitted: it may contain
+/// an address with a key in it.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut next = error.source();
     while let Some(source) = next {
         let text = source.to_string();
-        // Some errors repeat their cause in their own text.
+        // Some errors repeat their cause in their text.
         if !texts.last().is_some_and(|last| last.contains(&text)) {
             texts.push(text);
         }
         next = source.source();
     }
-    if texts.is_empty() { "the cause is unknown".to_owned() } else { texts.join(": ") }
+    if texts.is_empty() { "unknown cause".to_owned() } else { texts.join(": ") }
 }

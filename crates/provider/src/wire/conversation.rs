@@ -1,4 +1,4 @@
-//! A whole conversation: a list of messages, or a request body around one.
+//! Reads a whole conversation: a list of messages, or a request body that contains one.
 
 use std::sync::Arc;
 
@@ -15,32 +15,32 @@ use super::read::Reader;
 use super::rendered::Rendered;
 use super::tool::Tool;
 
-/// A conversation as it was read.
+/// A parsed conversation.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// The wire it is written in.
+    /// The conversation's wire.
     pub wire: Wire,
-    /// Its id, if it has one.
+    /// The conversation's id, if the body has one.
     pub id: Option<String>,
-    /// The model it was addressed to, if it says so.
+    /// The model that the body names, if any.
     pub model: Option<String>,
-    /// The messages, those from outside the list first.
+    /// The messages. Those from outside the list come first.
     pub messages: Vec<Message>,
-    /// How many of them stood outside the list: a system prompt beside it.
+    /// How many of them came from outside the list, such as a separate system prompt.
     pub outside: usize,
     /// The tool definitions.
     pub tools: Vec<Tool>,
-    /// What was odd, by the index of the message.
+    /// Warnings about malformed input, with the index of the message.
     pub warnings: Vec<Warning>,
-    /// The fields of the body, in their order; none for a bare list.
+    /// The fields of the body, in order; empty for a bare list.
     fields: Vec<(String, Raw)>,
 }
 
-/// Reads a conversation: a JSON list of messages, or an object that holds one. The wire is told
-/// from the content unless given.
+/// Parses a conversation: a JSON list of messages, or an object that contains one. The wire is
+/// detected from the content unless given.
 ///
 /// # Errors
-/// When the text is not JSON or holds no conversation, with line and column.
+/// If the text is not JSON or not a conversation, with line and column.
 pub fn parse(text: &Arc<String>, wire: Option<Wire>) -> Result<Conversation, ParseError> {
     let value: &RawValue =
         serde_json::from_str(text).map_err(|error| ParseError::of_json(text, &error))?;
@@ -55,13 +55,13 @@ pub fn parse(text: &Arc<String>, wire: Option<Wire>) -> Result<Conversation, Par
     }
 }
 
-/// Tool definitions as a wire writes them; nothing where there are none.
+/// Renders tool definitions for a wire; `None` if there are none.
 #[must_use]
 pub fn tools(wire: Wire, tools: &[Tool]) -> Option<String> {
     (!tools.is_empty()).then(|| format(wire).write_tools(tools))
 }
 
-/// A request body of these fields, a context and tool definitions.
+/// Builds a request body from fields, a context and tool definitions.
 #[must_use]
 pub fn body<'a>(
     wire: Wire,
@@ -77,22 +77,21 @@ pub fn body<'a>(
     json::object(fields.into_iter().chain(system).chain(list).chain(tools))
 }
 
-/// Reads one message of a wire, without the bytes it came in.
+/// Parses one message of a wire, without keeping its original bytes.
 ///
 /// # Errors
-/// When it is no message of that wire, with what is wrong.
+/// If it is not a message of that wire, with the reason.
 pub fn message(json: &str, wire: Wire) -> Result<Message, String> {
     let mut message =
         format(wire).message(json, &mut Reader::default()).map_err(|refusal| refusal.0)?;
     message.form = Form::Changed;
-    // The bytes are not kept; that it came from this wire is: only then does its thinking go back
-    // there.
+    // The bytes are not kept, but the wire is: thinking is sent back only to the wire it came from.
     message.raw = Raw::new(format(wire).wire(), Arc::default(), 0..0);
     Ok(message)
 }
 
-/// Parses a message that was stored as it came. Its role tells a system prompt that was not in the
-/// message list.
+/// Parses a message that was stored with its original bytes. The role tells whether it is a system
+/// prompt from outside the message list.
 #[must_use]
 pub fn parse_stored(text: Arc<String>, wire: Wire, role: Role) -> Option<Message> {
     let format = format(wire);
@@ -112,7 +111,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Where a piece of the text begins.
+    /// Returns the byte offset of a piece of the text.
     fn offset(&self, piece: &str) -> usize {
         (piece.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
@@ -138,10 +137,7 @@ impl Source<'_> {
     fn body(&self, body: &str, wire: Option<Wire>) -> Result<Conversation, ParseError> {
         let fields = Fields::parse(body).unwrap_or_default();
         let wire = wire.or_else(|| detect::body(&fields)).ok_or_else(|| {
-            self.error(
-                body,
-                "not a conversation: no field \"messages\", \"input\" or \"contents\" in it",
-            )
+            self.error(body, "not a conversation: no field \"messages\", \"input\" or \"contents\"")
         })?;
         let format = format(wire);
         let name = format.list_field();
@@ -149,20 +145,20 @@ impl Source<'_> {
             self.error(
                 body,
                 format!(
-                    "not a conversation: no field {name:?} in it, where {wire} has its messages"
+                    "not a conversation: no field {name:?}, which holds the messages of {wire}"
                 ),
             )
         })?;
         let mut conversation = Conversation::empty(wire);
-        let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text);
+        let string = |name: &str| fields.get(name).and_then(json::string).map(|lossy| lossy.text);
         let number = || {
             fields
                 .get("id")
                 .filter(|id| id.bytes().all(|byte| byte.is_ascii_digit()))
                 .map(str::to_owned)
         };
-        conversation.id = word("id").or_else(number).or_else(|| word("session_id"));
-        conversation.model = word("model");
+        conversation.id = string("id").or_else(number).or_else(|| string("session_id"));
+        conversation.model = string("model");
         self.read_system(&mut conversation, format, &fields);
         let tools = fields.get("tools").and_then(json::elements).unwrap_or_default();
         conversation.tools = tools
@@ -174,8 +170,10 @@ impl Source<'_> {
             Some(elements) => elements,
             None if format.takes_text_for_list() && json::string(list).is_some() => vec![list],
             None => {
-                return Err(self
-                    .error(list, format!("not a conversation: {name:?} is no list of messages")));
+                return Err(self.error(
+                    list,
+                    format!("not a conversation: {name:?} is not a list of messages"),
+                ));
             }
         };
         self.read_list(&mut conversation, &elements)?;
@@ -183,7 +181,8 @@ impl Source<'_> {
             .iter()
             .any(|name| fields.get(name).is_some_and(|v| !json::is_null(v)))
         {
-            let text = "the request goes on from a conversation that the provider holds; what is in it is not known here";
+            let text = "the request continues a conversation stored by the provider; \
+                        its earlier messages are not available here";
             conversation.warnings.push(Warning::new(Oddity::OrphanResult, text));
         }
         let raw =
@@ -241,7 +240,7 @@ impl Conversation {
         }
     }
 
-    /// A conversation that did not come as JSON of a wire.
+    /// Creates a conversation that was not parsed from the JSON of a wire.
     #[must_use]
     pub fn of(
         wire: Wire,
@@ -261,7 +260,7 @@ impl Conversation {
         self.messages.push(message);
     }
 
-    /// The messages of the list as JSON text.
+    /// Iterates over the messages of the list as JSON text.
     pub fn list(&self) -> impl Iterator<Item = &str> {
         self.messages
             .iter()
@@ -270,15 +269,15 @@ impl Conversation {
             .map(Raw::as_str)
     }
 
-    /// The answer's limit as the body gives it, under whatever name, for a wire that demands one.
+    /// Returns the output token limit of the body, under any of its names. Some wires require one.
     fn output_limit(&self) -> String {
         let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
         let given = self.fields.iter().find(|(name, _)| names.contains(&name.as_str()));
         given.map_or_else(|| "4096".to_owned(), |(_, raw)| raw.as_str().to_owned())
     }
 
-    /// The request body with another context in it. On its own wire every other field goes out as
-    /// it came; on another one, model and tools are carried over.
+    /// Returns the request body with another context. For the same wire, every other field is kept
+    /// unchanged; for another wire, only model and tools are carried over.
     #[must_use]
     pub fn body_with(&self, wire: Wire, context: &Rendered) -> String {
         let target = format(wire);

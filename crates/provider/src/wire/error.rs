@@ -1,8 +1,8 @@
-//! Input that is no conversation, with the place where that shows.
+//! The error for input that is not a conversation, with its position.
 
 use thiserror::Error;
 
-/// Why a text is no conversation.
+/// Why a text is not a conversation.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("line {line}, column {column}: {text}")]
 pub struct ParseError {
@@ -10,12 +10,12 @@ pub struct ParseError {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong, and what was expected.
+    /// What is wrong and what was expected.
     pub text: String,
 }
 
 impl ParseError {
-    /// An error at a byte of `source`.
+    /// Creates an error at a byte offset of `source`.
     pub(super) fn at(source: &str, offset: usize, text: impl Into<String>) -> Self {
         let before = source.get(..offset).unwrap_or(source);
         let line = before.matches('\n').count() + 1;
@@ -23,7 +23,7 @@ impl ParseError {
         Self { line, column, text: text.into() }
     }
 
-    /// What is wrong with the JSON; serde counts columns in bytes, a person in characters.
+    /// Converts a JSON error. Serde counts columns in bytes; people count characters.
     pub(super) fn of_json(source: &str, error: &serde_json::Error) -> Self {
         let line = error.line().max(1);
         let start = source.split_inclusive('\n').take(line - 1).map(str::len).sum::<usize>();
@@ -36,7 +36,7 @@ impl ParseError {
         Self::at(source, at, format!("not JSON: {text}"))
     }
 
-    /// The same error, in a file that begins `lines` lines earlier.
+    /// Adds `lines` to the line number, for text that starts later in a file.
     #[must_use]
     pub fn shifted(mut self, lines: usize) -> Self {
         self.line += lines;

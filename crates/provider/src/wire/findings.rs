@@ -1,12 +1,11 @@
-//! What the checkers share: collecting violations, and keeping track of which calls wait for a
-//! result.
+//! Shared by the checkers: collects violations, and tracks which calls still wait for a result.
 
 use std::collections::HashSet;
 
 use waterline::json::Fields;
 use waterline::validity::Violation;
 
-/// What was found so far in a list of messages.
+/// The violations found so far in a list of messages.
 #[derive(Default)]
 pub(super) struct Findings {
     found: Vec<Violation>,
@@ -20,7 +19,7 @@ impl Findings {
         self.found.push(Violation { at, rule, text: text.into() });
     }
 
-    /// The fields of a message; anything but an object is a finding.
+    /// Parses the fields of a message; reports anything but an object.
     pub(super) fn object<'a>(&mut self, at: usize, json: &'a str) -> Option<Fields<'a>> {
         let fields = Fields::parse(json);
         if fields.is_none() {
@@ -29,7 +28,7 @@ impl Findings {
         fields
     }
 
-    /// A call begins to wait.
+    /// Records a call that now waits for its result.
     pub(super) fn call(&mut self, at: usize, id: String) {
         if id.is_empty() {
             self.report(at, "V3", "a call without an id");
@@ -39,7 +38,7 @@ impl Findings {
         self.open.push(id);
     }
 
-    /// A result answers a call that waits.
+    /// Records the result of a waiting call.
     pub(super) fn result(&mut self, at: usize, id: &str) {
         match self.open.iter().position(|open| open == id) {
             Some(call) => {
@@ -51,7 +50,7 @@ impl Findings {
         }
     }
 
-    /// From here on no result may come: whatever waits was not answered.
+    /// Reports the calls that still wait: no result may follow from here.
     pub(super) fn close(&mut self, at: usize) {
         if !self.open.is_empty() {
             let text = format!("calls without a result: {}", self.open.join(", "));
@@ -60,16 +59,16 @@ impl Findings {
         }
     }
 
-    /// Whether a call waits.
+    /// Whether a call still waits for its result.
     pub(super) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Everything that was found in a list of `count` messages.
+    /// Returns all violations of a list of `count` messages.
     pub(super) fn end(mut self, count: usize) -> Vec<Violation> {
         self.close(count.saturating_sub(1));
         if count == 0 {
-            self.report(0, "V6", "there is no message");
+            self.report(0, "V6", "no messages");
         }
         self.found
     }

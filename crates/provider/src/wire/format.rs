@@ -1,5 +1,5 @@
-//! What a protocol must say of itself. Everything the program asks about a wire is asked here, so
-//! that a new one needs no edit elsewhere.
+//! The [`Format`] trait that each protocol implements. The program asks about a wire only through
+//! it, so a new one needs no edit elsewhere.
 
 use waterline::json::Fields;
 use waterline::message::{Message, Wire};
@@ -11,97 +11,97 @@ use super::rendered::Rendered;
 use super::tool::Tool;
 use crate::answer::Decoder;
 
-/// One protocol. A built-in one has a line in `list.rs`, an application's own is given to
+/// One protocol. Built-in formats are listed in `list.rs`; an application passes its own to
 /// [`super::register`].
 pub trait Format: Sync {
-    /// Its name, and what the engine must know of it.
+    /// The wire: its name, and what the engine must know about it.
     fn wire(&self) -> Wire;
 
-    /// By what a conversation is recognised.
+    /// The marks by which a conversation of this wire is detected.
     fn marks(&self) -> Marks;
 
     /// The name of the list of messages in a request body.
     fn list_field(&self) -> &'static str;
 
-    /// The names under which a request body may hold the system prompt beside the list.
+    /// The names of the field with a system prompt outside the list, in a request body.
     fn system_fields(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether a plain text may stand in place of the list.
+    /// Whether a plain text may replace the list.
     fn takes_text_for_list(&self) -> bool {
         false
     }
 
-    /// The field of the answer's limit, on wires that demand one.
+    /// The field of the output token limit, on wires that require one.
     fn required_limit(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether an assistant message may hold images.
+    /// Whether an assistant message may contain images.
     fn takes_assistant_images(&self) -> bool {
         false
     }
 
-    /// Reads one message of the list.
+    /// Parses one message of the list.
     ///
     /// # Errors
-    /// When it is not a message of this wire.
+    /// If it is not a message of this wire.
     fn message(&self, json: &str, reader: &mut Reader) -> Result<Message, Refusal>;
 
-    /// Reads the system prompt that stands beside the list.
+    /// Parses the system prompt outside the list.
     fn system(&self, json: &str, reader: &mut Reader) -> Option<Message> {
         let _ = (json, reader);
         None
     }
 
-    /// Reads the tool definitions of one entry of `tools`.
+    /// Parses the tool definitions of one entry of `tools`.
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool>;
 
-    /// Writes tool definitions that came from another wire.
+    /// Renders tool definitions that came from another wire.
     fn write_tools(&self, tools: &[Tool]) -> String;
 
-    /// The address that is called if no other is given.
+    /// The default base address.
     fn default_base(&self) -> &'static str;
 
-    /// The name of its provider, as OpenTelemetry's conventions for generative AI write it.
+    /// The provider's name in OpenTelemetry's conventions for generative AI.
     fn provider(&self) -> &'static str;
 
-    /// The beginnings of the names of models that are reached by this wire.
+    /// The prefixes of the names of models that use this wire.
     fn model_prefixes(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether a request can say what shape the answer must have.
+    /// Whether a request can set the shape of the answer.
     fn has_shape(&self) -> bool {
         true
     }
 
-    /// Where below the base address a model is called.
+    /// The path of a call, relative to the base address.
     fn path(&self, model: &str) -> String;
 
-    /// The headers of a call, with the key.
+    /// The headers of a call, including the key.
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
 
-    /// The fields of a request beside context and tools, with model and options.
+    /// The fields of a request for model and options, without context and tools.
     fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)>;
 
-    /// The context as a request holds it: with marks for the cache, where a wire has them.
+    /// The context for a request, with cache marks if the wire has them.
     fn marked(&self, context: &Rendered) -> Rendered {
         context.clone()
     }
 
-    /// Reads the events of a stream.
+    /// Creates a decoder for the events of a stream.
     fn decoder(&self) -> Box<dyn Decoder>;
 
-    /// Writes a context.
+    /// Renders a context.
     fn render(&self, messages: &[&Message]) -> Rendered;
 
     /// Checks a list of messages against the provider's rules.
     fn check(&self, messages: &[&str]) -> Vec<Violation>;
 }
 
-/// What only one wire has: by this the wire of a conversation is recognised.
+/// Names that only one wire uses, by which a conversation's wire is detected.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
     /// Fields of a request body.
@@ -110,6 +110,6 @@ pub struct Marks {
     pub message: &'static [&'static str],
     /// Types of the blocks in a message's content.
     pub blocks: &'static [&'static str],
-    /// Messages have a type of their own, other than `message`.
+    /// Whether messages have a `type` other than `message`.
     pub typed_messages: bool,
 }

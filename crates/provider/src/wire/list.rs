@@ -1,4 +1,4 @@
-//! The list of wire formats: the built-in ones, and those that an application registers.
+//! The list of wire formats: the built-in ones and those that an application registers.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -7,7 +7,7 @@ use waterline::message::Wire;
 use super::format::Format;
 use super::{anthropic, gemini, openai_chat, openai_responses};
 
-/// The built-in formats, in the order they are listed. A new one is a directory beside this file
+/// The built-in formats, in the order they are listed. A new one is a directory next to this file
 /// and a line here.
 const BUILT_IN: [&dyn Format; 4] = [
     &openai_chat::OpenaiChat,
@@ -18,39 +18,39 @@ const BUILT_IN: [&dyn Format; 4] = [
 
 static REGISTERED: RwLock<Vec<&'static dyn Format>> = RwLock::new(Vec::new());
 
-/// No format has this name.
+/// The error for an unknown wire name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no wire is called {name:?}; there are {}", known.join(", "))]
+#[error("unknown wire {name:?}; expected one of {}", known.join(", "))]
 pub struct UnknownWire {
-    /// The name.
+    /// The unknown name.
     pub name: String,
-    /// The names there are.
+    /// The known names.
     pub known: Vec<&'static str>,
 }
 
-/// Adds a format to the list, for the whole program. Returns whether its name was free; if it was
-/// not, nothing is changed. It is registered before conversations of that wire are read.
+/// Adds a format for the whole program. Returns false, without a change, if its name is taken.
+/// Register a format before you read conversations of its wire.
 #[must_use]
 pub fn register(format: &'static dyn Format) -> bool {
     if find(format.wire()).is_some() {
         return false;
     }
-    // The name may have been read from a log before.
+    // The name may already be known from a log.
     let _ = format.wire().remember();
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(format);
     true
 }
 
-/// Every wire there is a format for.
+/// Returns every wire that has a format.
 #[must_use]
 pub fn all() -> Vec<Wire> {
     formats().iter().map(|format| format.wire()).collect()
 }
 
-/// The wire of a name.
+/// Returns the wire with a name.
 ///
 /// # Errors
-/// When no format has that name.
+/// If no format has that name.
 pub fn named(name: &str) -> Result<Wire, UnknownWire> {
     let known = all();
     let found = known.iter().find(|wire| wire.name() == name).copied();
@@ -60,7 +60,7 @@ pub fn named(name: &str) -> Result<Wire, UnknownWire> {
     })
 }
 
-/// The wire that models of such a name are reached by. Names may carry a vendor in front.
+/// Returns the wire for a model's name. The name may have a vendor prefix.
 #[must_use]
 pub fn of_model(name: &str) -> Wire {
     let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
@@ -83,8 +83,8 @@ fn find(wire: Wire) -> Option<&'static dyn Format> {
     registered.iter().copied().find(|format| format.wire() == wire)
 }
 
-/// The format of a wire. A wire from a log that this program has no format for is written as
-/// OpenAI's chat, which most servers take.
+/// Returns the format of a wire. A wire from a log without a format in this program is rendered as
+/// OpenAI's chat, which most servers accept.
 pub(super) fn format(wire: Wire) -> &'static dyn Format {
     find(wire).unwrap_or(&openai_chat::OpenaiChat)
 }

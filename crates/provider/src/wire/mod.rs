@@ -1,8 +1,8 @@
-//! Wire formats: vendor JSON in, neutral messages out, and back. One directory a protocol, the same
-//! files in each: `parse`, `render`, `check`, `stream`. [`Format`] is what they have in common,
-//! `list.rs` lists them.
+//! Wire formats: vendor JSON to neutral messages and back. One directory per protocol, with the
+//! same files in each: `parse`, `render`, `check`, `stream`. All implement [`Format`]; `list.rs`
+//! lists them.
 //!
-//! Same wire in and out: an untouched message goes out as the bytes it came in.
+//! A message that is sent unchanged to the wire it came from keeps its original bytes.
 
 mod anthropic;
 mod conversation;
@@ -37,30 +37,30 @@ use waterline::validity::Violation;
 use crate::answer::Decoder;
 use list::format;
 
-/// The provider's own address.
+/// Returns the provider's own address.
 pub(crate) fn default_base(wire: Wire) -> &'static str {
     format(wire).default_base()
 }
 
-/// Where a model is called. An address that ends with the version already is taken as it is.
+/// Returns the path of a call. The version is omitted if the base address ends with it.
 pub(crate) fn path(wire: Wire, base: &str, model: &str) -> String {
     let path = format(wire).path(model);
     let version = path.split('/').nth(1).unwrap_or_default();
-    let is_there = version.starts_with('v') && base.ends_with(&format!("/{version}"));
-    if is_there {
+    let base_has_version = version.starts_with('v') && base.ends_with(&format!("/{version}"));
+    if base_has_version {
         path.trim_start_matches('/').trim_start_matches(version).to_owned()
     } else {
         path
     }
 }
 
-/// The headers of a call.
+/// Returns the headers of a call.
 pub(crate) fn headers(wire: Wire, key: Option<&str>) -> Vec<(&'static str, String)> {
     format(wire).headers(key)
 }
 
-/// The body of a call. A field of `options.extra` replaces a setting of the same name; context and
-/// tools are not replaced.
+/// Builds the body of a call. A field of `options.extra` replaces a setting of the same name, but
+/// not the context or the tools.
 pub(crate) fn request(
     wire: Wire,
     model: &str,
@@ -69,42 +69,41 @@ pub(crate) fn request(
     context: &Rendered,
 ) -> String {
     let format = format(wire);
-    let is_ours = |name: &str| {
+    let is_reserved = |name: &str| {
         name == "tools" || name == format.list_field() || format.system_fields().contains(&name)
     };
     let extra = options.extra.iter().map(|(name, json)| (name.as_str(), json.clone()));
-    let extra: Vec<(&str, String)> = extra.filter(|(name, _)| !is_ours(name)).collect();
+    let extra: Vec<(&str, String)> = extra.filter(|(name, _)| !is_reserved(name)).collect();
     let settings = format.settings(model, options).into_iter();
     let settings = settings.filter(|(name, _)| !extra.iter().any(|(other, _)| other == name));
     let fields: Vec<(&str, String)> = settings.chain(extra.iter().cloned()).collect();
     body(wire, fields, tools, &format.marked(context))
 }
 
-/// The name of the provider that made a wire, as OpenTelemetry's conventions for generative AI
-/// write it.
+/// Returns the name of a wire's provider in OpenTelemetry's conventions for generative AI.
 #[must_use]
 pub fn provider(wire: Wire) -> &'static str {
     format(wire).provider()
 }
 
-/// Whether a request can say what shape the answer must have.
+/// Whether a request can set the shape of the answer.
 pub(crate) fn has_shape(wire: Wire) -> bool {
     format(wire).has_shape()
 }
 
-/// A decoder for the streams of a wire.
+/// Creates a decoder for the streams of a wire.
 #[must_use]
 pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
     format(wire).decoder()
 }
 
-/// An answer of one message, written as its wire writes it; of none where nothing came.
+/// Parses the JSON of an answer into its one message; empty if nothing arrived.
 fn answered(wire: Wire, json: String) -> Vec<Message> {
     let message = parse_stored(Arc::new(json), wire, Role::Assistant);
     message.into_iter().filter(|message| !message.parts.is_empty()).collect()
 }
 
-/// Writes a context for a wire.
+/// Renders a context for a wire.
 #[must_use]
 pub fn render(wire: Wire, messages: &[&Message]) -> Rendered {
     if !messages.iter().any(|message| foreign::needs_translation(wire, message)) {

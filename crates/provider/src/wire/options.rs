@@ -1,28 +1,28 @@
-//! What a call sets beside context and tools, in words that belong to no vendor.
+//! The vendor-neutral settings of a call, in addition to context and tools.
 
 use waterline::json;
 
-/// OpenAI wants every schema to have a name.
+/// OpenAI requires every schema to have a name.
 const SCHEMA_NAME: &str = "answer";
 
-/// Settings of a call; what is not set is left to the provider.
+/// Settings of a call. Unset fields use the provider's defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// The most tokens of the answer.
+    /// The output token limit.
     pub max_tokens: Option<usize>,
-    /// How freely the model chooses its words.
+    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// Calls with the same key are sent to the same cache, where a provider has such keys.
+    /// Calls with the same key share a cache, on providers that support such keys.
     pub cache_key: Option<String>,
-    /// What the answer must be; any words where nothing is said. Anthropic's wire leaves it out.
+    /// The required shape of the answer; free text if unset. Anthropic's wire ignores it.
     pub shape: Option<Shape>,
-    /// Fields of the request that this type does not name: name and JSON text. They go out
-    /// unchanged, behind the others.
+    /// Other fields of the request, as name and JSON text. They are sent unchanged, after the
+    /// named ones.
     pub extra: Vec<(String, String)>,
 }
 
 impl Options {
-    /// Everything is left to the provider.
+    /// No settings: the provider's defaults.
     pub const NONE: Self = Self {
         max_tokens: None,
         temperature: None,
@@ -32,23 +32,23 @@ impl Options {
     };
 }
 
-/// What an answer must be, where words of any kind will not do.
+/// The required shape of an answer (structured output).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Any JSON object.
     Object,
-    /// JSON that fits a schema.
+    /// JSON that matches a schema.
     Schema {
         /// The schema, as JSON text.
         schema: String,
-        /// Whether the provider is to hold the model to it without exception. Then it takes fewer
-        /// kinds of schemas, so nothing is said of it unless somebody asked for it.
+        /// Whether the provider must enforce the schema. Strict mode accepts fewer schemas, so the
+        /// field is sent only if set.
         strict: Option<bool>,
     },
 }
 
 impl Shape {
-    /// The schema, where there is one.
+    /// Returns the schema, if there is one.
     pub(super) fn schema(&self) -> Option<&str> {
         match self {
             Self::Object => None,
@@ -57,7 +57,7 @@ impl Shape {
     }
 }
 
-/// What OpenAI calls a shape, and everything that imitates it.
+/// Returns the name of a shape on OpenAI's wires, as JSON.
 pub(super) const fn shape_kind(shape: &Shape) -> &'static str {
     match shape {
         Shape::Object => r#""json_object""#,
@@ -65,7 +65,7 @@ pub(super) const fn shape_kind(shape: &Shape) -> &'static str {
     }
 }
 
-/// The fields of a schema, as they take it; none where any object will do.
+/// Returns the fields of a schema on OpenAI's wires; empty if any object is valid.
 pub(super) fn schema_fields(shape: &Shape) -> Vec<(&'static str, String)> {
     let Shape::Schema { schema, strict } = shape else { return Vec::new() };
     let fields = [
@@ -76,7 +76,7 @@ pub(super) fn schema_fields(shape: &Shape) -> Vec<(&'static str, String)> {
     fields.into_iter().flatten().collect()
 }
 
-/// The header in which OpenAI, and everything that imitates it, takes a key.
+/// Returns the header for the key on OpenAI and compatible servers.
 pub(super) fn bearer(key: Option<&str>) -> Vec<(&'static str, String)> {
     key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
 }

@@ -1,98 +1,98 @@
-//! Reading fields the way real clients write them: wrong types, missing values and broken strings
-//! are noted, not refused.
+//! Lenient reading of fields as real clients write them: wrong types, missing values and invalid
+//! strings become warnings, not errors.
 
 use waterline::json::{self, Fields, LossyString};
 use waterline::message::{Form, Image, Message, Part, Role};
 use waterline::warning::Oddity;
 
-/// Why a value is no message.
+/// Why a value is not a message.
 #[derive(Debug)]
 pub struct Refusal(pub(super) String);
 
 impl Refusal {
-    /// What is wrong with it.
+    /// Creates a refusal with the reason.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 }
 
-/// Notes what was odd while one message is read.
+/// Collects warnings while one message is read.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// What was odd; the parts no longer say what the bytes say.
+    /// The warnings. If there are any, the parts differ from the original bytes.
     pub(super) oddities: Vec<(Oddity, String)>,
 }
 
 impl Reader {
-    /// Notes something odd: the message is then written anew, not sent as the bytes it came in.
+    /// Adds a warning. The message is then rendered anew instead of sent as its original bytes.
     pub fn note(&mut self, oddity: Oddity, text: impl Into<String>) {
         self.oddities.push((oddity, text.into()));
     }
 
-    /// A string that was read, whatever was wrong with it.
-    pub fn text(&mut self, loose: LossyString) -> String {
-        if loose.mended {
+    /// Returns a string, with a warning if it was invalid.
+    pub fn text(&mut self, lossy: LossyString) -> String {
+        if lossy.mended {
             self.note(Oddity::LoneSurrogate, "half of a UTF-16 pair was replaced");
         }
-        loose.text
+        lossy.text
     }
 
-    /// Takes a string field. A number or the like is taken as its text, and noted; null is nothing.
+    /// Takes a string field. Another value becomes its JSON text, with a warning; null is `None`.
     pub fn take(&mut self, fields: &mut Fields<'_>, name: &str) -> Option<String> {
         let value = fields.take(name)?;
-        if let Some(loose) = json::string(value) {
-            return Some(self.text(loose));
+        if let Some(lossy) = json::string(value) {
+            return Some(self.text(lossy));
         }
         if json::is_null(value) {
             return None;
         }
-        self.note(Oddity::WrongType, format!("{name} is no text"));
+        self.note(Oddity::WrongType, format!("{name} is not a string"));
         Some(value.to_owned())
     }
 
-    /// Content that is a text or a list of parts; anything else is noted.
+    /// Reads content that is a text or a list of parts; warns about anything else.
     pub fn content(
         &mut self,
         content: Option<&str>,
         part: fn(&str, &mut Self) -> Option<Part>,
     ) -> Vec<Part> {
         let content = content.unwrap_or("null");
-        if let Some(loose) = json::string(content) {
-            let text = self.text(loose);
+        if let Some(lossy) = json::string(content) {
+            let text = self.text(lossy);
             return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
         }
         if let Some(list) = json::elements(content) {
             return list.into_iter().filter_map(|json| part(json, self)).collect();
         }
         if json::is_null(content) {
-            self.note(Oddity::NullContent, "there is no content");
+            self.note(Oddity::NullContent, "missing content");
             return Vec::new();
         }
-        self.note(Oddity::WrongType, "content is neither text nor a list; sent as text");
+        self.note(Oddity::WrongType, "content is neither a string nor a list; sent as text");
         vec![Part::text(content)]
     }
 
-    /// A message with these parts; what was odd decides whether its bytes can be sent as they are.
+    /// Creates a message. With warnings, its original bytes cannot be sent unchanged.
     #[must_use]
     pub fn message(&self, role: Role, mut parts: Vec<Part>, extra: Fields<'_>) -> Message {
-        // A conversation holds many of these for long: what a growing list reserved is given back.
+        // A conversation keeps many of these for long, so release the spare capacity.
         parts.shrink_to_fit();
         let form = if self.oddities.is_empty() { Form::AsReceived } else { Form::Changed };
         Message { role, parts, extra: extra.into_rest(), raw: None, form }
     }
 }
 
-/// The fields of a JSON object, or why there are none.
+/// Parses the fields of a JSON object.
 pub(super) fn object(json: &str) -> Result<Fields<'_>, Refusal> {
     Fields::parse(json).ok_or_else(|| Refusal::new("expected a message object"))
 }
 
-/// The `type` of a part, if it has one.
+/// Returns the `type` of a part; empty if missing.
 pub(super) fn kind(fields: &Fields<'_>) -> String {
-    fields.get("type").and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+    fields.get("type").and_then(json::string).map(|lossy| lossy.text).unwrap_or_default()
 }
 
-/// A picture from a `data:` address or another one.
+/// Reads an image from a `data:` or any other URL.
 pub(super) fn image(url: &str) -> Image {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match inline {
@@ -101,12 +101,12 @@ pub(super) fn image(url: &str) -> Image {
     }
 }
 
-/// A string field; empty where there is none.
-pub(super) fn word(fields: &Fields<'_>, name: &str) -> String {
-    fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+/// Returns a string field; empty if missing.
+pub(super) fn string_field(fields: &Fields<'_>, name: &str) -> String {
+    fields.get(name).and_then(json::string).map(|lossy| lossy.text).unwrap_or_default()
 }
 
-/// A number field.
+/// Returns a number field.
 pub(super) fn number(fields: &Fields<'_>, name: &str) -> Option<usize> {
     fields.get(name).and_then(|value| value.parse().ok())
 }

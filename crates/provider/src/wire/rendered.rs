@@ -1,26 +1,26 @@
-//! A context as one wire writes it.
+//! A context rendered for one wire.
 
 use std::sync::Arc;
 
 use waterline::message::Raw;
 
-/// A piece of JSON: the bytes a message came in, or new ones.
+/// A piece of JSON: the original bytes of a message, or new ones.
 #[derive(Clone, Debug)]
 pub enum Json {
-    /// The bytes it came in.
+    /// The original bytes.
     Raw(Raw),
-    /// Written here. Shared, because each call sends again what the calls before it sent.
+    /// Newly rendered. Shared, because each call sends what the calls before it sent.
     Made(Arc<str>),
 }
 
 impl Json {
-    /// New JSON text.
+    /// Wraps newly rendered JSON text.
     #[must_use]
     pub fn made(text: String) -> Self {
         Self::Made(text.into())
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -30,17 +30,17 @@ impl Json {
     }
 }
 
-/// A context as one wire writes it.
+/// A context rendered for one wire.
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
-    /// The system prompt, on wires where it stands beside the messages.
+    /// The system prompt, on wires that keep it outside the messages.
     pub system: Option<Json>,
     /// The messages.
     pub messages: Vec<Json>,
 }
 
 impl Rendered {
-    /// The messages as JSON texts.
+    /// Returns the messages as JSON texts.
     #[must_use]
     pub fn texts(&self) -> Vec<&str> {
         self.messages.iter().map(Json::as_str).collect()

@@ -1,4 +1,4 @@
-//! A tool definition, in a form that belongs to no vendor. Each wire writes it in its own way.
+//! A vendor-neutral tool definition. Each wire renders it in its own format.
 
 use serde::{Deserialize, Serialize};
 use waterline::json;
@@ -6,16 +6,16 @@ use waterline::json;
 /// A tool definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
-    /// What it does, as the model reads it.
+    /// The description that the model reads.
     pub description: Option<String>,
     /// The JSON schema of its arguments, as JSON text.
     pub schema: Option<String>,
 }
 
 impl Tool {
-    /// A tool with a description and the JSON schema of its arguments.
+    /// Creates a tool with a description and the JSON schema of its arguments.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -28,8 +28,7 @@ impl Tool {
         }
     }
 
-    /// The definition as OpenAI's chat writes it; its tokens are what a definition takes on any
-    /// wire, within a few.
+    /// Renders the definition for OpenAI's chat. Its token count is a good estimate for any wire.
     #[must_use]
     pub fn definition(&self) -> String {
         let function = [

@@ -1,8 +1,8 @@
-//! One answer as each provider streams it: reasoning, words, two calls.
+//! One answer as each provider streams it: reasoning, text, two calls.
 
 use waterline::message::Wire;
 
-/// The events of one answer, as each provider sends them.
+/// Returns the events of the answer for a wire.
 pub(crate) fn events(wire: Wire) -> &'static [&'static str] {
     match wire.name() {
         "anthropic" => &[

@@ -1,17 +1,17 @@
-//! A model that repeats the newest message, a word at a time.
+//! A model that echoes the newest message, one word at a time.
 
 use futures_util::stream;
 use waterline::message::Message;
 use waterline_provider::answer::{Answer, Delta, Stop};
 use waterline_provider::{Event, EventStream, Model, Request};
 
-/// Repeats what it hears.
+/// Echoes the newest message.
 pub(crate) struct Echo;
 
 impl Model for Echo {
     fn call(&self, request: Request<'_>) -> EventStream {
-        let heard = request.messages.last().map(|message| message.text()).unwrap_or_default();
-        let text = format!("You said: {heard}");
+        let input = request.messages.last().map(|message| message.text()).unwrap_or_default();
+        let text = format!("You said: {input}");
         let words: Vec<_> = text
             .split_inclusive(' ')
             .map(|word| Ok(Event::Delta(Delta::Text(word.into()))))

@@ -1,5 +1,5 @@
-//! Whether a summary can be believed. One that cannot is worse than the digest: it would take the
-//! place of what was said.
+//! Decides whether a summary is usable. An unusable one is worse than the digest, because it would
+//! replace the conversation.
 
 use std::collections::HashSet;
 
@@ -8,19 +8,19 @@ use waterline::summary::Schema;
 use waterline::summary::schema::Form;
 use waterline_provider::answer::{Answer, Stop};
 
-/// A summary that may stand in a context, and what of it is for the memory.
+/// An accepted summary, with its parts for the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Made {
-    /// For the context; empty where the model found nothing worth it.
+    /// For the context; empty if the model found nothing worth keeping.
     pub(crate) text: String,
     /// For the day's file.
     pub(crate) daily: String,
-    /// What will still be true later.
+    /// Facts that stay true.
     pub(crate) lasting: String,
 }
 
-/// Words with which an answer begins that is no summary but an excuse or an error.
-const EXCUSES: [&str; 14] = [
+/// How an answer starts that is an apology or an error instead of a summary.
+const REFUSAL_PREFIXES: [&str; 14] = [
     "error",
     "i'm sorry",
     "i am sorry",
@@ -37,16 +37,16 @@ const EXCUSES: [&str; 14] = [
     "对不起",
 ];
 
-/// An excuse is short; a summary may well begin with the word "error".
-const EXCUSE_CHARS: usize = 400;
+/// Longer answers are not refusals; a real summary may start with the word "error".
+const REFUSAL_CHARS: usize = 400;
 
-/// So many words in a row do not stand in the request by chance.
-const RUN: usize = 5;
+/// The length of a word sequence that does not match the request by chance.
+const RUN_WORDS: usize = 5;
 
-/// The words for "there is nothing worth keeping".
+/// Answers that mean "nothing worth keeping".
 const NOTHING: [&str; 4] = ["none", "nothing", "无", "n/a"];
 
-/// Takes a summary, or says in a sentence for the model what is wrong with it.
+/// Accepts a summary, or returns why it was rejected, in a text for the model.
 pub(crate) fn check(
     answer: &Answer,
     schema: &Schema,
@@ -63,21 +63,22 @@ pub(crate) fn check(
         return Err("it was empty".to_owned());
     }
     if answer.stop != Stop::End {
-        return Err("it was cut off: write a shorter one".to_owned());
+        return Err("it was truncated; write a shorter summary".to_owned());
     }
     let lower = text.to_lowercase();
-    if text.chars().count() < EXCUSE_CHARS && EXCUSES.iter().any(|excuse| lower.starts_with(excuse))
+    if text.chars().count() < REFUSAL_CHARS
+        && REFUSAL_PREFIXES.iter().any(|prefix| lower.starts_with(prefix))
     {
-        return Err("it was no summary but an excuse or an error".to_owned());
+        return Err("it was an apology or an error, not a summary".to_owned());
     }
     if is_nothing(&text) {
         return Ok(Made::default());
     }
     if echoes(&text, &schema.request) {
-        return Err("it repeated the request instead of summing up".to_owned());
+        return Err("it repeated the request instead of summarizing".to_owned());
     }
     if tokens >= replaces {
-        return Err("it was longer than what it sums up".to_owned());
+        return Err("it was longer than the text it summarizes".to_owned());
     }
     match schema.form {
         Form::Json => json(text, schema),
@@ -86,16 +87,13 @@ pub(crate) fn check(
     }
 }
 
-/// Whether most of an answer is what was asked, as small models like to answer: told from runs of
-/// words, whatever their case.
+/// Whether most of an answer repeats the request, as small models tend to do. Compares word
+/// sequences, ignoring case.
 fn echoes(text: &str, request: &str) -> bool {
-    let asked: HashSet<Vec<String>> = runs(request).collect();
-    let (mut all, mut same) = (0, 0);
-    for run in runs(text) {
-        all += 1;
-        same += usize::from(asked.contains(&run));
-    }
-    same * 2 > all
+    let request: HashSet<Vec<String>> = runs(request).collect();
+    let runs: Vec<Vec<String>> = runs(text).collect();
+    let repeated = runs.iter().filter(|run| request.contains(*run)).count();
+    repeated * 2 > runs.len()
 }
 
 fn runs(text: &str) -> impl Iterator<Item = Vec<String>> {
@@ -104,8 +102,8 @@ fn runs(text: &str) -> impl Iterator<Item = Vec<String>> {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    (0..(words.len() + 1).saturating_sub(RUN))
-        .map(move |at| words.iter().skip(at).take(RUN).cloned().collect())
+    (0..(words.len() + 1).saturating_sub(RUN_WORDS))
+        .map(move |at| words.iter().skip(at).take(RUN_WORDS).cloned().collect())
 }
 
 fn is_nothing(text: &str) -> bool {
@@ -113,8 +111,7 @@ fn is_nothing(text: &str) -> bool {
     NOTHING.contains(&word.as_str())
 }
 
-/// C1.7, C1.8: the object stands inside the tags, or is the first one in the text; every key must
-/// be there.
+/// C1.7, C1.8: the object is inside the tags, or the first one in the text. Every key is required.
 fn json(text: String, schema: &Schema) -> Result<Made, String> {
     let tagged = text.split_once("<compact_summary>").map(|(_, rest)| rest);
     let tagged =
@@ -131,29 +128,32 @@ fn json(text: String, schema: &Schema) -> Result<Made, String> {
     if missing.is_empty() {
         Ok(Made { text, ..Made::default() })
     } else {
-        Err(format!("these keys were missing: {}", missing.join(", ")))
+        Err(format!("it lacked these keys: {}", missing.join(", ")))
     }
 }
 
-/// S2.17: one answer for the day's file, the context and what lasts.
+/// S2.17: one answer for the day's file, the context and the lasting facts.
 fn sections(text: &str) -> Result<Made, String> {
     let Some((_, rest)) = text.split_once("[DAILY]") else {
-        return Err("it had no section [DAILY]".to_owned());
+        return Err("it had no [DAILY] section".to_owned());
     };
-    let (daily, lasting) = rest.split_once("[MEMORY]").unwrap_or((rest, ""));
-    let kept = |text: &str| if is_nothing(text) { String::new() } else { text.trim().to_owned() };
-    let (daily, lasting) = (kept(daily), kept(lasting));
+    let (before, after) = rest.split_once("[MEMORY]").unwrap_or((rest, ""));
+    let content = |text: &str| {
+        if is_nothing(text) { String::new() } else { text.trim().to_owned() }
+    };
+    let daily = content(before);
+    let lasting = content(after);
     let text = [daily.as_str(), lasting.as_str()].join("\n").trim().to_owned();
     Ok(Made { text, daily, lasting })
 }
 
-/// S1.41: at least one of the words that were asked for.
+/// S1.41: at least one of the required keys must appear.
 fn plain(text: String, schema: &Schema) -> Result<Made, String> {
     let lower = text.to_lowercase();
     if schema.keys.iter().any(|key| lower.contains(&key.to_lowercase())) {
         return Ok(Made { text, ..Made::default() });
     }
-    Err(format!("what was asked for is missing: {}", schema.keys.join(" ")))
+    Err(format!("required content was missing, such as: {}", schema.keys.join(", ")))
 }
 
 #[cfg(test)]
@@ -172,13 +172,13 @@ mod tests {
     const EXECUTE: &str = r#"{"generated_components":{},"evaluation_progress":{},"identified_issues":{},"pending_work":[],"key_paths":{}}"#;
 
     #[test]
-    fn what_is_no_summary_is_rejected_with_the_reason() {
+    fn unusable_summaries_are_rejected_with_the_reason() {
         for (text, reason) in [
             ("", "empty"),
             ("   \n", "empty"),
-            ("Error: rate limit reached", "excuse"),
-            ("I'm sorry, but I can't help with that.", "excuse"),
-            ("抱歉，我无法总结。", "excuse"),
+            ("Error: rate limit reached", "apology"),
+            ("I'm sorry, but I can't help with that.", "apology"),
+            ("抱歉，我无法总结。", "apology"),
             ("We talked about this and that.", "missing"),
         ] {
             assert!(checked("general", text).unwrap_err().contains(reason), "{text:?}");
@@ -190,8 +190,8 @@ mod tests {
         }
         let long = check(&answer("Task: x"), &Schema::general(), 10, 10).unwrap_err();
         assert!(long.contains("longer"), "{long}");
-        let cut = Answer { stop: Stop::Length, ..answer("Task: x") };
-        assert!(check(&cut, &Schema::general(), 100, 10).unwrap_err().contains("cut off"));
+        let truncated = Answer { stop: Stop::Length, ..answer("Task: x") };
+        assert!(check(&truncated, &Schema::general(), 100, 10).unwrap_err().contains("truncated"));
         let call = Answer {
             messages: vec![Message::assistant_with_calls(
                 "",
@@ -202,13 +202,13 @@ mod tests {
         assert!(check(&call, &Schema::general(), 100, 10).unwrap_err().contains("tool"));
         assert!(
             checked("general", "Error handling was the Task: see src/lib.rs").is_err(),
-            "short and begins so"
+            "short, and starts like an error"
         );
         let long = format!("Error handling was the Task. {}", "It went well. ".repeat(40));
-        assert!(checked("general", &long).is_ok(), "a real summary may begin with the word");
+        assert!(checked("general", &long).is_ok(), "a real summary may start with the word");
     }
 
-    /// C1.7, C1.8, S1.38: with or without tags and prose around it, but with every key.
+    /// C1.7, C1.8, S1.38: tags and surrounding prose are optional, but every key is required.
     #[test]
     fn c1_7_c1_8_json_is_found_and_its_keys_are_required() {
         for text in [
@@ -227,7 +227,7 @@ mod tests {
 
     /// S2.16, S2.17: one answer serves the day's file and the context; 无 means nothing.
     #[test]
-    fn s2_17_sections_are_told_apart_and_nothing_is_nothing() {
+    fn s2_17_sections_are_split_and_nothing_gives_an_empty_summary() {
         let made = checked("daily", "[DAILY]\n- sent order 4711\n[MEMORY]\n- likes tea").unwrap();
         assert_eq!(
             (made.daily.as_str(), made.lasting.as_str()),

@@ -1,5 +1,5 @@
-//! Summaries of what a fold drops: before the call, or beside it. One that cannot be had or
-//! believed costs nothing but the attempt: the digest, made without a model, stands in its place.
+//! Summaries of the messages that a fold drops, made before the call or in the background. If a
+//! summary fails or is unusable, the digest, made without a model, replaces it.
 
 mod gate;
 mod material;
@@ -22,11 +22,11 @@ use crate::memory::Section;
 use gate::Made;
 use work::Work;
 
-/// Tokens of a rule-made memory, where no model made one.
+/// The most tokens of a digest for the memory.
 const DIGEST_TOKENS: usize = 4_000;
 
 impl LiveSession {
-    /// Has the summary made that a fold wants before its call.
+    /// Makes the summary that a fold needs before its call.
     pub(crate) async fn summarise(
         &mut self,
         wanted: &Wanted,
@@ -36,21 +36,31 @@ impl LiveSession {
         emit(Event::Summarising);
         match work.run().await {
             Ok(Made { text, .. }) if !text.is_empty() => {
-                tracing::info!(target: "waterline::summary", session = %self.session.id, messages = sources.len(), "summary made");
+                tracing::info!(
+                    target: "waterline::summary",
+                    session = %self.session.id,
+                    messages = sources.len(),
+                    "summary made"
+                );
                 self.store(&sources, &text, self.generation.number).await?;
                 Ok(Some(Summary { sources, text }))
             }
             Ok(_) => Ok(None),
             Err(why) => {
-                tracing::warn!(target: "waterline::summary", session = %self.session.id, %why, "no summary; a digest serves");
+                tracing::warn!(
+                    target: "waterline::summary",
+                    session = %self.session.id,
+                    %why,
+                    "no summary; using a digest"
+                );
                 Ok(None)
             }
         }
     }
 
-    /// Lets a summary be made beside the calls, for the generation that a fold is about to begin.
-    /// It is stored when it is there, and what is for the memory goes there; the context has it
-    /// from the next turn on.
+    /// Starts a summary in the background, for the generation that a fold is about to start. When
+    /// ready, it is stored, its memory parts go to the memory, and the context has it from the next
+    /// turn on.
     pub(crate) async fn begin_summary(&mut self, wanted: &Wanted) -> Result<(), SessionError> {
         let Some((work, sources)) = self.work(wanted).await? else {
             self.flush(Section::Trimmed, &wanted.sources).await;
@@ -59,35 +69,47 @@ impl LiveSession {
         let generation = self.generation.number + 1;
         let row = self.row(&sources, generation).await?;
         let fallback = digest(&self.history, &sources, DIGEST_TOKENS);
-        let (log, id, memory, counter) = (
-            self.log.clone(),
-            self.session.id.clone(),
-            self.config.memory.clone(),
-            *self.history.counter(),
-        );
+        let log = self.log.clone();
+        let id = self.session.id.clone();
+        let memory = self.config.memory.clone();
+        let counter = *self.history.counter();
         let for_memory = wanted.schema.form == Form::Sections;
         let task = tokio::spawn(async move {
             let (text, daily, lasting) = match work.run().await {
                 Ok(made) => (made.text, made.daily, made.lasting),
                 Err(why) => {
-                    tracing::warn!(target: "waterline::summary", session = %id, %why, "no summary; a digest serves");
+                    tracing::warn!(
+                        target: "waterline::summary",
+                        session = %id,
+                        %why,
+                        "no summary; using a digest"
+                    );
                     (String::new(), fallback, String::new())
                 }
             };
             let made = text.clone();
             let stored = log.run(move |log| {
                 if let Some(memory) = memory.filter(|_| for_memory) {
-                    let kept =
-                        memory.keep(Section::Trimmed, &daily).and_then(|()| memory.keep(Section::Notes, &lasting));
+                    let kept = memory
+                        .keep(Section::Trimmed, &daily)
+                        .and_then(|()| memory.keep(Section::Notes, &lasting));
                     if let Err(error) = kept {
-                        tracing::warn!(target: "waterline::memory", %error, "a memory was not written");
+                        tracing::warn!(
+                            target: "waterline::memory",
+                            %error,
+                            "could not write a memory"
+                        );
                     }
                 }
                 let tokens = counter.text(&text);
                 if !text.is_empty()
                     && let Err(error) = log.summarise(&id, Stored { text, tokens, ..row })
                 {
-                    tracing::warn!(target: "waterline::summary", %error, "a summary was not stored");
+                    tracing::warn!(
+                        target: "waterline::summary",
+                        %error,
+                        "could not store a summary"
+                    );
                 }
                 Ok(())
             });
@@ -97,9 +119,9 @@ impl LiveSession {
         Ok(())
     }
 
-    /// The summary that was made beside the calls, if it is there and its generation still is.
+    /// Returns the background summary, if it is ready and its generation is still current.
     pub(crate) async fn ready_summary(&mut self) -> Result<Option<Summary>, SessionError> {
-        // What was said is stored before anything is waited for.
+        // New messages are stored before waiting.
         self.commit().await?;
         if let Some(summary) = self.stored_summary().await {
             return Ok(Some(summary));
@@ -121,15 +143,14 @@ impl LiveSession {
         Ok(made.map(|text| Summary { sources: std::mem::take(&mut pending.sources), text }))
     }
 
-    /// Whether a summary may be there that was made beside the calls, by this process or an earlier
-    /// one.
+    /// Whether a background summary may be ready, from this process or an earlier one.
     pub(crate) fn may_be_ready(&self) -> bool {
-        let is_summed_up =
+        let has_summary =
             || self.generation.slots().iter().any(|slot| slot.treatment == Treatment::Summary);
-        self.pending.is_some() || self.may_have_summary && is_summed_up()
+        self.pending.is_some() || self.may_have_summary && has_summary()
     }
 
-    /// A summary that an earlier process had made for what is sent, and did not come to use.
+    /// Returns a summary of the current generation that an earlier process made but did not use.
     async fn stored_summary(&mut self) -> Option<Summary> {
         if !std::mem::take(&mut self.may_have_summary) {
             return None;
@@ -139,7 +160,7 @@ impl LiveSession {
             self.on_log(move |log| Ok((log.summary(&id)?, log.generations(&id)?))).await.ok()?;
         let (Some(stored), generations) = read else { return None };
         let number = self.generation.number;
-        // A later fold may have been taken back, and with it this summary.
+        // A later fold may have been undone, and with it this summary.
         if generations.iter().any(|fold| fold.number > number) {
             return None;
         }
@@ -151,29 +172,28 @@ impl LiveSession {
             .then_some(Summary { sources, text: stored.text })
     }
 
-    /// Waits until nothing is made beside the calls any more: for programs that end.
+    /// Waits for the background summary, before a program exits.
     pub async fn finish(&mut self) {
         if let Some(pending) = &mut self.pending {
             pending.wait().await;
         }
     }
 
-    /// Writes a digest of messages to the memory, made without a model.
+    /// Writes a digest of messages, made without a model, to the memory.
     pub(crate) async fn flush(&self, section: Section, sources: &[usize]) {
         let Some(memory) = self.config.memory.clone() else { return };
         let text = digest(&self.history, sources, DIGEST_TOKENS);
         let kept = tokio::task::spawn_blocking(move || memory.keep(section, &text)).await;
         if let Ok(Err(error)) = kept {
-            tracing::warn!(target: "waterline::memory", %error, "a memory was not written");
+            tracing::warn!(target: "waterline::memory", %error, "could not write a memory");
         }
     }
 
-    /// What it takes to make a summary, and the messages it will cover; nothing where no model can
-    /// be asked.
+    /// Prepares a summary: the work and the messages it will cover; `None` if no model can make it.
     async fn work(&self, wanted: &Wanted) -> Result<Option<(Work, Vec<usize>)>, SessionError> {
         let own = self.config.candidate(self.at);
-        let candidate = self.config.summariser.as_ref().unwrap_or(own);
-        if !candidate.model.can_summarise() {
+        let target = self.config.summariser.as_ref().unwrap_or(own);
+        if !target.model.can_summarise() {
             return Ok(None);
         }
         let is_own = self.config.summariser.is_none();
@@ -192,11 +212,11 @@ impl LiveSession {
             }
             None => sources.clone(),
         };
-        let room = self.room_for(candidate, wanted);
+        let room = self.room_for(target, wanted);
         let work = Work {
-            name: candidate.name.clone(),
-            model: Arc::clone(&candidate.model),
-            has_fixed_temperature: candidate.about.fixed_temperature,
+            name: target.name.clone(),
+            model: Arc::clone(&target.model),
+            has_fixed_temperature: target.about.fixed_temperature,
             retry: self.config.retry.clone(),
             counter: *self.history.counter(),
             cache_key: self.session.id.clone(),
@@ -211,16 +231,18 @@ impl LiveSession {
         Ok(Some((work, sources)))
     }
 
-    /// What a summary is asked with, and what the user wants to see in it above all.
+    /// Returns the request for a summary, with the topic to focus on.
     fn request(&self, wanted: &Wanted) -> String {
         let request = &wanted.schema.request;
         match &self.focus {
-            Some(focus) => format!("{request}\n\nAbove all keep what is about: {}", focus.words),
+            Some(focus) => {
+                format!("{request}\n\nAbove all, keep everything about: {}", focus.topic)
+            }
             None => request.clone(),
         }
     }
 
-    /// The conversation as it was sent last, if the request still fits behind it.
+    /// Returns the last context sent, if the request still fits after it.
     fn prefix(
         &self,
         wanted: &Wanted,
@@ -231,8 +253,8 @@ impl LiveSession {
             wanted.sources.first().is_some_and(|&source| source < self.generation.covered());
         let own =
             self.model().window.is_none() && self.model_stats().window(self.log.now()).is_none();
-        // A summary is shorter than an answer may be: what is kept free for one serves the request,
-        // where all is known.
+        // A summary is shorter than the longest answer, so the request may use the space reserved
+        // for it, if the window is known exactly.
         let spare = if own { self.model.output.saturating_sub(wanted.max_tokens) } else { 0 };
         let fits = covers && self.budget.calibration.correct(tokens) <= self.budget.window + spare;
         fits.then(|| {
@@ -240,23 +262,23 @@ impl LiveSession {
         })
     }
 
-    /// The tokens of material that a summariser can read at once.
-    fn room_for(&self, candidate: &ModelTarget, wanted: &Wanted) -> usize {
-        let known = candidate.about.input_window();
+    /// Returns the tokens of material that the summariser can read at once.
+    fn room_for(&self, target: &ModelTarget, wanted: &Wanted) -> usize {
+        let known = target.about.input_window();
         let window = if self.config.summariser.is_some() {
-            candidate.window.unwrap_or(known)
+            target.window.unwrap_or(known)
         } else {
             self.budget.window
         };
         let request = self.history.counter().text(&wanted.schema.request);
         let window = self.budget.calibration.uncorrect(window);
         let room = window.saturating_sub(request + 2 * wanted.max_tokens);
-        // A little is left for what surrounds the material, and for a counter that is a little off.
+        // A margin for the text around the material and for an inexact counter.
         room.max(window / 3) * 9 / 10
     }
 
-    /// The summary there was before, as far as it covers what is folded now: better than a digest
-    /// while there is no newer one.
+    /// Returns the previous summary, as far as it covers the messages that are folded now. It is
+    /// better than a digest while there is no newer one.
     pub(crate) async fn earlier_summary(
         &self,
         wanted: &Wanted,
@@ -273,20 +295,22 @@ impl LiveSession {
         }))
     }
 
-    /// The newest summary that holds, if what it covers is about to be summed up again.
+    /// Returns the newest valid summary, if its messages are about to be summarised again.
     async fn earlier(&self, sources: &[usize]) -> Result<Option<Stored>, SessionError> {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.summary(&id)).await?;
         let (Some(first), Some(last)) = (sources.first(), sources.last()) else { return Ok(None) };
-        let (first, last) = (self.position(*first), self.position(*last));
-        Ok(stored.filter(|stored| stored.start + 1 >= first && stored.until <= last))
+        let first_position = self.position(*first);
+        let last_position = self.position(*last);
+        Ok(stored
+            .filter(|stored| stored.start + 1 >= first_position && stored.until <= last_position))
     }
 
     fn covers(&self, summary: &Stored, source: usize) -> bool {
         (summary.start + 1..=summary.until).contains(&self.position(source))
     }
 
-    /// The place of a message in the session, from 1.
+    /// Returns the position of a message in the session, from 1.
     pub(crate) const fn position(&self, index: usize) -> u64 {
         self.cleared + index as u64 + 1
     }
@@ -298,12 +322,13 @@ impl LiveSession {
         generation: u64,
     ) -> Result<(), SessionError> {
         let row = self.row(sources, generation).await?;
-        let (id, text, tokens) =
-            (self.session.id.clone(), text.to_owned(), self.history.counter().text(text));
+        let id = self.session.id.clone();
+        let tokens = self.history.counter().text(text);
+        let text = text.to_owned();
         self.on_log(move |log| log.summarise(&id, Stored { text, tokens, ..row })).await.map(drop)
     }
 
-    /// A summary as it is stored, without its words (S3.13).
+    /// Returns the stored form of a summary, without its text (S3.13).
     async fn row(&self, sources: &[usize], generation: u64) -> Result<Stored, SessionError> {
         let tip = self.session.tip;
         let target = self.on_log(move |log| log.id_at(tip)).await?;
@@ -324,7 +349,7 @@ impl LiveSession {
     }
 }
 
-/// Whether a call waits for a summary.
+/// Whether the call must wait for the summary.
 pub(crate) const fn is_blocking(wanted: &Wanted) -> bool {
     matches!(wanted.mode, Mode::Blocking)
 }

@@ -1,5 +1,5 @@
-//! Making one summary: asked for once, once more if it cannot be believed, and in parts where it
-//! must be.
+//! Makes one summary: one request, one more if the result is unusable, and in parts if the material
+//! is too large.
 
 use std::sync::Arc;
 
@@ -13,17 +13,16 @@ use waterline_provider::{CallError, Model, Request, ask};
 
 use super::gate::{self, Made};
 
-/// A summary shorter than this says nothing, whatever the policy allows.
-const LEAST_TOKENS: usize = 256;
+/// The smallest token limit of a summary, whatever the policy allows.
+const MIN_TOKENS: usize = 256;
 
-/// What a model that reasons may take on top.
+/// Additional tokens for a model that reasons.
 const REASONING_TOKENS: usize = 4_000;
 
-/// How often a summary is asked for before the digest serves.
-const TRIES: usize = 2;
+/// How often a summary is requested before the digest is used.
+const MAX_ATTEMPTS: usize = 2;
 
-/// A summary to be made, with everything it takes: it can be made before a call, or beside the next
-/// ones.
+/// A summary to make, with everything it needs: it can be made before a call or in the background.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(super) name: String,
@@ -34,30 +33,30 @@ pub(crate) struct Work {
     pub(super) cache_key: String,
     pub(super) schema: Arc<Schema>,
     pub(super) max_tokens: usize,
-    /// Tokens of what it stands for.
+    /// Tokens of the messages it replaces.
     pub(super) replaces: usize,
-    /// The conversation as it was sent last, with its tools: the provider's cache serves it. None
-    /// where it cannot be sent.
+    /// The last context sent, with its tools, which the provider has cached. `None` if it cannot be
+    /// sent.
     pub(super) prefix: Option<(Vec<Message>, Vec<Tool>)>,
     /// The messages as text.
     pub(super) parts: Vec<String>,
-    /// The summary that there was before; it is absorbed.
+    /// The previous summary, which the new one absorbs.
     pub(super) earlier: Option<String>,
-    /// What it is asked with.
+    /// The request text for the model.
     pub(super) request: String,
 }
 
-/// Why there is no summary.
+/// Why a summary failed.
 #[derive(Debug)]
 enum Failure {
-    /// What was sent was too long.
+    /// The prompt was too long.
     TooLong,
-    /// It could not be had, or not be believed.
+    /// The call failed, or the summary was unusable.
     Rejected(String),
 }
 
 impl Work {
-    /// Makes the summary, or says why there is none.
+    /// Makes the summary, or returns the reason for the failure.
     pub(crate) async fn run(self) -> Result<Made, String> {
         if let Some((messages, tools)) = &self.prefix {
             match self.attempt(messages, tools, &self.request, self.replaces).await {
@@ -69,14 +68,14 @@ impl Work {
         self.in_parts().await
     }
 
-    /// Each part is summed up together with the summary of those before it.
+    /// Summarises each part together with the summary of the parts before it.
     async fn in_parts(&self) -> Result<Made, String> {
         let count = self.parts.len();
         let mut earlier = self.earlier.clone().unwrap_or_default();
-        // What was summed up before stays, if nothing worth while comes to it.
+        // The previous summary stays if there is nothing new worth keeping.
         let mut made = match &self.earlier {
             Some(text) => Ok(Made { text: text.clone(), ..Made::default() }),
-            None => Err("there is nothing to sum up".to_owned()),
+            None => Err("nothing to summarise".to_owned()),
         };
         for (at, part) in self.parts.iter().enumerate() {
             let before = if earlier.is_empty() {
@@ -84,10 +83,10 @@ impl Work {
             } else {
                 format!("<earlier_summary>\n{earlier}\n</earlier_summary>\n\n")
             };
-            let of =
+            let numbering =
                 if count > 1 { format!(", part {} of {count}", at + 1) } else { String::new() };
             let text = format!(
-                "{before}The conversation{of}:\n<conversation>\n{part}\n</conversation>\n\n{}",
+                "{before}The conversation{numbering}:\n<conversation>\n{part}\n</conversation>\n\n{}",
                 self.request
             );
             let replaces = if at + 1 == count { self.replaces } else { self.counter.text(&text) };
@@ -98,7 +97,7 @@ impl Work {
                     made = Ok(one);
                 }
                 Err(Failure::TooLong) => {
-                    return Err("the conversation is too long to be summed up".to_owned());
+                    return Err("the conversation is too long to summarise".to_owned());
                 }
                 Err(Failure::Rejected(why)) => return Err(why),
             }
@@ -114,15 +113,16 @@ impl Work {
         replaces: usize,
     ) -> Result<Made, Failure> {
         let mut why = String::new();
-        for attempt in 1..=TRIES {
-            let again = if why.is_empty() {
+        for attempt in 1..=MAX_ATTEMPTS {
+            let feedback = if why.is_empty() {
                 String::new()
             } else {
-                format!("\n\nThe last answer was not taken: {why}.")
+                format!("\n\nYour previous answer was rejected: {why}.")
             };
-            // A word is about a token and a half, to be on the safe side.
-            let words = self.max_tokens.max(LEAST_TOKENS) * 2 / 3;
-            let question = Message::user(format!("{request}\n\nAt most {words} words.{again}"));
+            // About one and a half tokens per word, to be safe.
+            let words = self.max_tokens.max(MIN_TOKENS) * 2 / 3;
+            let question =
+                Message::user(format!("{request}\n\nWrite at most {words} words.{feedback}"));
             match self.ask(before, tools, &question).await {
                 Ok(answer) => {
                     let tokens = answer
@@ -138,7 +138,7 @@ impl Work {
                 Err(error) if error.overflow().is_some() => return Err(Failure::TooLong),
                 Err(error) => {
                     why = error.to_string();
-                    match self.retry.wait(&error, attempt, 0.0).filter(|_| attempt < TRIES) {
+                    match self.retry.wait(&error, attempt, 0.0).filter(|_| attempt < MAX_ATTEMPTS) {
                         Some(wait) => tokio::time::sleep(wait).await,
                         None => break,
                     }
@@ -148,7 +148,7 @@ impl Work {
         Err(Failure::Rejected(why))
     }
 
-    /// S1.21: the same model, at most so many tokens, temperature 0 where it may be set.
+    /// S1.21: the same model, a token limit, and temperature 0 if it can be set.
     async fn ask(
         &self,
         before: &[Message],
@@ -157,11 +157,11 @@ impl Work {
     ) -> Result<Answer, CallError> {
         let messages: Vec<&Message> = before.iter().chain([question]).collect();
         let context = wire::render(self.model.wire(), &messages);
-        // A model whose temperature is fixed reasons before it answers, and what it reasons counts.
+        // A model with a fixed temperature reasons before it answers, and its reasoning counts.
         let fixed = self.has_fixed_temperature;
         let reasoning = if fixed { REASONING_TOKENS } else { 0 };
         let options = Options {
-            max_tokens: Some(self.max_tokens.max(LEAST_TOKENS) + reasoning),
+            max_tokens: Some(self.max_tokens.max(MIN_TOKENS) + reasoning),
             temperature: (!fixed).then_some(0.0),
             cache_key: Some(self.cache_key.clone()),
             ..Options::default()

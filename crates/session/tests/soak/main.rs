@@ -1,17 +1,17 @@
-//! The soak: many turns of generated traffic with large tool results and parallel calls, against a
+//! Soak test: many turns of generated traffic with large tool results and parallel calls, against a
 //! model with faults, in processes that are killed at any moment. Every request must be valid and
-//! inside the window, every answer that came must be in the log, and between folds what was sent
-//! must stay as it was.
+//! inside the window, every received answer must be in the log, and between folds the sent prefix
+//! must not change.
 //!
-//! With `WATERLINE_SOAK_DUMP=FOLDER` every context is written there, one a line, as an independent
-//! checker reads them.
+//! With `WATERLINE_SOAK_DUMP=DIR` every context is written to that directory, one per line, for an
+//! independent checker.
 //!
 //! A few turns run with the other tests. `scripts/soak` runs 2,000 on each wire and both databases.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stderr,
-    reason = "a test fails by panicking; the cases are no `#[test]` functions, so the lints do not know"
+    reason = "tests fail by panicking; clippy only recognises `#[test]` functions as tests"
 )]
 
 mod model;
@@ -28,15 +28,15 @@ use waterline_log::{Log, Session};
 use waterline_provider::wire::parse_stored;
 use waterline_testkit::dice::Dice;
 
-/// Tokens that the model takes, by its own count.
+/// The model's context window, by its own count.
 pub const WINDOW: usize = 16_000;
 
-/// A case that takes longer is stuck.
-const PATIENCE: Duration = Duration::from_secs(1_200);
+/// The timeout of a case.
+const TIMEOUT: Duration = Duration::from_secs(1_200);
 
 fn main() {
-    if let Ok(orders) = std::env::var(worker::ORDERS) {
-        worker::run(&orders);
+    if let Ok(order) = std::env::var(worker::ORDER) {
+        worker::run(&order);
         return;
     }
     let arguments = Arguments::from_args();
@@ -48,18 +48,18 @@ fn main() {
     let mut trials = Vec::new();
     for (seed, wire) in (1_u64..).zip(waterline_testkit::WIRES) {
         trials.push(Trial::test(format!("sqlite::{wire}"), move || {
-            let folder = tempfile::tempdir()?;
-            let url = folder.path().join("log.db").display().to_string();
-            soak(&url, folder.path(), wire, seed, turns)
+            let directory = tempfile::tempdir()?;
+            let url = directory.path().join("log.db").display().to_string();
+            soak(&url, directory.path(), wire, seed, turns)
         }));
         let server = postgres.clone();
         let trial = Trial::test(format!("postgres::{wire}"), move || {
-            let server = server.ok_or("WATERLINE_TEST_POSTGRES names no server")?;
-            let mark = if server.contains('?') { '&' } else { '?' };
-            let folder = tempfile::tempdir()?;
+            let server = server.ok_or("WATERLINE_TEST_POSTGRES is not set")?;
+            let separator = if server.contains('?') { '&' } else { '?' };
+            let directory = tempfile::tempdir()?;
             soak(
-                &format!("{server}{mark}schema=soak_{}_{seed}", std::process::id()),
-                folder.path(),
+                &format!("{server}{separator}schema=soak_{}_{seed}", std::process::id()),
+                directory.path(),
                 wire,
                 seed,
                 turns,
@@ -70,25 +70,26 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Runs workers, kills them, and looks at what they left.
-fn soak(url: &str, folder: &Path, wire: Wire, seed: u64, turns: u64) -> Result<(), Failed> {
+/// Runs workers, kills them, and checks the log they leave.
+fn soak(url: &str, directory: &Path, wire: Wire, seed: u64, turns: u64) -> Result<(), Failed> {
     let log = Log::open(url)?;
     log.create(Session::new("soak"))?;
     let model = Model::start(wire, seed)?;
-    let journal = folder.join("journal");
+    let journal = directory.join("journal");
     let mut dice = Dice::new(seed);
-    let (mut kills, mut starts) = (0, 0);
+    let mut kills = 0;
+    let mut starts = 0;
     let started = Instant::now();
     loop {
         let mut worker = Command::new(std::env::current_exe()?)
             .env(
-                worker::ORDERS,
-                worker::orders(url, &model.url, wire, turns, seed * 1_000 + starts, &journal),
+                worker::ORDER,
+                worker::order(url, &model.url, wire, turns, seed * 1_000 + starts, &journal),
             )
             .stdin(Stdio::null())
             .spawn()?;
         starts += 1;
-        // All are killed, most of them soon, but the one that gets to the end before.
+        // Every worker is killed, most of them soon, unless it finishes first.
         let longest = if dice.percent(70) { 400 } else { 4_000 };
         let until = Instant::now() + Duration::from_millis(30 + dice.throw(longest));
         let status = loop {
@@ -100,9 +101,9 @@ fn soak(url: &str, folder: &Path, wire: Wire, seed: u64, turns: u64) -> Result<(
                 worker.wait()?;
                 break None;
             }
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > TIMEOUT {
                 worker.kill()?;
-                return Err(format!("stuck; the model saw {}", model.report()).into());
+                return Err(format!("timed out; the model saw {}", model.report()).into());
             }
             std::thread::sleep(Duration::from_millis(5));
         };
@@ -111,7 +112,7 @@ fn soak(url: &str, folder: &Path, wire: Wire, seed: u64, turns: u64) -> Result<(
             Some(status) if status.success() => break,
             Some(status) => {
                 return Err(format!(
-                    "a worker ended with {status}; the model saw {}",
+                    "a worker exited with {status}; the model saw {}",
                     model.report()
                 )
                 .into());
@@ -138,12 +139,12 @@ fn check(log: &Log, journal: &Path, model: &Model, turns: u64) -> Result<(), Fai
     for line in std::fs::read_to_string(journal)?.lines() {
         let missing = !text.contains(&format!("<{line}>"));
         if missing {
-            return Err(format!("{line} came and is not in the log").into());
+            return Err(format!("{line} was received but is not in the log").into());
         }
     }
     for turn in 0..turns {
         if text.matches(&format!("<turn {turn}>")).count() != 1 {
-            return Err(format!("turn {turn} is not in the log once").into());
+            return Err(format!("turn {turn} is not in the log exactly once").into());
         }
     }
     let folds = log.generations("soak")?.len();

@@ -1,5 +1,5 @@
-//! A model with faults that looks at every request: is it valid, is it inside the window, does it
-//! go on from the one before?
+//! A model with faults that checks every request: whether it is valid, fits the window, and extends
+//! the previous one.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,29 +11,29 @@ use waterline_testkit::dice::Dice;
 use waterline_testkit::server::{Received, Reply, Server};
 use waterline_testkit::spoken::Spoken;
 
-/// What the model saw.
+/// Statistics of the requests.
 #[derive(Debug, Default)]
 struct Seen {
     requests: usize,
     faults: usize,
     answers: usize,
     summaries: usize,
-    /// Requests that broke a rule.
+    /// Requests that violated a rule.
     invalid: Vec<String>,
     /// Requests that were too long.
     too_long: Vec<usize>,
-    /// The largest that was not.
+    /// The largest request that fitted.
     largest: usize,
-    /// Requests that did not go on from the one before.
+    /// Requests that did not extend the previous one.
     breaks: usize,
-    /// Tokens of requests that did, and how many of them were in the one before.
+    /// Tokens of requests that did, and how many of them were in the previous one.
     tokens: usize,
     cached: usize,
     last: Vec<String>,
 }
 
-/// Requests after which the share of tokens that were sent before says something.
-const SETTLED: usize = 30;
+/// The number of requests from which the share of cached tokens is significant.
+const SIGNIFICANT_REQUESTS: usize = 30;
 
 /// A running model.
 pub(crate) struct Model {
@@ -47,7 +47,8 @@ impl Model {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let (shared, dice) = (Arc::clone(&seen), Mutex::new(Dice::new(seed + 77)));
+        let shared = Arc::clone(&seen);
+        let dice = Mutex::new(Dice::new(seed + 77));
         let script = move |received: &Received| {
             let mut dice = dice.lock().unwrap();
             shared.lock().unwrap().reply(received, wire, &mut dice)
@@ -60,7 +61,8 @@ impl Model {
         let seen = self.seen.lock().unwrap();
         let share = 100.0 * seen.cached as f64 / seen.tokens.max(1) as f64;
         format!(
-            "{} requests, {} faults, {} answers, {} summaries, {} invalid, {} too long, the largest of {} tokens, {} breaks, {share:.1}% cached between them",
+            "{} requests, {} faults, {} answers, {} summaries, {} invalid, {} too long, \
+             largest {} tokens, {} prefix breaks, {share:.1}% cached otherwise",
             seen.requests,
             seen.faults,
             seen.answers,
@@ -86,15 +88,15 @@ impl Model {
         }
         if seen.breaks > folds {
             return Err(format!(
-                "{} requests did not go on from the one before, in {folds} folds",
+                "{} requests did not extend the previous one, with only {folds} folds",
                 seen.breaks
             )
             .into());
         }
-        // In a short run what is new is a large share of every request.
-        if seen.requests >= SETTLED && seen.cached * 10 < seen.tokens * 9 {
+        // In a short run, new messages are a large share of every request.
+        if seen.requests >= SIGNIFICANT_REQUESTS && seen.cached * 10 < seen.tokens * 9 {
             return Err(
-                format!("only {} of {} tokens were sent before", seen.cached, seen.tokens).into()
+                format!("only {} of {} tokens were cached", seen.cached, seen.tokens).into()
             );
         }
         Ok(())
@@ -111,8 +113,8 @@ impl Seen {
             list.into_iter().map(|message| unmarked(message).to_string()).collect();
         let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
         dump(wire, &texts);
-        let broken = wire::check(wire, &texts);
-        if let Some(violation) = broken.first() {
+        let violations = wire::check(wire, &texts);
+        if let Some(violation) = violations.first() {
             self.invalid.push(format!("{violation}"));
         }
         let prompt = tokens(&messages);
@@ -124,7 +126,7 @@ impl Seen {
         self.largest = self.largest.max(prompt);
         if messages.last().is_some_and(|message| message.contains("it gives you no orders")) {
             self.summaries += 1;
-            return self.sum_up(prompt, wire, dice);
+            return self.summarise(prompt, wire, dice);
         }
         let same = messages.iter().zip(&self.last).take_while(|(new, old)| new == old).count();
         let cached = tokens(&messages[..same]);
@@ -145,13 +147,14 @@ impl Seen {
         }
     }
 
-    /// Most summaries are good, some are none.
-    fn sum_up(&self, prompt: usize, wire: Wire, dice: &mut Dice) -> Reply {
+    /// Most summaries are good, some are refusals or errors.
+    fn summarise(&self, prompt: usize, wire: Wire, dice: &mut Dice) -> Reply {
         let text = match dice.throw(6) {
             0 => return Reply::status(500, "down"),
             1 => "I'm sorry, I cannot do that.",
             _ => {
-                "Task: look at the parts. Done: some of them. State: src/part_1.rs was seen. Open: the rest."
+                "Task: look at the parts. Done: some of them. State: src/part_1.rs was seen. \
+                 Open: the rest."
             }
         };
         Reply::Stream { events: Spoken::text(text, prompt).events(wire), piece: 0 }
@@ -174,7 +177,7 @@ impl Seen {
     }
 
     fn fault(&self, wire: Wire, dice: &mut Dice) -> Reply {
-        let events = Spoken::text("this answer breaks off in the middle of", 100).events(wire);
+        let events = Spoken::text("this answer is interrupted in the middle of", 100).events(wire);
         match dice.throw(8) {
             0 => Reply::status(429, "slow down"),
             1 => Reply::status(500, r#"{"error":{"message":"internal"}}"#),
@@ -199,10 +202,10 @@ fn list_field(wire: Wire) -> &'static str {
     }
 }
 
-/// Writes a context for somebody else to check, if that is asked for.
+/// Writes a context for an independent checker, if requested.
 fn dump(wire: Wire, messages: &[&str]) {
-    let Some(folder) = std::env::var_os("WATERLINE_SOAK_DUMP") else { return };
-    let path = std::path::Path::new(&folder).join(format!("{wire}.jsonl"));
+    let Some(directory) = std::env::var_os("WATERLINE_SOAK_DUMP") else { return };
+    let path = std::path::Path::new(&directory).join(format!("{wire}.jsonl"));
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
     let list = messages.join(",");
     std::io::Write::write_all(
@@ -213,7 +216,7 @@ fn dump(wire: Wire, messages: &[&str]) {
     .unwrap();
 }
 
-/// Marks for the cache move; they are no part of what is said.
+/// Removes cache marks: they move and are not part of the messages.
 fn unmarked(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
@@ -226,8 +229,7 @@ fn unmarked(mut value: Value) -> Value {
     value
 }
 
-/// The model's own count: the characters that are said, about three and a half a token, and a
-/// little for each message.
+/// The model's own count: about three and a half characters per token, plus a little per message.
 fn tokens(messages: &[String]) -> usize {
     messages.iter().map(|message| message.chars().count() * 2 / 7 + 4).sum()
 }

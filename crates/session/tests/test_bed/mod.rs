@@ -1,10 +1,10 @@
-//! A log in a directory of its own, a scripted model, and a session between them.
+//! A log in a temporary directory, a scripted model, and a session that uses both.
 #![allow(
     dead_code,
     unreachable_pub,
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "each test program uses a part of it; a test fails loudly"
+    reason = "each test program uses only some helpers; a test fails loudly"
 )]
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ use waterline_session::{Event, LiveSession, ModelTarget, SessionConfig};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
 
-/// An answer of chat, with the tokens that the prompt took.
+/// The events of a chat answer that reports `prompt` tokens.
 pub fn events(text: &str, prompt: usize) -> Vec<String> {
     let chunk = |delta: Value, reason: Value| json!({"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
     vec![
@@ -34,17 +34,17 @@ pub fn whole(text: &str, prompt: usize) -> Reply {
     Reply::Stream { events: events(text, prompt), piece: 0 }
 }
 
-/// What a prompt takes, by the count of the server.
+/// The size of a prompt by the server's count.
 pub fn tokens(received: &Received) -> usize {
     received.body.len() / 4
 }
 
-/// An answer that takes what its prompt took.
+/// A complete answer that reports the real size of its prompt.
 pub fn fair(text: &str, received: &Received) -> Reply {
     whole(text, tokens(received))
 }
 
-pub fn candidate(name: &str, server: &Scripted) -> ModelTarget {
+pub fn target(name: &str, server: &Scripted) -> ModelTarget {
     ModelTarget::new(name, server.clone())
 }
 
@@ -56,7 +56,7 @@ pub fn policy(preset: &str, settings: &[(&str, &str)]) -> Policy {
 
 pub fn config(server: &Scripted, window: usize, policy: Policy) -> SessionConfig {
     let zero = vec![Duration::ZERO; 3];
-    let model = ModelTarget { window: Some(window), ..candidate("m", server) };
+    let model = ModelTarget { window: Some(window), ..target("m", server) };
     let retry =
         Retry { rate_limit: zero.clone(), transient: zero, longest: Duration::from_secs(1) };
     SessionConfig { retry, ..SessionConfig::new(model, policy) }

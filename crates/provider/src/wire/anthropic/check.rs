@@ -1,5 +1,5 @@
-//! What Anthropic's endpoint refuses. Stated on the JSON itself, apart from the code that writes
-//! it.
+//! Checks the rules of Anthropic's endpoint on the JSON itself, independent of the code that
+//! renders it.
 
 use waterline::json::{self, Fields};
 use waterline::validity::Violation;
@@ -13,17 +13,17 @@ pub(super) fn check(messages: &[&str]) -> Vec<Violation> {
     let mut breakpoints = 0;
     for (at, json) in messages.iter().enumerate() {
         let Some(fields) = findings.object(at, json) else { continue };
-        let role = word(&fields, "role");
+        let role = string_field(&fields, "role");
         if role == "system" && at > 0 && !findings.is_open() {
-            // Which models take it, and where, is the model's matter; it must not come first or
-            // split a step.
+            // Whether a system message is accepted here depends on the model. It must not come
+            // first or split a step.
             continue;
         }
         let blocks = blocks(&mut findings, at, fields.get("content"));
         let compaction = at == 0 && blocks.first().is_some_and(|block| kind(block) == "compaction");
         self::role(&mut findings, at, &role, &before);
         if at == 0 && role == "assistant" && !compaction {
-            findings.report(at, "V4", "the first message is not the user's");
+            findings.report(at, "V4", "the first message is not from the user");
         }
         results(&mut findings, at, &blocks);
         for block in &blocks {
@@ -33,49 +33,49 @@ pub(super) fn check(messages: &[&str]) -> Vec<Violation> {
         }
         before = role;
     }
-    if breakpoints > MOST_BREAKPOINTS {
+    if breakpoints > MAX_BREAKPOINTS {
         findings.report(
             messages.len().saturating_sub(1),
             "A15",
-            format!("{breakpoints} cache breakpoints, {MOST_BREAKPOINTS} are allowed"),
+            format!("{breakpoints} cache breakpoints; the limit is {MAX_BREAKPOINTS}"),
         );
     }
     findings.end(messages.len())
 }
 
-const MOST_BREAKPOINTS: usize = 4;
+const MAX_BREAKPOINTS: usize = 4;
 
-/// What is wrong with one block by itself.
+/// Checks one block by itself.
 fn block(findings: &mut Findings, at: usize, block: &Fields<'_>) {
     match kind(block).as_str() {
         "tool_use" => {
-            findings.call(at, word(block, "id"));
+            findings.call(at, string_field(block, "id"));
             if !block.get("input").is_some_and(json::is_object) {
-                findings.report(at, "A4", "the input of a call is no object");
+                findings.report(at, "A4", "the input of a call is not an object");
             }
         }
-        "thinking" if word(block, "signature").is_empty() => {
+        "thinking" if string_field(block, "signature").is_empty() => {
             findings.report(at, "A11", "thinking without a signature");
         }
         "tool_result"
             if block.get("is_error") == Some("true")
-                && !block.get("content").is_some_and(says_something) =>
+                && !block.get("content").is_some_and(is_not_blank) =>
         {
-            findings.report(at, "V6", "a failed result without a word");
+            findings.report(at, "V6", "a failed result without content");
         }
         _ => {}
     }
 }
 
-fn says_something(content: &str) -> bool {
+fn is_not_blank(content: &str) -> bool {
     json::string(content).map_or_else(
         || json::elements(content).is_some_and(|list| !list.is_empty()),
         |text| !text.text.trim().is_empty(),
     )
 }
 
-fn word(fields: &Fields<'_>, name: &str) -> String {
-    fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+fn string_field(fields: &Fields<'_>, name: &str) -> String {
+    fields.get(name).and_then(json::string).map(|lossy| lossy.text).unwrap_or_default()
 }
 
 fn role(findings: &mut Findings, at: usize, role: &str, before: &str) {
@@ -100,13 +100,16 @@ fn blocks<'a>(findings: &mut Findings, at: usize, content: Option<&'a str>) -> V
     if blocks.is_empty() {
         findings.report(at, "V6", "an empty message");
     }
-    if blocks.iter().any(|block| kind(block) == "text" && word(block, "text").trim().is_empty()) {
+    if blocks
+        .iter()
+        .any(|block| kind(block) == "text" && string_field(block, "text").trim().is_empty())
+    {
         findings.report(at, "V6", "a blank text block");
     }
     blocks
 }
 
-/// The results of the calls before stand in this message, all of them, before anything else.
+/// All results of the preceding calls must be in this message, before any other block.
 fn results(findings: &mut Findings, at: usize, blocks: &[Fields<'_>]) {
     let mut others = false;
     for block in blocks {
@@ -115,9 +118,9 @@ fn results(findings: &mut Findings, at: usize, blocks: &[Fields<'_>]) {
             continue;
         }
         if std::mem::take(&mut others) {
-            findings.report(at, "V5", "something stands before a tool_result");
+            findings.report(at, "V5", "a tool_result must come before other blocks");
         }
-        findings.result(at, &word(block, "tool_use_id"));
+        findings.result(at, &string_field(block, "tool_use_id"));
     }
     findings.close(at);
 }

@@ -1,24 +1,27 @@
-//! Marks for the cache: where the prefix that should be kept ends. Anthropic takes four at most and
-//! keeps nothing without.
+//! Cache marks: where the prefix to cache ends. Anthropic accepts at most four, and caches nothing
+//! without one.
 //!
-//! One stands behind the system prompt (and with it the tools before it), and one behind each of
-//! the two newest messages that can carry one: the older of the two is where the last call's mark
-//! stood, so that its entry is found again. Marks are no part of what was said; the stored context
-//! has none.
+//! One mark follows the system prompt (and covers the tools before it), and one follows each of
+//! the two newest messages that can carry one. The older of the two is where the previous call had
+//! its mark, so its cache entry is found again. Marks are not stored with the context.
 
 use waterline::json::{self, Fields};
 
 use crate::wire::rendered::{Json, Rendered};
 
-/// How many messages are marked.
-const MESSAGES: usize = 2;
+const MARKED_MESSAGES: usize = 2;
 
 const MARK: (&str, &str) = ("cache_control", r#"{"type":"ephemeral"}"#);
 
 pub(super) fn mark(context: &Rendered) -> Rendered {
     let mut marked = context.clone();
+<<<<<<< HEAD
     marked.system = marked.system.map(|system| content(system.as_str()).map_or(system, Json::made));
     let mut left = MESSAGES;
+=======
+    marked.system = marked.system.map(|system| content(system.as_str()).map_or(system, Json::Made));
+    let mut left = MARKED_MESSAGES;
+>>>>>>> w-session
     for message in marked.messages.iter_mut().rev() {
         if left == 0 {
             break;
@@ -41,11 +44,11 @@ fn message(text: &str) -> Option<String> {
     ))
 }
 
-/// Content with a mark on its last block; nothing where that cannot carry one.
+/// Marks the last block of a content; `None` if that block cannot carry a mark.
 fn content(text: &str) -> Option<String> {
-    if let Some(words) = json::string(text) {
+    if let Some(lossy) = json::string(text) {
         let block = [("type", r#""text""#), ("text", text)].into_iter().chain([MARK]);
-        return (!words.text.trim().is_empty()).then(|| json::array([json::object(block)]));
+        return (!lossy.text.trim().is_empty()).then(|| json::array([json::object(block)]));
     }
     let blocks = json::elements(text)?;
     let (last, before) = blocks.split_last()?;
@@ -53,7 +56,7 @@ fn content(text: &str) -> Option<String> {
     Some(json::array(before.iter().copied().chain([marked.as_str()])))
 }
 
-/// Thinking and empty texts carry no mark; one that is there already stays.
+/// Thinking and blank texts cannot carry a mark; an existing mark is kept.
 fn block(text: &str) -> Option<String> {
     let fields = Fields::parse(text)?;
     let kind = fields.get("type").and_then(json::string)?.text;
@@ -102,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn four_marks_are_never_passed() {
+    fn at_most_four_marks_are_set() {
         let user = r#"{"role":"user","content":"hi"}"#;
         let found = marked(Some(r#""x""#), &[user; 9]).concat();
         assert_eq!(found.matches("cache_control").count(), 3);

@@ -64,11 +64,12 @@ impl Format for Anthropic {
     }
 
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
-        let word = |name: &str| entry.get(name).and_then(json::string).map(|loose| loose.text);
+        let string_field =
+            |name: &str| entry.get(name).and_then(json::string).map(|lossy| lossy.text);
         let schema = entry.get("input_schema").map(str::to_owned);
         vec![Tool {
-            name: word("name").unwrap_or_default(),
-            description: word("description"),
+            name: string_field("name").unwrap_or_default(),
+            description: string_field("description"),
             schema,
         }]
     }
@@ -109,7 +110,7 @@ impl Format for Anthropic {
     }
 
     fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)> {
-        // The one wire that demands a limit.
+        // The only wire that requires a limit.
         let limit = options.max_tokens.unwrap_or(8_192).to_string();
         let temperature = options.temperature.map(|value| ("temperature", value.to_string()));
         let fields =
@@ -134,7 +135,7 @@ impl Format for Anthropic {
     }
 }
 
-/// Whether a block is a compaction that the provider made: it may stand first.
+/// Whether a block is a compaction made by the provider, which may come first.
 fn is_compaction(block: &str) -> bool {
     Fields::parse(block).is_some_and(|fields| super::read::kind(&fields) == "compaction")
 }

@@ -10,7 +10,7 @@ use crate::wire::read::{Reader, Refusal, kind, object};
 
 pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     let mut fields = object(json)?;
-    let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has no role"))?;
+    let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("missing role"))?;
     let parts = reader.content(fields.take("content"), block);
     let only_results =
         !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
@@ -19,7 +19,7 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "system" => Role::System,
-        other => return Err(Refusal::new(format!("the role {other:?} is unknown"))),
+        other => return Err(Refusal::new(format!("unknown role {other:?}"))),
     };
     Ok(reader.message(role, parts, fields))
 }
@@ -33,7 +33,7 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
     let opaque =
         || Some(Body::Opaque(Opaque { wire: Wire::ANTHROPIC, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else {
-        reader.note(Oddity::NullContent, "a block that is no object was left out");
+        reader.note(Oddity::NullContent, "a block that is not an object was omitted");
         return None;
     };
     let kind = kind(&fields);
@@ -41,18 +41,18 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
         "text" => {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             if text.is_empty() {
-                reader.note(Oddity::BlankText, "an empty text block was left out");
+                reader.note(Oddity::BlankText, "an empty text block was omitted");
                 return None;
             }
             Body::Text(text)
         }
         "thinking" => {
             let text = reader.take(&mut fields, "thinking").unwrap_or_default();
-            // Only a redacted block has data, and is known by it.
+            // Only a redacted block has data: that is how it is recognised.
             fields.take("data");
             Body::Thinking(Thinking { text, signature: reader.take(&mut fields, "signature") })
         }
-        // The data stays among the other fields: it is what tells such a block from plain thinking.
+        // The data stays in the extra fields: it distinguishes the block from plain thinking.
         "redacted_thinking" => Body::Thinking(Thinking::default()),
         "image" => match image(&fields) {
             Some(image) => {
@@ -71,10 +71,12 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
 
 fn image(fields: &Fields<'_>) -> Option<Image> {
     let source = fields.get("source").and_then(Fields::parse)?;
-    let word = |name: &str| source.get(name).and_then(json::string).map(|loose| loose.text);
-    match word("type")?.as_str() {
-        "base64" => Some(Image::Inline { media: word("media_type")?, data: word("data")? }),
-        "url" => Some(Image::Url(word("url")?)),
+    let string_field = |name: &str| source.get(name).and_then(json::string).map(|lossy| lossy.text);
+    match string_field("type")?.as_str() {
+        "base64" => {
+            Some(Image::Inline { media: string_field("media_type")?, data: string_field("data")? })
+        }
+        "url" => Some(Image::Url(string_field("url")?)),
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! Neutral messages to Anthropic's: a user first, then in turns, all results of a step in one
-//! message, before any words.
+//! Neutral messages to Anthropic's: the user first, then alternating roles, with all results of a
+//! step in one message before any text.
 
 use waterline::json::{self, Fields};
 use waterline::message::{Body, Form, Image, Message, Part, Role, ToolCall, ToolResult, Wire};
@@ -8,17 +8,18 @@ use super::is_compaction;
 use crate::wire::read::kind;
 use crate::wire::rendered::{Json, Rendered};
 
-/// Stands where a conversation begins with the assistant, which this wire does not allow.
-const OPENING: &str = "(the conversation begins with the assistant)";
+/// The user message that precedes a conversation starting with the assistant, which this wire does
+/// not allow.
+const OPENING: &str = "(the conversation starts with an assistant message)";
 
-/// What a failed tool says that said nothing.
-const FAILED: &str = "[the tool failed without a word]";
+/// The content of a failed result that has none, which this wire does not allow.
+const FAILED: &str = "[the tool failed without output]";
 
 pub(super) fn render(messages: &[&Message]) -> Rendered {
     let lead = messages.iter().take_while(|message| message.role == Role::System).count();
     let (systems, body) = messages.split_at(lead);
     let mut groups: Vec<Group<'_>> = Vec::new();
-    // A message with nothing to say on this wire must not part two of the same role.
+    // A message that is empty on this wire must not separate two of the same role.
     for message in
         body.iter().filter(|message| as_received(message).is_some() || !blocks(message).is_empty())
     {
@@ -33,14 +34,14 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
     Rendered { system: system(systems), messages: written }
 }
 
-/// Messages of one role that stand side by side.
+/// Adjacent messages of one role.
 struct Group<'a> {
     role: &'static str,
     messages: Vec<&'a Message>,
 }
 
 impl Group<'_> {
-    /// The user comes first, unless it is a compaction that the provider itself made.
+    /// The user must come first, unless the first block is a compaction made by the provider.
     fn needs_opening(&self) -> bool {
         let first = self.messages.first().and_then(|message| message.parts.first());
         let compaction = first.is_some_and(|part| match &part.body {
@@ -60,7 +61,7 @@ impl Group<'_> {
         let (results, rest): (Vec<_>, Vec<_>) = blocks.partition(|(is_result, _)| *is_result);
         let blocks: Vec<String> = results.into_iter().chain(rest).map(|(_, json)| json).collect();
         let extra = match self.messages.as_slice() {
-            [only] if is_ours(only) => only.extra.as_slice(),
+            [only] if is_native(only) => only.extra.as_slice(),
             _ => &[],
         };
         let fields = [
@@ -79,13 +80,13 @@ fn as_received(message: &Message) -> Option<Json> {
     let ids =
         message.calls().map(|call| &call.id).chain(message.results().map(|result| &result.call_id));
     let safe = ids.into_iter().all(|id| safe_id(id) == *id)
-        && !message.results().any(is_silent_failure)
+        && !message.results().any(is_failure_without_output)
         && !message.parts.iter().any(is_unsigned);
-    // A system message in the middle is sent as a marked user text.
+    // A system message in the middle is sent as a tagged user text.
     (safe && message.role != Role::System).then(|| Json::Raw(raw.clone()))
 }
 
-fn is_ours(message: &Message) -> bool {
+fn is_native(message: &Message) -> bool {
     message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::ANTHROPIC)
 }
 
@@ -98,7 +99,7 @@ fn system(systems: &[&Message]) -> Option<Json> {
     if let [only] = systems
         && only.form == Form::AsReceived
         && let Some(raw) = only.raw.as_ref().filter(|raw| raw.wire() == Wire::ANTHROPIC)
-        // One that stood in the list is a message, not a system prompt.
+        // A system message from the list is an object, not a system prompt.
         && !raw.as_str().starts_with('{')
     {
         return Some(Json::Raw(raw.clone()));
@@ -109,14 +110,14 @@ fn system(systems: &[&Message]) -> Option<Json> {
 
 fn blocks_of_text(message: &Message) -> Vec<String> {
     let texts = message.parts.iter().filter(|part| matches!(part.body, Body::Text(_)));
-    texts.filter_map(|part| write_block(part, is_ours(message))).collect()
+    texts.filter_map(|part| write_block(part, is_native(message))).collect()
 }
 
 fn text_block(text: &str) -> String {
     json::object([("type", json::quote("text")), ("text", json::quote(text))])
 }
 
-/// The blocks of a message, each with whether it is a result.
+/// Renders the blocks of a message, each with whether it is a result.
 fn blocks(message: &Message) -> Vec<(bool, String)> {
     if message.role == Role::System {
         let marked = format!("<system-message>\n{}\n</system-message>", message.text());
@@ -125,26 +126,26 @@ fn blocks(message: &Message) -> Vec<(bool, String)> {
     if let Some(raw) = as_received(message) {
         return raw_blocks(raw.as_str());
     }
-    let ours = is_ours(message);
+    let native = is_native(message);
     let written = message.parts.iter().filter_map(|part| {
-        let json = write_block(part, ours)?;
+        let json = write_block(part, native)?;
         Some((matches!(part.body, Body::Result(_)), json))
     });
     written.collect()
 }
 
-/// A block with what its wire knew of it besides.
-fn write_block(part: &Part, ours: bool) -> Option<String> {
+/// Renders a block with its extra fields.
+fn write_block(part: &Part, native: bool) -> Option<String> {
     let extra =
-        part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
-    Some(match block(part, ours)? {
+        part.extra.iter().filter(|_| native).map(|(key, value)| (key.as_str(), value.clone()));
+    Some(match block(part, native)? {
         Block::Fields(fields) => json::object(fields.into_iter().chain(extra)),
         Block::Whole(json) => json,
     })
 }
 
-/// The blocks of a message as they came: joined with a neighbour, they must still be the same
-/// bytes.
+/// Returns the original blocks of a message. Merged with an adjacent message, they must keep the
+/// same bytes.
 fn raw_blocks(json: &str) -> Vec<(bool, String)> {
     let Some(fields) = Fields::parse(json) else { return Vec::new() };
     let content = fields.get("content").unwrap_or("[]");
@@ -165,13 +166,13 @@ enum Block {
     Whole(String),
 }
 
-fn block(part: &Part, ours: bool) -> Option<Block> {
+fn block(part: &Part, native: bool) -> Option<Block> {
     let kind = |name: &str| ("type", json::quote(name));
     let fields = match &part.body {
         Body::Text(text) if text.trim().is_empty() => return None,
         Body::Text(text) => vec![kind("text"), ("text", json::quote(text))],
-        // Thinking is valid only where it was made: elsewhere, or unsigned, it would be refused.
-        Body::Thinking(_) if !ours => return None,
+        // Thinking from another wire, or without a signature, would be rejected.
+        Body::Thinking(_) if !native => return None,
         Body::Thinking(_) if part.extra.iter().any(|(key, _)| key == "data") => {
             vec![kind("redacted_thinking")]
         }
@@ -185,7 +186,7 @@ fn block(part: &Part, ours: bool) -> Option<Block> {
         }
         Body::Image(image) => vec![kind("image"), ("source", source(image))],
         Body::Call(call) => self::call(call),
-        Body::Result(result) => self::result(result, ours),
+        Body::Result(result) => self::result(result, native),
         Body::Opaque(opaque) if opaque.wire == Wire::ANTHROPIC => {
             return Some(Block::Whole(opaque.json.clone()));
         }
@@ -205,13 +206,13 @@ fn call(call: &ToolCall) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn result(result: &ToolResult, ours: bool) -> Vec<(&'static str, String)> {
+fn result(result: &ToolResult, native: bool) -> Vec<(&'static str, String)> {
     let mut fields = vec![
         ("type", json::quote("tool_result")),
         ("tool_use_id", json::quote(&safe_id(&result.call_id))),
     ];
     let inner: Vec<String> =
-        result.parts.iter().filter_map(|part| write_block(part, ours)).collect();
+        result.parts.iter().filter_map(|part| write_block(part, native)).collect();
     match result.parts.as_slice() {
         [Part { body: Body::Text(text), extra, .. }]
             if !text.trim().is_empty() && extra.is_empty() =>
@@ -219,7 +220,7 @@ fn result(result: &ToolResult, ours: bool) -> Vec<(&'static str, String)> {
             fields.push(("content", json::quote(text)));
         }
         _ if !inner.is_empty() => fields.push(("content", json::array(inner))),
-        // A failure must say something.
+        // A failed result must have content.
         _ if result.is_error => fields.push(("content", json::quote(FAILED))),
         _ => {}
     }
@@ -240,14 +241,14 @@ fn source(image: &Image) -> String {
     }
 }
 
-/// Thinking that nobody signed, which this wire refuses.
+/// Whether a part is thinking without a signature, which this wire rejects.
 fn is_unsigned(part: &Part) -> bool {
     let redacted = part.extra.iter().any(|(key, _)| key == "data");
     matches!(&part.body, Body::Thinking(thinking) if thinking.signature.is_none() && !redacted)
 }
 
-/// A failure without a word, which this wire refuses.
-fn is_silent_failure(result: &ToolResult) -> bool {
+/// Whether a result is a failure without content, which this wire rejects.
+fn is_failure_without_output(result: &ToolResult) -> bool {
     result.is_error
         && !result
             .parts
@@ -255,15 +256,16 @@ fn is_silent_failure(result: &ToolResult) -> bool {
             .any(|part| !matches!(&part.body, Body::Text(text) if text.trim().is_empty()))
 }
 
-/// Ids of other wires may hold characters that this one refuses.
+/// Replaces characters in ids of other wires that this wire rejects.
 fn safe_id(id: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if id.chars().all(fits) {
         return id.to_owned();
     }
-    // The sum keeps ids apart that differ only in what was replaced.
-    let sum =
-        id.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    // The checksum distinguishes ids that differ only in the replaced characters.
+    let checksum = id
+        .bytes()
+        .fold(0_u32, |checksum, byte| checksum.wrapping_mul(31).wrapping_add(u32::from(byte)));
     let plain: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    format!("{plain}_{sum:08x}")
+    format!("{plain}_{checksum:08x}")
 }

@@ -1,11 +1,11 @@
-//! Anthropic's stream: blocks that begin, grow and end.
+//! Decodes Anthropic's stream: blocks that start, grow and end.
 
 use waterline::json::{self, Fields};
 use waterline::message::Wire;
 
 use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
 use crate::wire::answered;
-use crate::wire::read::{number, word};
+use crate::wire::read::{number, string_field};
 
 #[derive(Default)]
 pub(super) struct Stream {
@@ -13,13 +13,13 @@ pub(super) struct Stream {
     answer: Answer,
 }
 
-/// A block in the making.
+/// A block that is still streaming.
 struct Block {
     index: usize,
     kind: String,
-    /// The fields it began with.
+    /// The fields of its start event.
     start: Vec<(String, String)>,
-    /// Its words, its reasoning, or the JSON of its input.
+    /// Its text, its thinking, or the JSON of its input.
     text: String,
     signature: String,
     citations: Vec<String>,
@@ -28,13 +28,13 @@ struct Block {
 impl Decoder for Stream {
     fn event(&mut self, data: &str, emit: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
         let fields = Fields::parse(data).unwrap_or_default();
-        match word(&fields, "type").as_str() {
-            "message_start" => self.begin(&fields),
-            "content_block_start" => self.begin_block(&fields, emit),
+        match string_field(&fields, "type").as_str() {
+            "message_start" => self.start(&fields),
+            "content_block_start" => self.start_block(&fields, emit),
             "content_block_delta" => self.grow(&fields, emit),
             "message_delta" => {
                 let delta = fields.get("delta").and_then(Fields::parse).unwrap_or_default();
-                self.answer.stop = stop(&word(&delta, "stop_reason"));
+                self.answer.stop = stop(&string_field(&delta, "stop_reason"));
                 self.count(&fields);
             }
             "error" => return Err(Failure(data.to_owned())),
@@ -51,13 +51,13 @@ impl Decoder for Stream {
 }
 
 impl Stream {
-    fn begin(&mut self, fields: &Fields<'_>) {
+    fn start(&mut self, fields: &Fields<'_>) {
         let message = fields.get("message").and_then(Fields::parse).unwrap_or_default();
-        self.answer.model = Some(word(&message, "model")).filter(|name| !name.is_empty());
+        self.answer.model = Some(string_field(&message, "model")).filter(|name| !name.is_empty());
         self.count(&message);
     }
 
-    /// What is reported later counts: the tokens of the prompt may come at the end only.
+    /// Later reports win: the prompt tokens may be reported only at the end.
     fn count(&mut self, fields: &Fields<'_>) {
         let Some(usage) = fields.get("usage").and_then(Fields::parse) else { return };
         let known = self.answer.usage;
@@ -70,18 +70,22 @@ impl Stream {
         };
     }
 
-    fn begin_block(&mut self, fields: &Fields<'_>, emit: &mut dyn FnMut(Delta)) {
+    fn start_block(&mut self, fields: &Fields<'_>, emit: &mut dyn FnMut(Delta)) {
         let block = fields.get("content_block").and_then(Fields::parse).unwrap_or_default();
-        let kind = word(&block, "type");
+        let kind = string_field(&block, "type");
         let index = number(fields, "index").unwrap_or(self.blocks.len());
         let text = match kind.as_str() {
-            "text" => word(&block, "text"),
-            "thinking" => word(&block, "thinking"),
+            "text" => string_field(&block, "text"),
+            "thinking" => string_field(&block, "thinking"),
             _ => String::new(),
         };
         if kind == "tool_use" {
             let at = self.blocks.iter().filter(|block| block.kind == "tool_use").count();
-            emit(Delta::Call { at, id: word(&block, "id"), name: word(&block, "name") });
+            emit(Delta::Call {
+                at,
+                id: string_field(&block, "id"),
+                name: string_field(&block, "name"),
+            });
         }
         let start = block.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         self.blocks.push(Block {
@@ -102,16 +106,16 @@ impl Stream {
         };
         let call = self.blocks.iter().take(at).filter(|block| block.kind == "tool_use").count();
         let Some(block) = self.blocks.get_mut(at) else { return };
-        match word(&delta, "type").as_str() {
-            "text_delta" => emit(Delta::Text(block.add(word(&delta, "text")))),
-            "thinking_delta" => emit(Delta::Thinking(block.add(word(&delta, "thinking")))),
+        match string_field(&delta, "type").as_str() {
+            "text_delta" => emit(Delta::Text(block.add(string_field(&delta, "text")))),
+            "thinking_delta" => emit(Delta::Thinking(block.add(string_field(&delta, "thinking")))),
             "input_json_delta" => {
-                let json = block.add(word(&delta, "partial_json"));
+                let json = block.add(string_field(&delta, "partial_json"));
                 if block.kind == "tool_use" && !json.is_empty() {
                     emit(Delta::Arguments { at: call, json });
                 }
             }
-            "signature_delta" => block.signature.push_str(&word(&delta, "signature")),
+            "signature_delta" => block.signature.push_str(&string_field(&delta, "signature")),
             "citations_delta" => block.citations.extend(delta.get("citation").map(str::to_owned)),
             _ => {}
         }
@@ -124,7 +128,7 @@ impl Block {
         more
     }
 
-    /// The block as it goes back; nothing where it is empty, or a call whose arguments broke off.
+    /// Renders the block; `None` if it is empty, or a call with incomplete arguments.
     fn json(&self) -> Option<String> {
         let mut fields: Vec<(&str, String)> =
             self.start.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();

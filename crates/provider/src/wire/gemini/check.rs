@@ -1,4 +1,5 @@
-//! What Gemini's endpoint refuses. Stated on the JSON itself, apart from the code that writes it.
+//! Checks the rules of Gemini's endpoint on the JSON itself, independent of the code that renders
+//! it.
 
 use waterline::json::{self, Fields};
 use waterline::validity::Violation;
@@ -14,7 +15,7 @@ pub(super) fn check(contents: &[&str]) -> Vec<Violation> {
         let role = fields
             .get("role")
             .and_then(json::string)
-            .map_or_else(|| "user".to_owned(), |loose| loose.text);
+            .map_or_else(|| "user".to_owned(), |lossy| lossy.text);
         let role = if role == "function" { "user".to_owned() } else { role };
         self::role(&mut findings, at, &role, &before);
         let parts = fields.get("parts").and_then(json::elements).unwrap_or_default();
@@ -32,17 +33,17 @@ pub(super) fn check(contents: &[&str]) -> Vec<Violation> {
 
 fn role(findings: &mut Findings, at: usize, role: &str, before: &str) {
     if at == 0 && role != "user" {
-        findings.report(at, "V4", "the first turn is not the user's");
+        findings.report(at, "V4", "the first turn is not from the user");
     }
     if role != "user" && role != "model" {
-        findings.report(at, "V6", format!("the role {role:?} is unknown"));
+        findings.report(at, "V6", format!("unknown role {role:?}"));
     }
     if role == before {
         findings.report(at, "V5", format!("two {role} turns in a row"));
     }
 }
 
-/// As many responses as calls, name by name: this wire needs no ids.
+/// There must be one response per call, matched by name: this wire needs no ids.
 fn responses(findings: &mut Findings, at: usize, mut calls: Vec<String>, responses: &[String]) {
     for name in responses {
         match calls.iter().position(|call| call == name) {
@@ -52,7 +53,7 @@ fn responses(findings: &mut Findings, at: usize, mut calls: Vec<String>, respons
             None => findings.report(
                 at,
                 "V1",
-                format!("a response of {name:?}, which the turn before does not call"),
+                format!("a response from {name:?}, which the previous turn does not call"),
             ),
         }
     }
@@ -68,7 +69,7 @@ fn names(parts: &[Fields<'_>], kind: &str) -> Vec<String> {
         .filter_map(|part| part.get(kind).or_else(|| part.get(snake)).and_then(Fields::parse));
     inner
         .map(|fields| {
-            fields.get("name").and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+            fields.get("name").and_then(json::string).map(|lossy| lossy.text).unwrap_or_default()
         })
         .collect()
 }

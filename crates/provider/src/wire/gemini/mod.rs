@@ -57,12 +57,17 @@ impl Format for Gemini {
         let list = declared.and_then(json::elements).unwrap_or_default();
         let tools = list.into_iter().filter_map(|json| {
             let fields = Fields::parse(json)?;
-            let word = |name: &str| fields.get(name).and_then(json::string).map(|loose| loose.text);
+            let string_field =
+                |name: &str| fields.get(name).and_then(json::string).map(|lossy| lossy.text);
             let schema = fields
                 .get("parameters")
                 .or_else(|| fields.get("parametersJsonSchema"))
                 .map(str::to_owned);
-            Some(Tool { name: word("name")?, description: word("description"), schema })
+            Some(Tool {
+                name: string_field("name")?,
+                description: string_field("description"),
+                schema,
+            })
         });
         tools.collect()
     }

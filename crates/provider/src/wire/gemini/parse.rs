@@ -15,7 +15,7 @@ pub(super) fn content(json: &str, reader: &mut Reader) -> Result<Message, Refusa
     let calls = parts.iter().any(|part| matches!(part.body, Body::Call(_) | Body::Thinking(_)));
     let name = name.unwrap_or_else(|| {
         let guess = if calls { "model" } else { "user" };
-        reader.note(Oddity::MissingRole, format!("a turn without a role; taken for the {guess}'s"));
+        reader.note(Oddity::MissingRole, format!("a turn without a role; assumed {guess:?}"));
         guess.to_owned()
     });
     let only_results =
@@ -25,7 +25,7 @@ pub(super) fn content(json: &str, reader: &mut Reader) -> Result<Message, Refusa
         "user" | "function" | "tool" => Role::User,
         "model" | "assistant" => Role::Assistant,
         "system" => Role::System,
-        other => return Err(Refusal::new(format!("the role {other:?} is unknown"))),
+        other => return Err(Refusal::new(format!("unknown role {other:?}"))),
     };
     Ok(reader.message(role, parts, fields))
 }
@@ -44,7 +44,7 @@ fn parts(parts: Option<&str>, reader: &mut Reader) -> Vec<Part> {
     match parts.and_then(json::elements) {
         Some(list) => list.into_iter().filter_map(|part| self::part(part, reader)).collect(),
         None => {
-            reader.note(Oddity::NullContent, "there are no parts");
+            reader.note(Oddity::NullContent, "missing parts");
             Vec::new()
         }
     }
@@ -53,12 +53,12 @@ fn parts(parts: Option<&str>, reader: &mut Reader) -> Vec<Part> {
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
     let opaque = || Some(Body::Opaque(Opaque { wire: Wire::GEMINI, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else { return opaque() };
-    // A signature may come with an empty text at the end of a stream; it goes back as it is.
+    // A signature may come with an empty text at the end of a stream; keep it unchanged.
     if fields.get("text") == Some("\"\"") && fields.get("thoughtSignature").is_some() {
         return opaque();
     }
     if fields.len() == 1 && fields.get("text").is_some_and(json::is_null) {
-        reader.note(Oddity::NullContent, "a text that is null was left out");
+        reader.note(Oddity::NullContent, "a null text was omitted");
         return None;
     }
     let body = if let Some(call) =
@@ -88,7 +88,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
         if fields.get("thought") == Some("true") {
             Body::Thinking(Thinking { text, signature: None })
         } else if text.is_empty() && fields.is_empty() {
-            reader.note(Oddity::BlankText, "an empty text was left out");
+            reader.note(Oddity::BlankText, "an empty text was omitted");
             return None;
         } else {
             Body::Text(text)
@@ -99,17 +99,17 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
     Some(Part::new(body, fields.into_rest()))
 }
 
-/// A field under either of its names: the API reads both.
+/// Returns a field under either of its names: the API accepts both.
 fn either<'a>(fields: &Fields<'a>, camel: &str, snake: &str) -> Option<&'a str> {
     fields.get(camel).or_else(|| fields.get(snake))
 }
 
 fn image(data: &Fields<'_>) -> Option<Image> {
-    let word = |name: &str| data.get(name).and_then(json::string).map(|loose| loose.text);
-    let media = word("mimeType")
-        .or_else(|| word("mime_type"))
+    let string_field = |name: &str| data.get(name).and_then(json::string).map(|lossy| lossy.text);
+    let media = string_field("mimeType")
+        .or_else(|| string_field("mime_type"))
         .filter(|media| media.starts_with("image/"))?;
-    Some(Image::Inline { media, data: word("data")? })
+    Some(Image::Inline { media, data: string_field("data")? })
 }
 
 fn call(mut call: Fields<'_>, reader: &mut Reader) -> Body {
@@ -124,7 +124,7 @@ fn result(mut response: Fields<'_>, reader: &mut Reader) -> Body {
     let call_id = reader.take(&mut response, "id").unwrap_or_default();
     let name = reader.take(&mut response, "name");
     if name.is_none() {
-        reader.note(Oddity::MissingId, "a response that names no tool");
+        reader.note(Oddity::MissingId, "a response without a tool name");
     }
     let answer = response.take("response").unwrap_or("{}");
     let fields = Fields::parse(answer).unwrap_or_default();
@@ -133,7 +133,7 @@ fn result(mut response: Fields<'_>, reader: &mut Reader) -> Body {
         .into_iter()
         .find_map(|key| fields.get(key).and_then(json::string));
     let text = match plain.filter(|_| fields.len() == 1) {
-        Some(loose) => reader.text(loose),
+        Some(lossy) => reader.text(lossy),
         None => answer.to_owned(),
     };
     let parts = if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };

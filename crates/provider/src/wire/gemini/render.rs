@@ -1,20 +1,21 @@
-//! Neutral messages to Gemini contents: a user first, then in turns, as many responses as calls and
-//! in their order.
+//! Neutral messages to Gemini contents: the user first, then alternating roles, with one response
+//! per call, in the order of the calls.
 
 use waterline::json;
 use waterline::message::{Body, Form, Image, Message, Part, Role, ToolResult, Wire};
 
 use crate::wire::rendered::{Json, Rendered};
 
-/// Stands where a conversation begins with the model, which this wire does not allow.
-const OPENING: &str = "(the conversation begins with the model)";
+/// The user message that precedes a conversation starting with the model, which this wire does not
+/// allow.
+const OPENING: &str = "(the conversation starts with a model message)";
 
 pub(super) fn render(messages: &[&Message]) -> Rendered {
     let lead = messages.iter().take_while(|message| message.role == Role::System).count();
     let (systems, body) = messages.split_at(lead);
     let mut writer = Writer::default();
-    // A message with nothing to say on this wire must not part two of the same role.
-    for message in body.iter().filter(|message| !is_silent(message)) {
+    // A message that is empty on this wire must not separate two of the same role.
+    for message in body.iter().filter(|message| !is_empty(message)) {
         writer.message(message);
     }
     writer.flush();
@@ -65,7 +66,7 @@ impl<'a> Writer<'a> {
         let mut results: Vec<(usize, String)> = Vec::new();
         let mut rest: Vec<String> = Vec::new();
         for message in group {
-            // Joined with a neighbour, the parts must still be the same bytes in the same order.
+            // Merged with an adjacent message, the parts must keep their bytes and order.
             if let Some(raw) = as_received(message) {
                 for (part, json) in message.parts.iter().zip(raw_parts(raw.as_str())) {
                     match &part.body {
@@ -75,7 +76,7 @@ impl<'a> Writer<'a> {
                 }
                 continue;
             }
-            let ours = is_ours(message);
+            let native = is_native(message);
             for part in &message.parts {
                 match &part.body {
                     Body::Result(result) => {
@@ -84,12 +85,12 @@ impl<'a> Writer<'a> {
                             result
                                 .parts
                                 .iter()
-                                .filter(|inner| is_picture(inner))
-                                .filter_map(|inner| self::part(inner, ours)),
+                                .filter(|inner| is_image(inner))
+                                .filter_map(|inner| self::part(inner, native)),
                         );
                     }
-                    _ if message.role == Role::System => rest.extend(system_words(part)),
-                    _ => rest.extend(self::part(part, ours)),
+                    _ if message.role == Role::System => rest.extend(system_text(part)),
+                    _ => rest.extend(self::part(part, native)),
                 }
             }
         }
@@ -98,7 +99,7 @@ impl<'a> Writer<'a> {
         (!parts.is_empty()).then(|| Json::made(content(self.role, parts)))
     }
 
-    /// Where the call of a result stands: without ids, order is what pairs them.
+    /// Returns the index of a result's call: without ids, they are matched by order.
     fn order(&self, result: &ToolResult) -> usize {
         self.calls.iter().position(|(id, _)| *id == result.call_id).unwrap_or(usize::MAX)
     }
@@ -117,12 +118,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-const fn is_picture(part: &Part) -> bool {
+const fn is_image(part: &Part) -> bool {
     matches!(part.body, Body::Image(_))
 }
 
-/// Ids may have been given to calls that came without; this wire needs none, so the bytes still
-/// serve.
+/// Returns the original bytes. Ids may have been added to calls that had none; this wire needs
+/// none, so the bytes are still valid.
 fn as_received(message: &Message) -> Option<Json> {
     let raw = message
         .raw
@@ -131,13 +132,13 @@ fn as_received(message: &Message) -> Option<Json> {
     (message.role != Role::System).then(|| Json::Raw(raw.clone()))
 }
 
-fn is_silent(message: &Message) -> bool {
-    let ours = is_ours(message);
-    let speaks = |part: &Part| match message.role {
-        Role::System => system_words(part).is_some(),
-        _ => matches!(part.body, Body::Result(_)) || self::part(part, ours).is_some(),
+fn is_empty(message: &Message) -> bool {
+    let native = is_native(message);
+    let has_content = |part: &Part| match message.role {
+        Role::System => system_text(part).is_some(),
+        _ => matches!(part.body, Body::Result(_)) || self::part(part, native).is_some(),
     };
-    as_received(message).is_none() && !message.parts.iter().any(speaks)
+    as_received(message).is_none() && !message.parts.iter().any(has_content)
 }
 
 fn raw_parts(json: &str) -> Vec<String> {
@@ -146,7 +147,7 @@ fn raw_parts(json: &str) -> Vec<String> {
     parts.unwrap_or_default().into_iter().map(str::to_owned).collect()
 }
 
-fn is_ours(message: &Message) -> bool {
+fn is_native(message: &Message) -> bool {
     message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::GEMINI)
 }
 
@@ -174,17 +175,17 @@ fn system(systems: &[&Message]) -> Option<Json> {
     (!parts.is_empty()).then(|| Json::made(json::object([("parts", json::array(parts))])))
 }
 
-fn system_words(part: &Part) -> Option<String> {
+fn system_text(part: &Part) -> Option<String> {
     match &part.body {
-        Body::Text(words) => Some(text(&format!("<system-message>\n{words}\n</system-message>"))),
+        Body::Text(inner) => Some(text(&format!("<system-message>\n{inner}\n</system-message>"))),
         _ => None,
     }
 }
 
-fn part(part: &Part, ours: bool) -> Option<String> {
+fn part(part: &Part, native: bool) -> Option<String> {
     let fields = match &part.body {
-        Body::Text(words) if words.trim().is_empty() => return None,
-        Body::Text(words) => vec![("text", json::quote(words))],
+        Body::Text(text) if text.trim().is_empty() => return None,
+        Body::Text(text) => vec![("text", json::quote(text))],
         Body::Image(Image::Inline { media, data }) => {
             let data =
                 json::object([("mimeType", json::quote(media)), ("data", json::quote(data))]);
@@ -204,10 +205,10 @@ fn part(part: &Part, ours: bool) -> Option<String> {
                 json::object([("name", json::quote(&call.name)), ("args", args)]),
             )]
         }
-        Body::Thinking(thinking) if ours => vec![("text", json::quote(&thinking.text))],
+        Body::Thinking(thinking) if native => vec![("text", json::quote(&thinking.text))],
         Body::Opaque(opaque) if opaque.wire == Wire::GEMINI => return Some(opaque.json.clone()),
         Body::Thinking(_) | Body::Opaque(_) | Body::Result(_) => return None,
     };
-    let extra = part.extra.iter().filter(|_| ours).cloned();
+    let extra = part.extra.iter().filter(|_| native).cloned();
     Some(json::object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).chain(extra)))
 }

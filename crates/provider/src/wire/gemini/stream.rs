@@ -1,11 +1,11 @@
-//! Gemini's stream: each event has more parts of one content.
+//! Decodes Gemini's stream: each event has more parts of one content.
 
 use waterline::json::{self, Fields};
 use waterline::message::Wire;
 
 use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
 use crate::wire::answered;
-use crate::wire::read::{number, word};
+use crate::wire::read::{number, string_field};
 
 #[derive(Default)]
 pub(super) struct Stream {
@@ -14,9 +14,9 @@ pub(super) struct Stream {
 }
 
 enum Part {
-    /// Words, or reasoning, that more may follow.
+    /// Text or thinking that may continue.
     Text { text: String, thought: bool },
-    /// Anything else, and words that are signed: as it came.
+    /// Anything else, and signed text: unchanged.
     Whole { json: String, call: bool },
 }
 
@@ -26,12 +26,14 @@ impl Decoder for Stream {
         if fields.get("error").is_some() {
             return Err(Failure(data.to_owned()));
         }
-        if let Some(name) = Some(word(&fields, "modelVersion")).filter(|name| !name.is_empty()) {
+        if let Some(name) =
+            Some(string_field(&fields, "modelVersion")).filter(|name| !name.is_empty())
+        {
             self.answer.model = Some(name);
         }
         self.count(&fields);
         let feedback = fields.get("promptFeedback").and_then(Fields::parse).unwrap_or_default();
-        if !word(&feedback, "blockReason").is_empty() {
+        if !string_field(&feedback, "blockReason").is_empty() {
             self.answer.stop = Stop::Refused;
         }
         let candidates = fields.get("candidates").and_then(json::elements).unwrap_or_default();
@@ -42,7 +44,7 @@ impl Decoder for Stream {
         for part in content.get("parts").and_then(json::elements).unwrap_or_default() {
             self.take(part, emit);
         }
-        let reason = word(&candidate, "finishReason");
+        let reason = string_field(&candidate, "finishReason");
         if !reason.is_empty() {
             self.answer.stop = self.stop(&reason);
         }
@@ -75,12 +77,17 @@ impl Stream {
                 .iter()
                 .filter(|part| matches!(part, Part::Whole { call: true, .. }))
                 .count();
-            emit(Delta::Call { at, id: word(&call, "id"), name: word(&call, "name") });
+            emit(Delta::Call {
+                at,
+                id: string_field(&call, "id"),
+                name: string_field(&call, "name"),
+            });
             emit(Delta::Arguments { at, json: call.get("args").unwrap_or("{}").to_owned() });
             self.parts.push(Part::Whole { json: json.to_owned(), call: true });
             return;
         }
-        let (text, thought) = (word(&fields, "text"), fields.get("thought") == Some("true"));
+        let text = string_field(&fields, "text");
+        let thought = fields.get("thought") == Some("true");
         if !text.is_empty() {
             emit(if thought { Delta::Thinking(text.clone()) } else { Delta::Text(text.clone()) });
         }

@@ -1,5 +1,5 @@
-//! What OpenAI's chat endpoint refuses. Stated on the JSON itself, apart from the code that writes
-//! it.
+//! Checks the rules of OpenAI's chat endpoint on the JSON itself, independent of the code that
+//! renders it.
 
 use waterline::json::{self, Fields};
 use waterline::message::Role;
@@ -18,36 +18,36 @@ pub(super) fn check(messages: &[&str]) -> Vec<Violation> {
 
 fn message(findings: &mut Findings, at: usize, message: &str) {
     let Some(fields) = findings.object(at, message) else { return };
-    let word = |name: &str| {
-        fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+    let string_field = |name: &str| {
+        fields.get(name).and_then(json::string).map(|lossy| lossy.text).unwrap_or_default()
     };
-    let name = word("role");
+    let name = string_field("role");
     match super::role(&name) {
-        None => findings.report(at, "V6", format!("the role {name:?} is unknown")),
-        Some(Role::Tool) => findings.result(at, &word("tool_call_id")),
+        None => findings.report(at, "V6", format!("unknown role {name:?}")),
+        Some(Role::Tool) => findings.result(at, &string_field("tool_call_id")),
         Some(role) => {
             findings.close(at.saturating_sub(1));
             let calls = fields.get("tool_calls").and_then(json::elements).unwrap_or_default();
-            let instead = ["refusal", "audio", "function_call"]
+            let has_substitute = ["refusal", "audio", "function_call"]
                 .iter()
                 .any(|name| fields.get(name).is_some_and(|v| !json::is_null(v)));
             if calls.is_empty()
-                && !instead
+                && !has_substitute
                 && role != Role::System
-                && !says_something(fields.get("content"))
+                && !is_not_blank(fields.get("content"))
             {
                 findings.report(at, "V6", format!("an empty {} message", role.name()));
             }
             for call in calls {
                 let id = Fields::parse(call).and_then(|mut fields| fields.take_string("id"));
-                findings.call(at, id.map(|loose| loose.text).unwrap_or_default());
+                findings.call(at, id.map(|lossy| lossy.text).unwrap_or_default());
             }
         }
     }
 }
 
-/// Whether content holds more than white space.
-fn says_something(content: Option<&str>) -> bool {
+/// Whether content is more than white space.
+fn is_not_blank(content: Option<&str>) -> bool {
     let Some(content) = content else { return false };
     if let Some(text) = json::string(content) {
         return !text.text.trim().is_empty();

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, and everything that imitates it.
+//! OpenAI Chat Completions and compatible servers.
 
 mod check;
 mod parse;
@@ -44,11 +44,12 @@ impl Format for OpenaiChat {
         let Some(function) = entry.get("function").and_then(Fields::parse) else {
             return Vec::new();
         };
-        let word = |name: &str| function.get(name).and_then(json::string).map(|loose| loose.text);
+        let string_field =
+            |name: &str| function.get(name).and_then(json::string).map(|lossy| lossy.text);
         let schema = function.get("parameters").map(str::to_owned);
         vec![Tool {
-            name: word("name").unwrap_or_default(),
-            description: word("description"),
+            name: string_field("name").unwrap_or_default(),
+            description: string_field("description"),
             schema,
         }]
     }
@@ -99,7 +100,7 @@ impl Format for OpenaiChat {
     }
 }
 
-/// The role a name stands for.
+/// Returns the role with a name.
 fn role(name: &str) -> Option<Role> {
     match name {
         "system" | "developer" => Some(Role::System),
@@ -110,13 +111,13 @@ fn role(name: &str) -> Option<Role> {
     }
 }
 
-/// OpenAI's newer models refuse the older name; everybody else knows only that.
+/// OpenAI's newer models reject the old name; other servers know only the old one.
 fn limit_field(model: &str) -> &'static str {
     let is_newer = Models::builtin().find(model).is_some_and(|model| model.max_completion_tokens);
     if is_newer { "max_completion_tokens" } else { "max_tokens" }
 }
 
-/// A shape, with what belongs to its schema in an object of its own.
+/// Renders a shape, with its schema in a nested object.
 fn response_format(shape: &Shape) -> String {
     let kind = ("type", shape_kind(shape).to_owned());
     let fields = schema_fields(shape);

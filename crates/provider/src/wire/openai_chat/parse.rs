@@ -8,9 +8,8 @@ use crate::wire::read::{self, Reader, Refusal, kind, object};
 
 pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     let mut fields = object(json)?;
-    let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("it has no role"))?;
-    let role =
-        super::role(&name).ok_or_else(|| Refusal::new(format!("the role {name:?} is unknown")))?;
+    let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("missing role"))?;
+    let role = super::role(&name).ok_or_else(|| Refusal::new(format!("unknown role {name:?}")))?;
     let mut parts = content(&mut fields, role, reader);
     if role == Role::Tool {
         return Ok(result(fields, parts, reader));
@@ -24,7 +23,7 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
         let json = json::object([("type", json::quote("refusal")), ("refusal", text.to_owned())]);
         parts.push(Body::Opaque(Opaque { wire: Wire::OPENAI_CHAT, json }).into());
     }
-    // What was called before there were ids; the result names the function.
+    // The legacy call without an id; its result names the function.
     if let Some(function) = fields.get("function_call").and_then(Fields::parse) {
         fields.take("function_call");
         parts.extend(legacy_call(function, reader));
@@ -38,11 +37,11 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
 
 fn content(fields: &mut Fields<'_>, role: Role, reader: &mut Reader) -> Vec<Part> {
     let content = fields.take("content");
-    // Null or nothing beside one of these is what the API itself writes.
-    let instead = ["tool_calls", "function_call", "refusal", "audio"]
+    // The API itself sends null or no content together with one of these.
+    let has_substitute = ["tool_calls", "function_call", "refusal", "audio"]
         .iter()
         .any(|name| fields.get(name).is_some());
-    if content.is_none_or(json::is_null) && role == Role::Assistant && instead {
+    if content.is_none_or(json::is_null) && role == Role::Assistant && has_substitute {
         return Vec::new();
     }
     reader.content(content, part)
@@ -52,14 +51,14 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
     let opaque = || Body::Opaque(Opaque { wire: Wire::OPENAI_CHAT, json: json.to_owned() }).into();
     let Some(mut fields) = Fields::parse(json) else {
         // Some clients put bare strings into the list.
-        return json::string(json).map(|loose| Part::text(reader.text(loose)));
+        return json::string(json).map(|lossy| Part::text(reader.text(lossy)));
     };
     match kind(&fields).as_str() {
         "text" => {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             fields.take("type");
             if text.is_empty() {
-                reader.note(Oddity::BlankText, "an empty text part was left out");
+                reader.note(Oddity::BlankText, "an empty text part was omitted");
                 return None;
             }
             Some(Part::new(Body::Text(text), fields.into_rest()))
@@ -101,7 +100,7 @@ fn call(json: &str, reader: &mut Reader) -> Option<Part> {
 
 fn result(mut fields: Fields<'_>, parts: Vec<Part>, reader: &mut Reader) -> Message {
     let call_id = reader.take(&mut fields, "tool_call_id").unwrap_or_default();
-    let name = fields.get("name").and_then(json::string).map(|loose| loose.text);
+    let name = fields.get("name").and_then(json::string).map(|lossy| lossy.text);
     let is_error = fields.get("is_error").is_some_and(|value| value == "true");
     let result = ToolResult { call_id, name, parts, is_error };
     reader.message(Role::Tool, vec![Body::Result(result).into()], fields)

@@ -17,10 +17,10 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
 #[derive(Default)]
 struct Writer {
     out: Vec<Json>,
-    /// An assistant message whose calls may go on in the next one.
+    /// An assistant message whose calls may continue in the next one.
     held: Option<Message>,
-    /// Pictures from results: a tool message takes text only, so they follow as a user message.
-    pictures: Vec<Part>,
+    /// Images from results: a tool message accepts only text, so they follow as a user message.
+    images: Vec<Part>,
 }
 
 impl Writer {
@@ -42,14 +42,13 @@ impl Writer {
     }
 
     fn assistant(&mut self, message: &Message) {
-        // Thinking alone would be an empty message here; other wires write it as an item of its
-        // own.
+        // A message with only thinking, which other wires allow, would be empty here.
         if message.only_thinks() {
             return;
         }
-        self.flush_pictures();
+        self.flush_images();
         match &mut self.held {
-            // Calls made in one breath stand in one message here.
+            // Parallel calls belong in one message here.
             Some(held) => {
                 held.form = Form::Changed;
                 held.parts.extend(message.parts.iter().cloned());
@@ -65,7 +64,7 @@ impl Writer {
 
     fn flush(&mut self) {
         self.flush_held();
-        self.flush_pictures();
+        self.flush_images();
     }
 
     fn flush_held(&mut self) {
@@ -74,9 +73,9 @@ impl Writer {
         self.out.extend(written);
     }
 
-    fn flush_pictures(&mut self) {
-        if !self.pictures.is_empty() {
-            let parts = std::mem::take(&mut self.pictures);
+    fn flush_images(&mut self) {
+        if !self.images.is_empty() {
+            let parts = std::mem::take(&mut self.images);
             self.out
                 .extend(content(&parts, false).map(|content| Json::made(plain("user", content))));
         }
@@ -84,9 +83,15 @@ impl Writer {
 
     fn write(&mut self, message: &Message) {
         for result in message.results() {
+<<<<<<< HEAD
             self.out.push(Json::made(tool(message, result)));
             let pictures = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
             self.pictures.extend(pictures.cloned());
+=======
+            self.out.push(Json::Made(tool(message, result)));
+            let images = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
+            self.images.extend(images.cloned());
+>>>>>>> w-session
         }
         let rest: Vec<Part> = message
             .parts
@@ -94,8 +99,8 @@ impl Writer {
             .filter(|part| !matches!(part.body, Body::Result(_)))
             .cloned()
             .collect();
-        let Some(content) = content(&rest, is_ours(message)) else { return };
-        self.flush_pictures();
+        let Some(content) = content(&rest, is_native(message)) else { return };
+        self.flush_images();
         let role = if message.role == Role::System { system_role(message) } else { "user" };
         let written = if message.results().next().is_none() {
             with_extra(message, [("role", json::quote(role)), ("content", content)])
@@ -106,7 +111,7 @@ impl Writer {
     }
 }
 
-/// The bytes it came in, if they are of this wire and still say the same.
+/// Returns the original bytes, if they are of this wire and the message is unchanged.
 fn as_received(message: &Message) -> Option<Json> {
     let raw = message
         .raw
@@ -115,11 +120,11 @@ fn as_received(message: &Message) -> Option<Json> {
     Some(Json::Raw(raw.clone()))
 }
 
-fn is_ours(message: &Message) -> bool {
+fn is_native(message: &Message) -> bool {
     message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_CHAT)
 }
 
-/// Newer models call it developer; a rewritten message keeps the name it came with.
+/// Newer models call the role developer; a changed message keeps its original name.
 fn system_role(message: &Message) -> &'static str {
     let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OPENAI_CHAT);
     let role = raw
@@ -139,21 +144,21 @@ fn with_extra<'a>(
     let extra = message
         .extra
         .iter()
-        .filter(|_| is_ours(message))
+        .filter(|_| is_native(message))
         .map(|(key, value)| (key.as_str(), value.clone()));
     json::object(fields.into_iter().chain(extra))
 }
 
 fn assistant(message: &Message) -> Option<String> {
-    let words: Vec<Part> = message
+    let body: Vec<Part> = message
         .parts
         .iter()
         .filter(|part| matches!(part.body, Body::Text(_) | Body::Image(_) | Body::Opaque(_)))
         .cloned()
         .collect();
-    let content = content(&words, is_ours(message));
-    let ours = is_ours(message);
-    let calls: Vec<String> = message.parts.iter().filter_map(|part| call(part, ours)).collect();
+    let content = content(&body, is_native(message));
+    let native = is_native(message);
+    let calls: Vec<String> = message.parts.iter().filter_map(|part| call(part, native)).collect();
     if content.is_none() && calls.is_empty() {
         return None;
     }
@@ -163,7 +168,7 @@ fn assistant(message: &Message) -> Option<String> {
     Some(with_extra(message, fields.into_iter().chain(reasoning(message)).chain(calls)))
 }
 
-/// Some providers want the field in every message that once had it, even when the thinking is gone.
+/// Some providers require the field in every message that had it, even without the thinking.
 fn reasoning(message: &Message) -> Option<(&'static str, String)> {
     let raw = message.raw.as_ref().filter(|raw| raw.wire() == Wire::OPENAI_CHAT)?;
     let thought = message.parts.iter().find_map(|part| match &part.body {
@@ -175,12 +180,12 @@ fn reasoning(message: &Message) -> Option<(&'static str, String)> {
         .then(|| ("reasoning_content", json::quote(thought.unwrap_or_default())))
 }
 
-fn call(part: &Part, ours: bool) -> Option<String> {
+fn call(part: &Part, native: bool) -> Option<String> {
     let Body::Call(call) = &part.body else { return None };
     let extra =
-        part.extra.iter().filter(|_| ours).map(|(key, value)| (key.as_str(), value.clone()));
+        part.extra.iter().filter(|_| native).map(|(key, value)| (key.as_str(), value.clone()));
     let id = ("id", json::quote(&call.id));
-    if ours && part.extra.iter().any(|(key, _)| key == "custom") {
+    if native && part.extra.iter().any(|(key, _)| key == "custom") {
         return Some(json::object([id, ("type", json::quote("custom"))].into_iter().chain(extra)));
     }
     let function = json::object([
@@ -209,37 +214,37 @@ fn result_text(result: &ToolResult) -> String {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str("[a picture follows]");
+            text.push_str("[image follows]");
         }
     }
     text
 }
 
-/// Parts as content: one text where that is enough, a list otherwise, nothing where there is
-/// nothing to say.
-fn content(parts: &[Part], ours: bool) -> Option<String> {
+/// Renders parts as content: one text if possible, otherwise a list; `None` if there is nothing to
+/// send.
+fn content(parts: &[Part], native: bool) -> Option<String> {
     let texts: Vec<&str> = parts
         .iter()
         .filter_map(
             |part| if let Body::Text(text) = &part.body { Some(text.as_str()) } else { None },
         )
         .collect();
-    let plain = !ours || parts.iter().all(|part| part.extra.is_empty());
+    let plain = !native || parts.iter().all(|part| part.extra.is_empty());
     if plain && texts.len() == parts.len() {
         let text = texts.join("\n");
         return (!text.trim().is_empty()).then(|| json::quote(&text));
     }
-    let list: Vec<String> = parts.iter().filter_map(|part| self::part(part, ours)).collect();
+    let list: Vec<String> = parts.iter().filter_map(|part| self::part(part, native)).collect();
     (!list.is_empty()).then(|| json::array(list))
 }
 
-fn part(part: &Part, ours: bool) -> Option<String> {
+fn part(part: &Part, native: bool) -> Option<String> {
     match &part.body {
         Body::Text(text) if !text.trim().is_empty() => {
             let extra = part
                 .extra
                 .iter()
-                .filter(|_| ours)
+                .filter(|_| native)
                 .map(|(key, value)| (key.as_str(), value.clone()));
             Some(json::object(
                 [("type", json::quote("text")), ("text", json::quote(text))]

@@ -1,11 +1,11 @@
-//! Chat's stream: chunks of one message.
+//! Decodes the chat stream: chunks of one message.
 
 use waterline::json::{self, Fields};
 use waterline::message::Wire;
 
 use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
 use crate::wire::answered;
-use crate::wire::read::{number, word};
+use crate::wire::read::{number, string_field};
 
 #[derive(Default)]
 pub(super) struct Stream {
@@ -16,7 +16,7 @@ pub(super) struct Stream {
     answer: Answer,
 }
 
-/// A call in the making.
+/// A call that is still streaming.
 struct Call {
     index: usize,
     id: String,
@@ -30,7 +30,7 @@ impl Decoder for Stream {
         if fields.get("error").is_some_and(|error| !json::is_null(error)) {
             return Err(Failure(data.to_owned()));
         }
-        if let Some(name) = Some(word(&fields, "model")).filter(|name| !name.is_empty()) {
+        if let Some(name) = Some(string_field(&fields, "model")).filter(|name| !name.is_empty()) {
             self.answer.model = Some(name);
         }
         self.count(&fields);
@@ -42,7 +42,7 @@ impl Decoder for Stream {
         let Some(choice) = first else { return Ok(()) };
         let delta = choice.get("delta").and_then(Fields::parse).unwrap_or_default();
         self.grow(&delta, emit);
-        let reason = word(&choice, "finish_reason");
+        let reason = string_field(&choice, "finish_reason");
         if !reason.is_empty() {
             self.answer.stop = stop(&reason);
         }
@@ -50,8 +50,7 @@ impl Decoder for Stream {
     }
 
     fn finish(mut self: Box<Self>) -> Answer {
-        // Asked for a shape, a model that will not give it says so in a field of its own, and stops
-        // as usual.
+        // A model that refuses to fill a shape says so in a separate field and stops normally.
         if !self.refusal.is_empty() && self.answer.stop == Stop::End {
             self.answer.stop = Stop::Refused;
         }
@@ -64,7 +63,7 @@ impl Stream {
         let Some(usage) = fields.get("usage").and_then(Fields::parse) else { return };
         let details =
             usage.get("prompt_tokens_details").and_then(Fields::parse).unwrap_or_default();
-        // DeepSeek has names of its own.
+        // DeepSeek uses another name.
         let cached =
             number(&details, "cached_tokens").or_else(|| number(&usage, "prompt_cache_hit_tokens"));
         let prompt = number(&usage, "prompt_tokens").unwrap_or_default();
@@ -75,20 +74,20 @@ impl Stream {
     }
 
     fn grow(&mut self, delta: &Fields<'_>, emit: &mut dyn FnMut(Delta)) {
-        let mut thought = word(delta, "reasoning_content");
+        let mut thought = string_field(delta, "reasoning_content");
         if thought.is_empty() {
-            thought = word(delta, "reasoning");
+            thought = string_field(delta, "reasoning");
         }
         if !thought.is_empty() {
             self.thinking.push_str(&thought);
             emit(Delta::Thinking(thought));
         }
-        let text = word(delta, "content");
+        let text = string_field(delta, "content");
         if !text.is_empty() {
             self.text.push_str(&text);
             emit(Delta::Text(text));
         }
-        self.refusal.push_str(&word(delta, "refusal"));
+        self.refusal.push_str(&string_field(delta, "refusal"));
         for call in delta.get("tool_calls").and_then(json::elements).unwrap_or_default() {
             if let Some(call) = Fields::parse(call) {
                 self.grow_call(&call, emit);
@@ -98,9 +97,10 @@ impl Stream {
 
     fn grow_call(&mut self, delta: &Fields<'_>, emit: &mut dyn FnMut(Delta)) {
         let function = delta.get("function").and_then(Fields::parse).unwrap_or_default();
-        let (id, name, json) =
-            (word(delta, "id"), word(&function, "name"), word(&function, "arguments"));
-        // Some servers give no index, and a new id for each call.
+        let id = string_field(delta, "id");
+        let name = string_field(&function, "name");
+        let json = string_field(&function, "arguments");
+        // Some servers send no index, but a new id for each call.
         let is_new = |call: &Call| !id.is_empty() && call.id != id;
         let index = number(delta, "index").unwrap_or_else(|| match self.calls.last() {
             Some(last) if is_new(last) => last.index + 1,
@@ -121,11 +121,11 @@ impl Stream {
         }
     }
 
-    /// The message as it goes back. A call whose arguments broke off was not made.
+    /// Renders the message. A call with incomplete arguments is dropped.
     fn json(&self) -> String {
-        let broke_off = self.answer.stop == Stop::Interrupted;
-        let whole = |call: &&Call| !broke_off || json::is_object(&call.arguments);
-        let calls: Vec<String> = self.calls.iter().filter(whole).map(Call::json).collect();
+        let is_interrupted = self.answer.stop == Stop::Interrupted;
+        let is_complete = |call: &&Call| !is_interrupted || json::is_object(&call.arguments);
+        let calls: Vec<String> = self.calls.iter().filter(is_complete).map(Call::json).collect();
         let content =
             if self.text.is_empty() { "null".to_owned() } else { json::quote(&self.text) };
         let fields = [

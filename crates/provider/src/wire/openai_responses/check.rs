@@ -1,5 +1,5 @@
-//! What the Responses endpoint refuses. Stated on the JSON itself, apart from the code that writes
-//! it.
+//! Checks the rules of the Responses endpoint on the JSON itself, independent of the code that
+//! renders it.
 
 use waterline::json;
 use waterline::validity::Violation;
@@ -25,27 +25,28 @@ pub(super) fn check(items: &[&str]) -> Vec<Violation> {
     findings.end(items.len())
 }
 
-/// Checks an item behind one that was `reasoning` or not; says whether it is.
+/// Checks an item. `reasoning` tells whether the previous item was reasoning; the return value
+/// tells the same of this one.
 fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool {
     let Some(fields) = findings.object(at, item) else { return false };
-    let word = |name: &str| {
-        fields.get(name).and_then(json::string).map(|loose| loose.text).unwrap_or_default()
+    let string_field = |name: &str| {
+        fields.get(name).and_then(json::string).map(|lossy| lossy.text).unwrap_or_default()
     };
     let kind = kind(&fields);
     let produced = match kind.as_str() {
         kind if super::is_call(kind, &fields) => {
-            findings.call(at, word("call_id"));
+            findings.call(at, string_field("call_id"));
             true
         }
         kind if super::is_output(kind, &fields) => {
-            findings.result(at, &word("call_id"));
+            findings.result(at, &string_field("call_id"));
             false
         }
-        // A reference to an item that the provider holds.
+        // A reference to an item stored by the provider.
         "" if fields.get("role").is_none() && fields.get("id").is_some() => true,
         "" | "message" => {
-            message(findings, at, &word("role"), fields.get("content"));
-            word("role") == "assistant"
+            message(findings, at, &string_field("role"), fields.get("content"));
+            string_field("role") == "assistant"
         }
         _ => true,
     };
@@ -57,7 +58,7 @@ fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool
 
 fn message(findings: &mut Findings, at: usize, role: &str, content: Option<&str>) {
     if !matches!(role, "user" | "assistant" | "system" | "developer") {
-        findings.report(at, "V6", format!("the role {role:?} is unknown"));
+        findings.report(at, "V6", format!("unknown role {role:?}"));
     }
     if role == "user" {
         findings.close(at.saturating_sub(1));

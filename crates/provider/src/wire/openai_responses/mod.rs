@@ -52,10 +52,11 @@ impl Format for OpenaiResponses {
     }
 
     fn tools(&self, entry: &Fields<'_>) -> Vec<Tool> {
-        let word = |name: &str| entry.get(name).and_then(json::string).map(|loose| loose.text);
+        let string_field =
+            |name: &str| entry.get(name).and_then(json::string).map(|lossy| lossy.text);
         let schema = entry.get("parameters").map(str::to_owned);
-        let name = word("name").or_else(|| word("type")).unwrap_or_default();
-        vec![Tool { name, description: word("description"), schema }]
+        let name = string_field("name").or_else(|| string_field("type")).unwrap_or_default();
+        vec![Tool { name, description: string_field("description"), schema }]
     }
 
     fn write_tools(&self, tools: &[Tool]) -> String {
@@ -90,7 +91,7 @@ impl Format for OpenaiResponses {
         let fields = [
             Some(("model", json::quote(model))),
             Some(("stream", "true".to_owned())),
-            // The conversation is kept here; the provider need not keep it too.
+            // The log keeps the conversation, so the provider need not.
             Some(("store", "false".to_owned())),
             Some(("include", r#"["reasoning.encrypted_content"]"#.to_owned())),
             options.max_tokens.map(|limit| ("max_output_tokens", limit.to_string())),
@@ -117,20 +118,20 @@ impl Format for OpenaiResponses {
     }
 }
 
-/// A shape, with what belongs to its schema beside its type.
+/// Renders a shape, with the fields of its schema next to its type.
 fn text_format(shape: &Shape) -> String {
     let kind = ("type", shape_kind(shape).to_owned());
     json::object([kind].into_iter().chain(schema_fields(shape)))
 }
 
-/// Whether an item asks for something that an output answers. Besides plain and custom calls these
-/// are computer, shell and patch calls: whatever has a call id.
+/// Whether an item is a call that expects an output: function and custom calls, and every other
+/// call with a call id (computer, shell, patch).
 fn is_call(kind: &str, fields: &Fields<'_>) -> bool {
     matches!(kind, "function_call" | "custom_tool_call")
         || kind.ends_with("_call") && fields.get("call_id").is_some()
 }
 
-/// Whether an item answers a call.
+/// Whether an item is the output of a call.
 fn is_output(kind: &str, fields: &Fields<'_>) -> bool {
     let call = kind.strip_suffix("_output").unwrap_or_default();
     is_call(call, fields)

@@ -1,4 +1,4 @@
-//! Responses items to neutral messages, one each.
+//! Responses items to neutral messages, one message per item.
 
 use waterline::json::{self, Fields};
 use waterline::message::{Body, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
@@ -31,7 +31,7 @@ pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> 
     }
 }
 
-/// An item that is complete in itself, or a reference to one the provider holds.
+/// Wraps an item that other wires do not have, or a reference to one stored by the provider.
 fn opaque(json: &str, reader: &Reader) -> Message {
     let opaque = Opaque { wire: Wire::OPENAI_RESPONSES, json: json.to_owned() };
     reader.message(Role::Assistant, vec![Body::Opaque(opaque).into()], Fields::default())
@@ -46,12 +46,12 @@ pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
 fn message(mut fields: Fields<'_>, reader: &mut Reader) -> Result<Message, Refusal> {
     let name = reader
         .take(&mut fields, "role")
-        .ok_or_else(|| Refusal::new("it has neither a known type nor a role"))?;
+        .ok_or_else(|| Refusal::new("neither a known type nor a role"))?;
     let role = match name.as_str() {
         "system" | "developer" => Role::System,
         "user" => Role::User,
         "assistant" => Role::Assistant,
-        other => return Err(Refusal::new(format!("the role {other:?} is unknown"))),
+        other => return Err(Refusal::new(format!("unknown role {other:?}"))),
     };
     fields.take("type");
     let parts = reader.content(fields.take("content"), part);
@@ -67,7 +67,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
         "input_text" | "output_text" | "text" => {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             if text.is_empty() {
-                reader.note(Oddity::BlankText, "an empty text was left out");
+                reader.note(Oddity::BlankText, "an empty text was omitted");
                 return None;
             }
             fields.take("type");
@@ -92,11 +92,11 @@ fn call(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
             let input = fields.take("input").unwrap_or("\"\"");
             (reader.take(&mut fields, "name"), json::object([("input", input)]))
         }
-        // What it does stands among its other fields, which go back as they came.
+        // Its action is in the extra fields, which are sent back unchanged.
         _ => (Some(kind.to_owned()), "{}".to_owned()),
     };
     let name = name.unwrap_or_default();
-    // The type stays among the other fields: it tells the kinds of call apart.
+    // The type stays in the extra fields: it distinguishes the kinds of calls.
     let part = Part::new(Body::Call(ToolCall { id, name, arguments }), fields.into_rest());
     reader.message(Role::Assistant, vec![part], Fields::default())
 }
@@ -117,5 +117,5 @@ fn output(kind: &str, mut fields: Fields<'_>, reader: &mut Reader) -> Message {
 fn summary(fields: &Fields<'_>, reader: &mut Reader) -> String {
     let list = fields.get("summary").and_then(json::elements).unwrap_or_default();
     let texts = list.into_iter().filter_map(|part| Fields::parse(part)?.take_string("text"));
-    texts.map(|loose| reader.text(loose)).collect::<Vec<_>>().join("\n")
+    texts.map(|lossy| reader.text(lossy)).collect::<Vec<_>>().join("\n")
 }

@@ -10,18 +10,18 @@ use crate::wire::rendered::{Json, Rendered};
 pub(super) fn render(messages: &[&Message]) -> Rendered {
     let mut rendered = Rendered::default();
     let mut instructions: Vec<String> = Vec::new();
-    let mut begun = false;
+    let mut past_systems = false;
     let mut custom: HashSet<&str> = HashSet::new();
     for message in messages {
         custom.extend(custom_calls(message));
-        if message.role == Role::System && !begun && !is_item(message) {
+        if message.role == Role::System && !past_systems && !is_item(message) {
             if let Some(raw) = as_received(message) {
                 rendered.system = Some(raw);
             }
             instructions.push(message.text());
             continue;
         }
-        begun |= message.role != Role::System;
+        past_systems |= message.role != Role::System;
         match as_received(message) {
             Some(raw) => rendered.messages.push(raw),
             None => rendered.messages.extend(items(message, &custom).into_iter().map(Json::made)),
@@ -33,7 +33,7 @@ pub(super) fn render(messages: &[&Message]) -> Rendered {
     rendered
 }
 
-/// Whether a system message stood in the list itself.
+/// Whether a system message came from the list itself.
 fn is_item(message: &Message) -> bool {
     message
         .raw
@@ -46,15 +46,15 @@ fn as_received(message: &Message) -> Option<Json> {
         .raw
         .as_ref()
         .filter(|raw| message.form == Form::AsReceived && raw.wire() == Wire::OPENAI_RESPONSES)?;
-    // A plain text for the whole list cannot stand inside one.
+    // A plain text that replaced the whole list cannot be an item of a list.
     (message.role == Role::System || raw.as_str().starts_with('{')).then(|| Json::Raw(raw.clone()))
 }
 
-/// The ids of a message's custom calls: their answers have a type of their own.
+/// Returns the ids of a message's custom calls, whose outputs have a different type.
 fn custom_calls(message: &Message) -> impl Iterator<Item = &str> {
-    let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES);
+    let native = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES);
     message.parts.iter().filter_map(move |part| match &part.body {
-        Body::Call(call) if kind(part, ours).as_deref() == Some("custom_tool_call") => {
+        Body::Call(call) if kind(part, native).as_deref() == Some("custom_tool_call") => {
             Some(call.id.as_str())
         }
         _ => None,
@@ -62,41 +62,41 @@ fn custom_calls(message: &Message) -> impl Iterator<Item = &str> {
 }
 
 fn items(message: &Message, custom: &HashSet<&str>) -> Vec<String> {
-    let ours = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES);
+    let native = message.raw.as_ref().is_some_and(|raw| raw.wire() == Wire::OPENAI_RESPONSES);
     let mut items = Vec::new();
-    let mut words: Vec<String> = Vec::new();
-    // An item of the provider's own fills its message; a part of that kind stands among words.
-    let whole = ours && message.role == Role::Assistant && !is_spoken(message);
+    let mut content: Vec<String> = Vec::new();
+    // An opaque part is either a whole item of the provider, or part of a message's content.
+    let is_whole_item = native && message.role == Role::Assistant && !came_as_message(message);
     let text_kind = if message.role == Role::Assistant { "output_text" } else { "input_text" };
     for part in &message.parts {
         match &part.body {
             Body::Text(text) if text.trim().is_empty() => {}
-            Body::Text(text) => words.push(with_extra(
+            Body::Text(text) => content.push(with_extra(
                 [("type", json::quote(text_kind)), ("text", json::quote(text))],
                 part,
-                ours,
+                native,
             )),
-            Body::Image(image) => words.push(picture(image)),
-            Body::Opaque(opaque) if whole => items.push(opaque.json.clone()),
-            Body::Opaque(opaque) => words.push(opaque.json.clone()),
-            Body::Call(call) => items.push(self::call(call, part, ours)),
-            Body::Result(_) => items.extend(output(part, ours, custom)),
-            Body::Thinking(thinking) if ours && thinking.signature.is_some() => {
+            Body::Image(image) => content.push(input_image(image)),
+            Body::Opaque(opaque) if is_whole_item => items.push(opaque.json.clone()),
+            Body::Opaque(opaque) => content.push(opaque.json.clone()),
+            Body::Call(call) => items.push(self::call(call, part, native)),
+            Body::Result(_) => items.extend(output(part, native, custom)),
+            Body::Thinking(thinking) if native && thinking.signature.is_some() => {
                 items.push(reasoning(part))
             }
             Body::Thinking(_) => {}
         }
     }
-    if !words.is_empty() {
-        let said = spoken(message.role, words);
-        // What the assistant says comes before its calls, what a user says after the results.
-        if message.role == Role::Assistant { items.insert(0, said) } else { items.push(said) }
+    if !content.is_empty() {
+        let item = message_item(message.role, content);
+        // The assistant's text comes before its calls, the user's text after the results.
+        if message.role == Role::Assistant { items.insert(0, item) } else { items.push(item) }
     }
     items
 }
 
 /// Whether it came as a message, not as an item of another type.
-fn is_spoken(message: &Message) -> bool {
+fn came_as_message(message: &Message) -> bool {
     message.raw.as_ref().is_some_and(|raw| {
         json::Fields::parse(raw.as_str()).is_some_and(|fields| fields.get("role").is_some())
     })
@@ -105,13 +105,13 @@ fn is_spoken(message: &Message) -> bool {
 fn with_extra<'a>(
     fields: impl IntoIterator<Item = (&'a str, String)>,
     part: &'a Part,
-    ours: bool,
+    native: bool,
 ) -> String {
-    let extra = part.extra.iter().filter(|(key, _)| ours && key != "type");
+    let extra = part.extra.iter().filter(|(key, _)| native && key != "type");
     json::object(fields.into_iter().chain(extra.map(|(key, value)| (key.as_str(), value.clone()))))
 }
 
-fn spoken(role: Role, words: Vec<String>) -> String {
+fn message_item(role: Role, content: Vec<String>) -> String {
     let name = match role {
         Role::System => "developer",
         Role::Assistant => "assistant",
@@ -120,19 +120,20 @@ fn spoken(role: Role, words: Vec<String>) -> String {
     json::object([
         ("type", json::quote("message")),
         ("role", json::quote(name)),
-        ("content", json::array(words)),
+        ("content", json::array(content)),
     ])
 }
 
-/// The type an item came with, if it came from this wire.
-fn kind(part: &Part, ours: bool) -> Option<String> {
-    let (_, value) = part.extra.iter().find(|(key, _)| ours && key == "type")?;
-    json::string(value).map(|loose| loose.text)
+/// Returns the original type of an item, if it came from this wire.
+fn kind(part: &Part, native: bool) -> Option<String> {
+    let (_, value) = part.extra.iter().find(|(key, _)| native && key == "type")?;
+    json::string(value).map(|lossy| lossy.text)
 }
 
-fn call(call: &ToolCall, part: &Part, ours: bool) -> String {
-    let (id, name) = (("call_id", json::quote(&call.id)), ("name", json::quote(&call.name)));
-    let kind = kind(part, ours).unwrap_or_else(|| "function_call".to_owned());
+fn call(call: &ToolCall, part: &Part, native: bool) -> String {
+    let id = ("call_id", json::quote(&call.id));
+    let name = ("name", json::quote(&call.name));
+    let kind = kind(part, native).unwrap_or_else(|| "function_call".to_owned());
     let fields = match kind.as_str() {
         "function_call" => vec![id, name, ("arguments", json::quote(&call.arguments))],
         "custom_tool_call" => {
@@ -142,17 +143,17 @@ fn call(call: &ToolCall, part: &Part, ours: bool) -> String {
         }
         _ => vec![id],
     };
-    with_extra([("type", json::quote(&kind))].into_iter().chain(fields), part, ours)
+    with_extra([("type", json::quote(&kind))].into_iter().chain(fields), part, native)
 }
 
-fn output(part: &Part, ours: bool, custom: &HashSet<&str>) -> Option<String> {
+fn output(part: &Part, native: bool, custom: &HashSet<&str>) -> Option<String> {
     let Body::Result(result) = &part.body else { return None };
     let is_custom = custom.contains(result.call_id.as_str());
-    let made = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
-    let kind = kind(part, ours).unwrap_or_else(|| made.to_owned());
+    let default_kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
+    let kind = kind(part, native).unwrap_or_else(|| default_kind.to_owned());
     let fields = [("type", json::quote(&kind)), ("call_id", json::quote(&result.call_id))];
-    if part.extra.iter().any(|(key, _)| ours && key == "output") {
-        return Some(with_extra(fields, part, ours));
+    if part.extra.iter().any(|(key, _)| native && key == "output") {
+        return Some(with_extra(fields, part, native));
     }
     let is_text = |part: &&Part| matches!(part.body, Body::Text(_));
     let others: Vec<String> =
@@ -161,17 +162,17 @@ fn output(part: &Part, ours: bool, custom: &HashSet<&str>) -> Option<String> {
     let output = if others.is_empty() {
         json::quote(&text)
     } else {
-        let words =
+        let text_part =
             json::object([("type", json::quote("input_text")), ("text", json::quote(&text))]);
-        json::array((!text.is_empty()).then_some(words).into_iter().chain(others))
+        json::array((!text.is_empty()).then_some(text_part).into_iter().chain(others))
     };
-    Some(with_extra(fields.into_iter().chain([("output", output)]), part, ours))
+    Some(with_extra(fields.into_iter().chain([("output", output)]), part, native))
 }
 
-/// A picture or a part of this wire's own inside a result.
+/// Renders an image or an opaque part of a result.
 fn other(part: &Part) -> Option<String> {
     match &part.body {
-        Body::Image(image) => Some(picture(image)),
+        Body::Image(image) => Some(input_image(image)),
         Body::Opaque(opaque) => Some(opaque.json.clone()),
         _ => None,
     }
@@ -183,7 +184,7 @@ fn reasoning(part: &Part) -> String {
     with_extra([("type", json::quote("reasoning")), ("encrypted_content", signature)], part, true)
 }
 
-fn picture(image: &Image) -> String {
+fn input_image(image: &Image) -> String {
     let url = match image {
         Image::Inline { media, data } => format!("data:{media};base64,{data}"),
         Image::Url(url) => url.clone(),

@@ -1,4 +1,4 @@
-//! Responses' stream: items that are added, grow and are done.
+//! Decodes the Responses stream: items that are added, grow and are done.
 
 use std::sync::Arc;
 
@@ -6,30 +6,30 @@ use waterline::json::{self, Fields};
 use waterline::message::{Message, Role, Wire};
 
 use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
-use crate::wire::read::{number, word};
+use crate::wire::read::{number, string_field};
 
 #[derive(Default)]
 pub(super) struct Stream {
     items: Vec<Item>,
-    /// The model said that it will not.
+    /// The model refused to answer.
     refused: bool,
     answer: Answer,
 }
 
-/// An item in the making.
+/// An item that is still streaming.
 struct Item {
     index: usize,
     kind: String,
     /// Its JSON, once it is done.
     done: Option<String>,
-    /// The words that came of it so far.
+    /// Its text so far.
     text: String,
 }
 
 impl Decoder for Stream {
     fn event(&mut self, data: &str, emit: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
         let fields = Fields::parse(data).unwrap_or_default();
-        let kind = word(&fields, "type");
+        let kind = string_field(&fields, "type");
         match kind.as_str() {
             "response.output_item.added" => self.add(&fields, emit),
             "response.output_item.done" => self.done(&fields),
@@ -38,11 +38,11 @@ impl Decoder for Stream {
                 emit(Delta::Text(text));
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                emit(Delta::Thinking(word(&fields, "delta")));
+                emit(Delta::Thinking(string_field(&fields, "delta")));
             }
             "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
                 let at = self.call_at(number(&fields, "output_index"));
-                emit(Delta::Arguments { at, json: word(&fields, "delta") });
+                emit(Delta::Arguments { at, json: string_field(&fields, "delta") });
             }
             "response.refusal.done" => self.refused = true,
             "response.completed" | "response.incomplete" => self.end(&fields, &kind),
@@ -61,10 +61,14 @@ impl Stream {
     fn add(&mut self, fields: &Fields<'_>, emit: &mut dyn FnMut(Delta)) {
         let item = fields.get("item").and_then(Fields::parse).unwrap_or_default();
         let index = number(fields, "output_index").unwrap_or(self.items.len());
-        let kind = word(&item, "type");
+        let kind = string_field(&item, "type");
         if is_call(&kind) {
             let at = self.items.iter().filter(|item| is_call(&item.kind)).count();
-            emit(Delta::Call { at, id: word(&item, "call_id"), name: word(&item, "name") });
+            emit(Delta::Call {
+                at,
+                id: string_field(&item, "call_id"),
+                name: string_field(&item, "name"),
+            });
         }
         self.items.push(Item { index, kind, done: None, text: String::new() });
     }
@@ -75,7 +79,8 @@ impl Stream {
         match self.items.iter_mut().find(|item| item.index == index) {
             Some(item) => item.done = Some(json.to_owned()),
             None => {
-                let kind = Fields::parse(json).map(|item| word(&item, "type")).unwrap_or_default();
+                let kind =
+                    Fields::parse(json).map(|item| string_field(&item, "type")).unwrap_or_default();
                 self.items.push(Item {
                     index,
                     kind,
@@ -87,7 +92,8 @@ impl Stream {
     }
 
     fn grow(&mut self, fields: &Fields<'_>) -> String {
-        let (index, text) = (number(fields, "output_index"), word(fields, "delta"));
+        let index = number(fields, "output_index");
+        let text = string_field(fields, "delta");
         if let Some(item) = self.items.iter_mut().find(|item| Some(item.index) == index) {
             item.text.push_str(&text);
         }
@@ -101,7 +107,7 @@ impl Stream {
 
     fn end(&mut self, fields: &Fields<'_>, kind: &str) {
         let response = fields.get("response").and_then(Fields::parse).unwrap_or_default();
-        self.answer.model = Some(word(&response, "model")).filter(|name| !name.is_empty());
+        self.answer.model = Some(string_field(&response, "model")).filter(|name| !name.is_empty());
         if let Some(usage) = response.get("usage").and_then(Fields::parse) {
             let details =
                 usage.get("input_tokens_details").and_then(Fields::parse).unwrap_or_default();
@@ -114,7 +120,7 @@ impl Stream {
         let details =
             response.get("incomplete_details").and_then(Fields::parse).unwrap_or_default();
         let calls = self.items.iter().any(|item| is_call(&item.kind));
-        self.answer.stop = match (kind, word(&details, "reason").as_str()) {
+        self.answer.stop = match (kind, string_field(&details, "reason").as_str()) {
             ("response.completed", _) if calls => Stop::Calls,
             ("response.completed", _) if self.refused => Stop::Refused,
             ("response.completed", _) => Stop::End,
@@ -126,8 +132,8 @@ impl Stream {
 }
 
 impl Item {
-    /// The item as a message. Of one that broke off, the words that came; a call that broke off was
-    /// not made.
+    /// Converts the item to a message. An incomplete message keeps the text so far; an incomplete
+    /// call is dropped.
     fn message(&self) -> Option<Message> {
         let json = self.done.clone().or_else(|| {
             let part = json::object([
@@ -149,7 +155,7 @@ fn is_call(kind: &str) -> bool {
     matches!(kind, "function_call" | "custom_tool_call")
 }
 
-/// The error itself, which a failed response holds inside.
+/// Extracts the error inside a failed response.
 fn failure(fields: &Fields<'_>, data: &str) -> String {
     let response = fields.get("response").and_then(Fields::parse);
     let error = response.as_ref().and_then(|response| response.get("error"));
