@@ -9,7 +9,7 @@ use waterline::plan::{FrozenSlot, Head};
 use crate::clear::cleared;
 use crate::compress::{pack, unpack};
 use crate::error::{LogError, Result};
-use crate::generation::{FOLD, Fold, begin, generation_of};
+use crate::generation::{CHAIN, FOLD, Fold, begin, generation_of};
 use crate::log::Log;
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
@@ -40,11 +40,6 @@ pub struct Frozen {
     /// What was sent, slot by slot.
     pub slots: Vec<FrozenSlot>,
 }
-
-/// The steps that led to one ($1), itself included.
-pub(crate) const CHAIN: &str = "WITH RECURSIVE chain (key, previous, generation, branch, position) AS (\
-    SELECT key, previous, generation, branch, position FROM frozen WHERE key = CAST($1 AS BIGINT) \
-    UNION ALL SELECT f.key, f.previous, f.generation, f.branch, f.position FROM chain c JOIN frozen f ON f.key = c.previous)";
 
 #[derive(Serialize, Deserialize)]
 struct Noted {

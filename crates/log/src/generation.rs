@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{LogError, Result};
-use crate::frozen::CHAIN;
 use crate::log::Log;
 use crate::navigate::{Kind, record_with};
 use crate::session::{self};
@@ -41,6 +40,11 @@ pub struct Generation {
     /// Whether it is the one that is in use.
     pub is_current: bool,
 }
+
+/// The steps that led to one ($1), itself included.
+pub(crate) const CHAIN: &str = "WITH RECURSIVE chain (key, previous, generation, branch, position) AS (\
+    SELECT key, previous, generation, branch, position FROM frozen WHERE key = CAST($1 AS BIGINT) \
+    UNION ALL SELECT f.key, f.previous, f.generation, f.branch, f.position FROM chain c JOIN frozen f ON f.key = c.previous)";
 
 /// What a [`Fold`] is read from, in a table called `g`.
 pub(crate) const FOLD: &str =

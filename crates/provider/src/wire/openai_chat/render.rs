@@ -88,7 +88,7 @@ impl Writer {
             let pictures = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
             self.pictures.extend(pictures.cloned());
 =======
-            self.out.push(Json::Made(tool(message, result)));
+            self.out.push(Json::made(tool(message, result)));
             let images = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
             self.images.extend(images.cloned());
 >>>>>>> w-session
