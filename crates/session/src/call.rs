@@ -19,13 +19,13 @@ use crate::staged::AnswerNote;
 use crate::trace;
 
 impl LiveSession {
-    /// Says something to the model and has its answer. `emit` hears each delta as it comes, and
-    /// what else happens; after a call that broke off it hears the next one from its beginning.
-    /// Dropping the call at any moment leaves a valid log.
+    /// Appends messages, calls the model and stores its answer. `emit` receives each delta as it
+    /// arrives, and other events. When a call is retried, `emit` receives the new stream from its
+    /// start. Dropping the future at any moment leaves a valid log.
     ///
     /// # Errors
-    /// When the log cannot be written, or when the provider's error stays after everything that
-    /// could be tried.
+    /// When the log cannot be written, or when retries, fallback models and folds did not resolve
+    /// the provider's error.
     pub async fn call(
         &mut self,
         new: Vec<Message>,
@@ -34,7 +34,8 @@ impl LiveSession {
         self.call_with_note(new, |_| AnswerNote::default(), emit).await
     }
 
-    /// The same; what `note` says about the answer is stored with it, in one transaction.
+    /// As [`LiveSession::call`], and stores what `note` returns for the answer in the same
+    /// transaction as the answer.
     ///
     /// # Errors
     /// As for [`LiveSession::call`].
@@ -44,12 +45,12 @@ impl LiveSession {
         note: impl FnOnce(&Answer) -> AnswerNote,
         mut emit: impl FnMut(Event),
     ) -> Result<Answer, SessionError> {
-        self.begin().await?;
+        self.start_call().await?;
         self.take_in(new);
-        let mut begins_turn = std::mem::take(&mut self.turn_begins);
-        let mut trouble = RetryState::default();
+        let mut starts_turn = std::mem::take(&mut self.turn_starts);
+        let mut retry = RetryState::default();
         loop {
-            let plan = self.plan(begins_turn, &mut emit).await?;
+            let plan = self.plan(starts_turn, &mut emit).await?;
             self.freeze(plan, &mut emit).await?;
             let storing = self.start_commit();
             let context = self.render();
@@ -58,29 +59,29 @@ impl LiveSession {
             let context = context?;
             let started = Instant::now();
             match self.call_model(&context, &mut emit).await {
-                Ok(answer) if !self.must_fold_for(&answer, &mut trouble, &mut emit).await? => {
-                    let noted = note(&answer);
-                    self.take(&answer, noted, started.elapsed()).await?;
-                    self.end();
+                Ok(answer) if !self.must_fold_for(&answer, &mut retry, &mut emit).await? => {
+                    let note = note(&answer);
+                    self.store_answer(&answer, note, started.elapsed()).await?;
+                    self.finish_call();
                     return Ok(answer);
                 }
                 Ok(_) => {}
-                Err(error) => self.recover(error, &mut trouble, &mut emit).await?,
+                Err(error) => self.recover(error, &mut retry, &mut emit).await?,
             }
-            begins_turn = false;
+            starts_turn = false;
         }
     }
 
-    /// The context as the wire writes it, checked as the provider will read it. What is found is a
-    /// bug of ours: it is counted, and the provider has the last word.
+    /// Renders the context for the wire and checks it against the wire's rules. A violation is a bug
+    /// of ours: it is recorded, and the request is sent anyway, because the provider decides.
     fn render(&mut self) -> Result<Rendered, SessionError> {
         let wire = self.model().model.wire();
         let context: Vec<&Message> = self.generation.context(&self.history).collect();
-        let (rendered, violations) = if self.aside.is_empty() {
+        let (rendered, violations) = if self.ephemeral.is_empty() {
             self.render_cache.write(self.generation.number, wire, &context)
         } else {
-            // What is said for one call must not get into what is kept for the next ones.
-            let context: Vec<&Message> = context.into_iter().chain(&self.aside).collect();
+            // An ephemeral message belongs to this call only and must not enter the cache.
+            let context: Vec<&Message> = context.into_iter().chain(&self.ephemeral).collect();
             let rendered = wire::render(wire, &context);
             let violations = wire::check(wire, &rendered.texts());
             (rendered, violations)
@@ -89,7 +90,7 @@ impl LiveSession {
             return Err(SessionError::Empty);
         }
         for violation in &violations {
-            tracing::error!(target: "waterline::context", session = %self.session.id, %violation, "the context breaks a rule");
+            tracing::error!(target: "waterline::context", session = %self.session.id, %violation, "the context violates a rule of the wire");
         }
         self.violations.extend(violations);
         Ok(rendered)
@@ -100,34 +101,34 @@ impl LiveSession {
         context: &Rendered,
         emit: &mut impl FnMut(Event),
     ) -> Result<Answer, CallError> {
-        self.heard.clear();
+        self.partial_text.clear();
         trace::sending(self);
         let span = trace::call(self);
         let mut events = self.send(context);
-        let outcome = self.listen(&mut events, emit).instrument(span.clone()).await;
-        // From here on what was heard is in the answer, or in the error.
-        self.heard.clear();
+        let outcome = self.read_answer(&mut events, emit).instrument(span.clone()).await;
+        // From here on the text is in the answer, or in the error.
+        self.partial_text.clear();
         trace::answered(&span, &outcome);
         outcome
     }
 
-    /// Calls the model with a context. The request goes out when the events are read.
+    /// Prepares a call to the model. The request is sent when the stream is first polled.
     fn send(&self, context: &Rendered) -> EventStream {
-        let candidate = self.model();
+        let target = self.model();
         let cache_key =
             self.config.options.cache_key.clone().or_else(|| Some(self.session.id.clone()));
         let options =
             Options { cache_key, shape: self.sent_shape(), ..self.config.options.clone() };
         let messages: Vec<&Message> =
-            self.generation.context(&self.history).chain(&self.aside).collect();
-        let request = Request::new(&candidate.name, &messages, context)
+            self.generation.context(&self.history).chain(&self.ephemeral).collect();
+        let request = Request::new(&target.name, &messages, context)
             .tools(&self.config.tools)
             .options(&options);
-        candidate.model.call(request.session(&self.session.id))
+        target.model.call(request.session(&self.session.id))
     }
 
-    /// Reads the events of a call to their end.
-    async fn listen(
+    /// Reads the events of a call until the answer is complete.
+    async fn read_answer(
         &mut self,
         events: &mut EventStream,
         emit: &mut impl FnMut(Event),
@@ -136,7 +137,7 @@ impl LiveSession {
             match event? {
                 ModelEvent::Delta(delta) => {
                     if let Delta::Text(text) = &delta {
-                        self.heard.push_str(text);
+                        self.partial_text.push_str(text);
                     }
                     emit(Event::Delta(delta));
                 }
@@ -144,22 +145,25 @@ impl LiveSession {
                 ModelEvent::Answer(answer) => return Ok(answer),
                 _ => continue,
             }
-            // The caller takes what was emitted before more is read.
+            // Lets the caller process the event before the next one is read.
             tokio::task::yield_now().await;
         }
-        Err(CallError::failed("the stream ended without an answer"))
+        Err(CallError::Broken {
+            text: "the stream ended without an answer".to_owned(),
+            answer: Box::default(),
+        })
     }
 
-    /// Stores an answer, what it took and what the host notes about it.
-    async fn take(
+    /// Stores an answer with its usage and the host's note.
+    async fn store_answer(
         &mut self,
         answer: &Answer,
-        noted: AnswerNote,
+        note: AnswerNote,
         took: Duration,
     ) -> Result<(), SessionError> {
-        let aside: usize =
-            self.aside.iter().map(|message| self.history.counter().message(message)).sum();
-        let expected = self.generation.tokens() + self.budget.tools + aside;
+        let ephemeral: usize =
+            self.ephemeral.iter().map(|message| self.history.counter().message(message)).sum();
+        let expected = self.generation.tokens() + self.budget.tools + ephemeral;
         if answer.usage.prompt() > 0 {
             self.budget.calibration.observe(expected, answer.usage.prompt());
         }
@@ -178,15 +182,16 @@ impl LiveSession {
         };
         trace::took(self, &usage);
         self.last = Some(LastCall::new(usage.time, usage.model.clone()));
-        self.folds.called();
+        self.backoff.called();
         self.staged.usage = Some(usage);
-        self.staged.checkpoint = noted.checkpoint;
-        noted.changes.into_iter().try_for_each(|change| self.note_change(change))?;
+        self.staged.checkpoint = note.checkpoint;
+        note.changes.into_iter().try_for_each(|change| self.note_change(change))?;
         self.learn_factor();
         let stored = self.commit().await;
         if matches!(stored, Err(SessionError::Log(LogError::Conflict { .. }))) {
-            // Another process moved the session on meanwhile; the answer is kept all the same.
-            self.keep_aside(&answer.messages).await?;
+            // Another process changed the session in the meantime. The answer is kept on a side
+            // branch.
+            self.keep_on_side_branch(&answer.messages).await?;
         }
         stored
     }

@@ -48,7 +48,7 @@ impl SessionConfig {
     }
 
     /// Returns the model at an index: 0 is the main model, the others are the fallbacks.
-    pub(crate) fn candidate(&self, at: usize) -> &ModelTarget {
+    pub(crate) fn target(&self, at: usize) -> &ModelTarget {
         at.checked_sub(1).and_then(|at| self.fallback.get(at)).unwrap_or(&self.model)
     }
 }

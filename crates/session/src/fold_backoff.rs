@@ -12,14 +12,14 @@ const MAX_INEFFECTIVE: usize = 3;
 
 /// The recent folds of a session.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Folds {
+pub(crate) struct FoldBackoff {
     calls: u64,
     newest: Option<u64>,
     ineffective: usize,
     warned: bool,
 }
 
-impl Folds {
+impl FoldBackoff {
     /// Records a successful call.
     pub(crate) const fn called(&mut self) {
         self.calls += 1;
@@ -40,7 +40,7 @@ impl Folds {
     }
 
     /// Returns the level of the next fold, if it must be harder than the policy's own.
-    pub(crate) const fn rung(&self) -> Option<FoldLevel> {
+    pub(crate) const fn level(&self) -> Option<FoldLevel> {
         match self.ineffective {
             0..MAX_INEFFECTIVE => None,
             MAX_INEFFECTIVE => Some(FoldLevel::Trim),
@@ -55,11 +55,11 @@ mod tests {
 
     #[test]
     fn ineffective_folds_get_harder_and_then_warn_once() {
-        let mut folds = Folds::default();
+        let mut folds = FoldBackoff::default();
         let mut warnings = 0;
         let mut levels = Vec::new();
         for _ in 0..8 {
-            levels.push(folds.rung());
+            levels.push(folds.level());
             warnings += usize::from(folds.folded(true));
             folds.called();
         }
@@ -74,6 +74,6 @@ mod tests {
             folds.called();
         }
         folds.folded(true);
-        assert_eq!(folds.rung(), None, "an effective fold resets the count");
+        assert_eq!(folds.level(), None, "an effective fold resets the count");
     }
 }

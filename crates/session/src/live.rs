@@ -1,4 +1,4 @@
-//! A session in use: what is in memory of it, and how it goes to and from the log.
+//! A session in memory, and how it is synchronized with the log.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -16,19 +16,19 @@ use waterline_provider::wire::parse_stored;
 use crate::between_calls::{AnswerShape, Focus, LastCall, Pending, Reported};
 use crate::config::{ModelTarget, SessionConfig};
 use crate::error::SessionError;
-use crate::fold_backoff::Folds;
+use crate::fold_backoff::FoldBackoff;
 use crate::lease::Held;
 use crate::level::Level;
 use crate::model_stats::{self, ModelStats};
 use crate::pins::Kept;
 use crate::render_cache::RenderCache;
 
-/// A session in use.
+/// A session in use: its history, the context sent last, and the model that is called.
 #[derive(Debug)]
 pub struct LiveSession {
     pub(crate) log: AsyncLog,
     pub(crate) config: SessionConfig,
-    /// Which model is asked: 0 is the first, the others are those of the fallback list.
+    /// The model in use: 0 is the configured one, others are from the fallback list.
     pub(crate) at: usize,
     pub(crate) model: Arc<Model>,
     pub(crate) session: Session,
@@ -37,46 +37,46 @@ pub struct LiveSession {
     pub(crate) generation: Generation,
     pub(crate) budget: Budget,
     pub(crate) violations: Vec<Violation>,
-    pub(crate) experiences: BTreeMap<String, ModelStats>,
+    pub(crate) stats: BTreeMap<String, ModelStats>,
     pub(crate) render_cache: RenderCache,
-    /// A fold that the next plan must make, and why.
+    /// A fold that the next plan must make, with its reason.
     pub(crate) forced: Option<(FoldLevel, String)>,
     pub(crate) pending: Option<Pending>,
-    /// The log may hold a summary that an earlier process had made for what is sent.
+    /// The log may hold a summary that an earlier process made for the current context.
     pub(crate) may_have_summary: bool,
-    pub(crate) folds: Folds,
-    /// Somebody was told that what must be sent does not fit.
-    pub(crate) told_full: bool,
-    /// The call before this one.
+    pub(crate) backoff: FoldBackoff,
+    /// The user was warned that the context does not fit.
+    pub(crate) warned_full: bool,
+    /// The previous call.
     pub(crate) last: Option<LastCall>,
-    /// What the provider said about the prompt of that call.
+    /// The provider's usage report for the prompt of that call.
     pub(crate) reported: Option<Reported>,
-    /// What came of an answer that is not finished.
-    pub(crate) heard: String,
-    /// Whether the provider's own events are emitted.
+    /// The text of an answer that is not finished.
+    pub(crate) partial_text: String,
+    /// Whether the provider's raw events are emitted.
     pub(crate) emits_raw: bool,
-    /// Said for one call only, behind everything else.
-    pub(crate) aside: Vec<Message>,
-    /// What the next answer must be.
+    /// Messages for one call only, after all others.
+    pub(crate) ephemeral: Vec<Message>,
+    /// The required form of the next answer.
     pub(crate) wanted: AnswerShape,
-    /// Somebody spoke since the last call.
-    pub(crate) turn_begins: bool,
-    /// What the next fold is to keep above all.
+    /// A user message arrived since the last call.
+    pub(crate) turn_starts: bool,
+    /// What the next fold keeps first.
     pub(crate) focus: Option<Focus>,
-    /// What no fold may lose.
+    /// What every fold must keep.
     pub(crate) kept: Kept,
-    /// What is in memory and goes to the log with the next write.
+    /// What goes to the log with the next write.
     pub(crate) staged: Step,
-    /// A call is under way, or broke off: what is in memory may not be what is in the log.
+    /// A call is running or was interrupted, so memory and log may differ.
     pub(crate) busy: bool,
-    /// Work on the log that is under way, also if its caller gave it up.
+    /// Log operations that are running, even if their caller was dropped.
     work: TaskTracker,
-    /// The lease under which the session is written, as long as it is held.
+    /// The lease that writes are checked against, while it is held.
     fence: Weak<Lease>,
 }
 
 impl LiveSession {
-    /// Takes a session up: what it sent last, and the messages since.
+    /// Opens a session: loads the context it sent last and the messages since.
     ///
     /// # Errors
     /// When there is no such session.
@@ -91,7 +91,7 @@ impl LiveSession {
             let resumed = log.resume(&id, &counter, parse_stored)?;
             Ok((resumed, log.last_usage(&id)?, model_stats::read(log)?))
         });
-        let (resumed, usage, experiences) = read.await?;
+        let (resumed, usage, stats) = read.await?;
         let Resumed { session, generation, history, cleared } = resumed;
         let tools = config.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
         let mut live = Self {
@@ -104,20 +104,20 @@ impl LiveSession {
             generation,
             budget: Budget { tools, ..Budget::of(0) },
             violations: Vec::new(),
-            experiences,
+            stats,
             render_cache: RenderCache::default(),
             forced: None,
             pending: None,
             may_have_summary: true,
-            folds: Folds::default(),
-            told_full: false,
+            backoff: FoldBackoff::default(),
+            warned_full: false,
             last: usage.map(|usage| LastCall::of(&usage)),
             reported: None,
-            heard: String::new(),
+            partial_text: String::new(),
             emits_raw: false,
-            aside: Vec::new(),
+            ephemeral: Vec::new(),
             wanted: AnswerShape::default(),
-            turn_begins: false,
+            turn_starts: false,
             focus: None,
             kept: Kept::default(),
             staged: Step::default(),
@@ -130,141 +130,140 @@ impl LiveSession {
         Ok(live)
     }
 
-    /// The session as the log has it.
+    /// Returns the session as stored in the log.
     #[must_use]
     pub const fn session(&self) -> &Session {
         &self.session
     }
 
-    /// What was sent last.
+    /// Returns the context that was sent last.
     #[must_use]
     pub const fn generation(&self) -> &Generation {
         &self.generation
     }
 
-    /// The messages that are in memory.
+    /// Returns the messages that are in memory.
     #[must_use]
     pub const fn history(&self) -> &History {
         &self.history
     }
 
-    /// The model that is asked now.
+    /// Returns the model in use.
     #[must_use]
     pub fn model(&self) -> &ModelTarget {
-        self.config.candidate(self.at)
+        self.config.target(self.at)
     }
 
-    /// Tokens the prompt may take, as far as is known by now.
+    /// Returns the tokens that a prompt may take, as far as is known.
     #[must_use]
     pub const fn window(&self) -> usize {
         self.budget.window
     }
 
-    /// How full the window was at the last call.
+    /// Returns how full the window was at the last call.
     #[must_use]
     pub fn level(&self) -> Level {
         Level::of(self.prompt_tokens(), self.budget.window)
     }
 
-    /// The tokens of the last prompt, as far as is known.
+    /// Returns the tokens of the last prompt, as far as is known.
     #[must_use]
     pub fn prompt_tokens(&self) -> usize {
         self.budget.calibration.correct(self.generation.tokens() + self.budget.tools)
     }
 
-    /// Tokens from which on the policy folds.
+    /// Returns the tokens above which the policy folds.
     #[must_use]
     pub fn high_mark(&self) -> usize {
         let high = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens()).high;
         self.corrected(high).min(self.budget.window)
     }
 
-    /// Tokens of the tool definitions.
+    /// Returns the tokens of the tool definitions.
     #[must_use]
     pub const fn tool_tokens(&self) -> usize {
         self.budget.tools
     }
 
-    /// The messages of the session, all of them: those that were left in the log are read.
+    /// Returns the whole history. Messages that are not in memory are loaded.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub async fn whole(&mut self) -> Result<&History, SessionError> {
         self.resync().await?;
-        self.load_whole().await?;
+        self.load_history().await?;
         Ok(&self.history)
     }
 
-    /// Rules of the wire that contexts broke so far; there should be none.
+    /// Returns the wire rules that contexts violated so far; there should be none.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
 
-    /// The policy that holds for the model that is asked.
+    /// Returns the policy for the model in use.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         self.model().policy.as_ref().unwrap_or(&self.config.policy)
     }
 
-    /// Whether its messages are counted as this config's model counts them.
-    pub(crate) fn can_be_held_with(&self, config: &SessionConfig) -> bool {
+    /// Whether this config's model counts tokens as the loaded history does.
+    pub(crate) fn accepts(&self, config: &SessionConfig) -> bool {
         config.model.about.counter().name() == self.history.counter().name()
     }
 
-    /// Holds the session with other models, tools and settings from now on.
-    pub(crate) fn hold_with(&mut self, config: SessionConfig) {
+    /// Replaces models, tools and settings.
+    pub(crate) fn set_config(&mut self, config: SessionConfig) {
         self.budget.tools =
             config.tools.iter().map(|tool| self.history.counter().tool(&tool.definition())).sum();
         self.config = config;
         self.use_model(0);
     }
 
-    /// Asks another model from now on. What its provider taught about it counts.
+    /// Switches to another model, with what was observed about it.
     pub(crate) fn use_model(&mut self, at: usize) {
         self.at = at;
-        self.model = Arc::clone(&self.config.candidate(at).about);
+        self.model = Arc::clone(&self.config.target(at).about);
         self.budget.calibration = self.model_stats().calibration();
         self.budget.window = self.known_window();
     }
 
-    /// Tokens a prompt may take: what was said, or what the provider taught if that is less.
+    /// The tokens a prompt may take: the configured window, or the observed one if that is smaller.
     fn known_window(&self) -> usize {
         let window = self.model().window.unwrap_or_else(|| self.model.input_window());
         let learned = self.model_stats().window(self.log.now()).filter(|&whole| whole < window);
         learned.map_or(window, |whole| self.prompt_window(whole)).max(1)
     }
 
-    /// What a prompt may take of a window that prompt and answer share.
+    /// The prompt's share of a window that prompt and answer share.
     pub(crate) fn prompt_window(&self, whole: usize) -> usize {
         whole - self.config.options.max_tokens.unwrap_or(self.model.output).min(whole / 4)
     }
 
-    /// Begins a call: after one that was broken off, what is in memory is read anew, and what came
-    /// of its answer is kept.
-    pub(crate) async fn begin(&mut self) -> Result<(), SessionError> {
+    /// Starts a call. After an interrupted one, the session is read again and the partial answer is
+    /// kept.
+    pub(crate) async fn start_call(&mut self) -> Result<(), SessionError> {
         self.resync().await?;
         self.busy = true;
         let ready = self.first_ready();
         if ready != self.at {
             self.use_model(ready);
         }
-        // What was only guessed for the call before is forgotten.
+        // A window that was only guessed for the previous call does not count any more.
         self.budget.window = self.known_window();
         self.budget.cold = self.is_cold();
         Ok(())
     }
 
-    /// Ends a call that came through.
-    pub(crate) fn end(&mut self) {
-        self.heard.clear();
-        self.aside.clear();
+    /// Finishes a successful call.
+    pub(crate) fn finish_call(&mut self) {
+        self.partial_text.clear();
+        self.ephemeral.clear();
         self.busy = false;
         self.forced = None;
     }
 
-    /// Stores what was said or found, before a call needs it: results of tools, one by one, as they
-    /// come.
+    /// Appends messages and stores them at once, for example tool results as they arrive.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -273,29 +272,28 @@ impl LiveSession {
         self.commit().await
     }
 
-    /// Emits the provider's own events too, as [`crate::Event::Raw`]: for a gateway whose client
-    /// speaks the model's wire.
+    /// Emits the provider's raw events too, as [`crate::Event::Raw`], for a gateway whose client uses
+    /// the model's wire.
     pub const fn emit_raw_events(&mut self, emits: bool) {
         self.emits_raw = emits;
     }
 
-    /// Forgets what was to be said for a call that was never made.
-    pub fn forget_asides(&mut self) {
-        self.aside.clear();
+    /// Drops the ephemeral messages of a call that was not made.
+    pub fn clear_ephemeral(&mut self) {
+        self.ephemeral.clear();
     }
 
-    /// Says something for the next call only. It is neither stored nor sent again; the answer to it
-    /// is.
+    /// Adds a user message for the next call only. It is not stored and not sent again; the answer is
+    /// stored.
     pub fn add_ephemeral(&mut self, text: impl Into<String>) {
-        self.aside.push(Message::user(text));
+        self.ephemeral.push(Message::user(text));
     }
 
-    /// Changes what the session carries, in the log and here. What another process changed
-    /// meanwhile stays.
+    /// Changes the session here and in the log. Changes by other processes are kept.
     ///
     /// # Errors
-    /// When the log cannot be written, or another process went on with the conversation; then
-    /// nothing is changed.
+    /// When the log cannot be written, or another process continued the conversation. Then nothing
+    /// changes.
     pub async fn change(
         &mut self,
         change: impl Fn(&mut Session) + Send + Sync + 'static,
@@ -308,32 +306,31 @@ impl LiveSession {
         self.commit().await
     }
 
-    /// Says what no fold may lose, from now on.
+    /// Sets what every fold must keep.
     pub fn keep(&mut self, kept: Kept) {
         self.kept = kept;
     }
 
-    /// The log it is stored in.
+    /// Returns the log that stores the session.
     #[must_use]
     pub const fn log(&self) -> &Log {
         self.log.blocking()
     }
 
-    /// What it is held with.
+    /// Returns the configuration.
     #[must_use]
     pub const fn config(&self) -> &SessionConfig {
         &self.config
     }
 
-    /// Messages that were cleared away: those in memory are numbered from behind them.
+    /// Returns how many messages were cleared. Messages in memory are numbered after them.
     #[must_use]
     pub const fn cleared(&self) -> u64 {
         self.cleared
     }
 
-    /// Brings memory and log together after a call that failed or was given up: dropping a call at
-    /// any moment leaves a valid log, and this takes up what it holds. What came of the answer is
-    /// kept beside the session's way.
+    /// Reads the session again after a call that failed or was dropped. A partial answer is kept on a
+    /// side branch.
     ///
     /// # Errors
     /// When the log cannot be read or written.
@@ -347,41 +344,42 @@ impl LiveSession {
         self.work.reopen();
         let (id, counter) = (self.session.id.clone(), *self.history.counter());
         let resumed = self.on_log(move |log| log.resume(&id, &counter, parse_stored)).await?;
-        (self.session, self.generation) = (resumed.session, resumed.generation);
-        (self.history, self.cleared) = (resumed.history, resumed.cleared);
+        self.session = resumed.session;
+        self.generation = resumed.generation;
+        self.history = resumed.history;
+        self.cleared = resumed.cleared;
         self.render_cache = RenderCache::default();
         self.forced = None;
         self.focus = None;
         self.may_have_summary = true;
-        let heard = std::mem::take(&mut self.heard);
-        if !heard.is_empty() {
-            self.keep_aside(&[Message::assistant(heard)]).await?;
+        let partial = std::mem::take(&mut self.partial_text);
+        if !partial.is_empty() {
+            self.keep_on_side_branch(&[Message::assistant(partial)]).await?;
         }
         self.busy = false;
         Ok(())
     }
 
-    /// Keeps what came of an answer that somebody stopped, in the conversation and with a mark
-    /// behind it.
+    /// Appends the partial text of a stopped answer to the conversation, followed by `mark`.
     ///
     /// # Errors
     /// When the log cannot be read or written.
     pub async fn keep_partial(&mut self, mark: &str) -> Result<(), SessionError> {
-        let heard = std::mem::take(&mut self.heard);
+        let partial = std::mem::take(&mut self.partial_text);
         self.resync().await?;
-        if heard.trim().is_empty() {
+        if partial.trim().is_empty() {
             return Ok(());
         }
-        self.say(vec![Message::assistant(format!("{}\n\n{mark}", heard.trim_end()))]).await
+        self.say(vec![Message::assistant(format!("{}\n\n{mark}", partial.trim_end()))]).await
     }
 
-    /// Takes up what another process stored in the session since. Says whether it went on with the
+    /// Loads what another process stored in the session. Returns whether it continued the
     /// conversation.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub async fn catch_up(&mut self) -> Result<bool, SessionError> {
-        match self.take_up_state().await {
+        match self.refresh_state().await {
             Err(SessionError::Log(LogError::Conflict { .. })) => {
                 self.busy = true;
                 self.resync().await?;
@@ -391,10 +389,9 @@ impl LiveSession {
         }
     }
 
-    /// Takes up what another process changed of what the session carries. One that went on with the
-    /// conversation is not followed unawares: what is done here may be about what is no longer
-    /// there.
-    async fn take_up_state(&mut self) -> Result<(), SessionError> {
+    /// Loads what another process changed in the session. If it continued the conversation, this is
+    /// a conflict, because the caller's next action may refer to messages that are gone.
+    async fn refresh_state(&mut self) -> Result<(), SessionError> {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.session(&id)).await?;
         if stored.tip != self.session.tip {
@@ -405,8 +402,8 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Loads the messages that were left in the log.
-    pub(crate) async fn load_whole(&mut self) -> Result<(), SessionError> {
+    /// Loads the messages that are not in memory.
+    pub(crate) async fn load_history(&mut self) -> Result<(), SessionError> {
         if self.history.is_whole() {
             return Ok(());
         }
@@ -416,9 +413,12 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Keeps what came of an answer that broke off, beside the way of the session: it can be found
-    /// there, and the next try does not go on from it.
-    pub(crate) async fn keep_aside(&mut self, partial: &[Message]) -> Result<(), SessionError> {
+    /// Stores a partial answer on a side branch: it can be found there, and the retry does not
+    /// continue from it.
+    pub(crate) async fn keep_on_side_branch(
+        &mut self,
+        partial: &[Message],
+    ) -> Result<(), SessionError> {
         if partial.is_empty() {
             return Ok(());
         }
@@ -432,8 +432,8 @@ impl LiveSession {
         messages.iter().map(|message| Incoming::of(message, self.history.counter())).collect()
     }
 
-    /// Writes under a lease from now on: once another process has taken that lease, what is written
-    /// here is refused. When the lease is given back, writes are as before.
+    /// Checks every write against a lease: once another process has taken the lease, writes are
+    /// refused. After the lease is released, writes are unchecked again.
     pub fn work_under(&mut self, held: &Held) {
         self.fence = held.fence();
     }
@@ -457,11 +457,10 @@ impl LiveSession {
         })
     }
 
-    /// Work on the log, on one of its own threads. It is done to its end, also if the caller gives
-    /// it up.
+    /// Runs work on one of the log's threads. It completes even if the caller is dropped.
     ///
     /// # Errors
-    /// When the log says so.
+    /// What the work returns.
     pub async fn on_log<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Log) -> waterline_log::Result<T> + Send + 'static,

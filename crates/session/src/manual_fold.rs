@@ -1,4 +1,4 @@
-//! Folds on request, with a preview.
+//! FoldBackoff on request, with a preview.
 
 use waterline::plan::{Action, FoldLevel, Plan};
 
@@ -22,7 +22,7 @@ impl LiveSession {
         focus: Option<&str>,
     ) -> Result<Plan, SessionError> {
         self.resync().await?;
-        self.load_whole().await?;
+        self.load_history().await?;
         self.focus = self.find_focus(focus).await?;
         let planned = self.folded(&mut PlanRequest {
             forced: Some((FoldLevel::Fold, reason.to_owned())),
@@ -32,7 +32,7 @@ impl LiveSession {
         Ok(planned)
     }
 
-    /// Folds now. Returns whether there was anything to fold.
+    /// FoldBackoff now. Returns whether there was anything to fold.
     ///
     /// # Errors
     /// If the log cannot be read or written.
@@ -42,7 +42,7 @@ impl LiveSession {
         focus: Option<&str>,
         mut emit: impl FnMut(Event),
     ) -> Result<bool, SessionError> {
-        self.begin().await?;
+        self.start_call().await?;
         self.focus = self.find_focus(focus).await?;
         self.forced = Some((FoldLevel::Fold, reason.to_owned()));
         let plan = self.plan(false, &mut emit).await;
@@ -51,7 +51,7 @@ impl LiveSession {
         let folds = matches!(plan.action, Action::Fold { .. });
         self.freeze(plan, &mut emit).await?;
         self.commit().await?;
-        self.end();
+        self.finish_call();
         Ok(folds)
     }
 

@@ -20,7 +20,7 @@ impl LiveSession {
     }
 
     fn stats_key_of(&self, at: usize) -> String {
-        let target = self.config.candidate(at);
+        let target = self.config.target(at);
         match target.model.address() {
             "" => target.name.clone(),
             address => format!("{}@{address}", target.name),
@@ -29,14 +29,14 @@ impl LiveSession {
 
     /// Returns the statistics of the current model.
     pub(crate) fn model_stats(&self) -> ModelStats {
-        self.experiences.get(&self.stats_key()).copied().unwrap_or_default()
+        self.stats.get(&self.stats_key()).copied().unwrap_or_default()
     }
 
     /// Returns the first model that is not cooling down; the first of all if every one is.
     pub(crate) fn first_ready(&self) -> usize {
         let now = self.log.now();
         let is_ready = |&at: &usize| {
-            let known = self.experiences.get(&self.stats_key_of(at));
+            let known = self.stats.get(&self.stats_key_of(at));
             known.is_none_or(|known| !known.is_cooling_down(now))
         };
         (0..=self.config.fallback.len()).find(is_ready).unwrap_or(0)
@@ -46,7 +46,7 @@ impl LiveSession {
     pub(crate) async fn cool_down(&mut self) -> Result<(), SessionError> {
         let key = self.stats_key();
         let until = self.log.now() + COOLDOWN;
-        self.experiences.entry(key.clone()).or_default().cooldown_until = Some(until);
+        self.stats.entry(key.clone()).or_default().cooldown_until = Some(until);
         self.on_log(move |log| {
             log.set_preference(ALL_USERS, &format!("rests/{key}"), Some(&until.to_string()))
         })
@@ -62,7 +62,7 @@ impl LiveSession {
     ) -> Result<(), SessionError> {
         let key = self.stats_key();
         let now = self.log.now();
-        self.experiences.entry(key.clone()).or_default().window = Some((window, now));
+        self.stats.entry(key.clone()).or_default().window = Some((window, now));
         if !is_reported {
             return Ok(());
         }
@@ -80,7 +80,7 @@ impl LiveSession {
     pub(crate) fn learn_factor(&mut self) {
         let key = self.stats_key();
         let factor = self.budget.calibration.factor();
-        let known = self.experiences.entry(key.clone()).or_default();
+        let known = self.stats.entry(key.clone()).or_default();
         if (known.factor.unwrap_or(1.0) - factor).abs() <= MIN_FACTOR_CHANGE {
             return;
         }

@@ -1,4 +1,4 @@
-//! What to send next, with the summary that it takes.
+//! Plans the next call, including the summary that a fold may need.
 
 use waterline::plan::{Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Plan, extend, plan};
 use waterline::summary::Summary;
@@ -11,11 +11,11 @@ use crate::live::LiveSession;
 use crate::summarise::is_blocking;
 use crate::trace;
 
-/// A counter that learns is still a little off, and the provider's window is not: so much of it
-/// stays free, in percent.
+/// The share of the window that stays free, in percent: even a calibrated counter is slightly off,
+/// and the provider's limit is exact.
 const MARGIN: usize = 5;
 
-/// What one plan is made with beside the session itself.
+/// The input of one plan, in addition to the session.
 #[derive(Debug, Default)]
 pub(crate) struct PlanRequest {
     pub(crate) summaries: Vec<Summary>,
@@ -23,11 +23,11 @@ pub(crate) struct PlanRequest {
 }
 
 impl PlanRequest {
-    /// Asks for a harder fold, if there is one.
+    /// Requests the next harder fold, if there is one.
     fn climb(&mut self) -> bool {
-        let Some((rung, reason)) = &mut self.forced else { return false };
-        let Some(next) = rung.next() else { return false };
-        *rung = next;
+        let Some((level, reason)) = &mut self.forced else { return false };
+        let Some(next) = level.next() else { return false };
+        *level = next;
         reason.push_str("; ");
         reason.push_str(next.about());
         true
@@ -35,46 +35,49 @@ impl PlanRequest {
 }
 
 impl LiveSession {
-    /// Plans the next call. The usual answer needs the newest messages only; a fold needs them all.
+    /// Plans the next call. Extending the context needs only the newest messages; a fold needs the
+    /// whole history.
     pub(crate) async fn plan(
         &mut self,
-        begins_turn: bool,
+        starts_turn: bool,
         emit: &mut impl FnMut(Event),
     ) -> Result<Plan, SessionError> {
-        let mut wish = PlanRequest { forced: self.forced.take(), ..PlanRequest::default() };
-        if begins_turn
+        let mut request = PlanRequest { forced: self.forced.take(), ..PlanRequest::default() };
+        if starts_turn
             && self.may_be_ready()
             && let Some(summary) = self.ready_summary().await?
         {
-            let reason = "the summary that was being made is there".to_owned();
-            wish = PlanRequest {
+            let reason = "the background summary is ready".to_owned();
+            request = PlanRequest {
                 summaries: vec![summary],
-                forced: wish.forced.or(Some((FoldLevel::Fold, reason))),
+                forced: request.forced.or(Some((FoldLevel::Fold, reason))),
             };
         }
-        if wish.forced.is_none()
-            && let Some(extension) = extend(&self.input(&wish, &[], &[]))
+        if request.forced.is_none()
+            && let Some(extension) = extend(&self.input(&request, &[], &[]))
         {
             return Ok(extension);
         }
-        // A fold may take long, and may ask a model: what was said is stored before.
+        // A fold can take long and may call a model, so new messages are stored first.
         self.commit().await?;
-        self.load_whole().await?;
-        let mut planned = self.folded(&mut wish);
-        if wish.forced.is_none()
+        self.load_history().await?;
+        let mut planned = self.folded(&mut request);
+        if request.forced.is_none()
             && let Action::Fold { reason, .. } = &planned.action
-            && let Some(rung) = self.folds.rung()
+            && let Some(level) = self.backoff.level()
         {
-            // Folds as the policy makes them did not hold.
-            wish.forced =
-                Some((rung, format!("{reason}; folds did not hold, so it was {}", rung.about())));
-            planned = self.folded(&mut wish);
+            // The policy's own folds did not free enough.
+            request.forced = Some((
+                level,
+                format!("{reason}; earlier folds did not free enough, so: {}", level.about()),
+            ));
+            planned = self.folded(&mut request);
         }
-        if let Some(wanted) = planned.wanted.clone().filter(|_| wish.summaries.is_empty()) {
+        if let Some(wanted) = planned.wanted.clone().filter(|_| request.summaries.is_empty()) {
             let made = if is_blocking(&wanted) {
                 self.summarise(&wanted, emit).await?
             } else {
-                self.begin_summary(&wanted).await?;
+                self.start_summary(&wanted).await?;
                 None
             };
             let made = match made {
@@ -82,23 +85,23 @@ impl LiveSession {
                 None => self.earlier_summary(&wanted).await?,
             };
             if let Some(summary) = made {
-                wish.summaries.push(summary);
-                planned = self.folded(&mut wish);
+                request.summaries.push(summary);
+                planned = self.folded(&mut request);
             }
         }
         Ok(planned)
     }
 
-    /// The plan for a wish. A forced fold that frees nothing climbs until one does, and the wish
-    /// with it.
-    pub(crate) fn folded(&self, wish: &mut PlanRequest) -> Plan {
+    /// Plans a fold. A forced fold that frees nothing is repeated one level harder until one does;
+    /// `request` holds the level that was used.
+    pub(crate) fn folded(&self, request: &mut PlanRequest) -> Plan {
         let focused = self.focus.iter().flat_map(|focus| &focus.pins);
         let pins: Vec<usize> = (self.kept.pins.iter().chain(focused))
             .filter_map(|position| usize::try_from(position.checked_sub(self.cleared + 1)?).ok())
             .collect();
         loop {
-            let planned = plan(&self.input(wish, &pins, &self.kept.lines));
-            if matches!(planned.action, Action::Fold { .. }) || !wish.climb() {
+            let planned = plan(&self.input(request, &pins, &self.kept.lines));
+            if matches!(planned.action, Action::Fold { .. }) || !request.climb() {
                 return planned;
             }
         }
@@ -106,15 +109,15 @@ impl LiveSession {
 
     fn input<'a>(
         &'a self,
-        wish: &'a PlanRequest,
+        request: &'a PlanRequest,
         pins: &'a [usize],
         lines: &'a [String],
     ) -> Input<'a> {
-        let forced = wish.forced.as_ref().map(|(rung, reason)| Forced { rung: *rung, reason });
+        let forced = request.forced.as_ref().map(|(level, reason)| Forced { rung: *level, reason });
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
         let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);
-        Input { summaries: &wish.summaries, keep: Keep { pins, lines }, forced, ..usual }
+        Input { summaries: &request.summaries, keep: Keep { pins, lines }, forced, ..usual }
     }
 
     /// Freezes a plan and stages it: what will be sent is stored before it is sent, with the
@@ -125,8 +128,7 @@ impl LiveSession {
         emit: &mut impl FnMut(Event),
     ) -> Result<(), SessionError> {
         if truncates(&plan) {
-            // Whole texts become artifacts, each in a write of its own; what was said is stored
-            // before.
+            // Full texts become artifacts, each in its own write. New messages are stored first.
             self.commit().await?;
             self.keep_truncated(&plan).await?;
         }
@@ -140,11 +142,12 @@ impl LiveSession {
                     tokens_after: plan.tokens.after,
                     ..Fold::default()
                 };
-                self.tell_fold(&plan, &fold, emit);
+                self.report_fold(&plan, &fold, emit);
                 Some(fold)
             }
         };
-        if plan.tokens.after > self.budget.window && !std::mem::replace(&mut self.told_full, true) {
+        if plan.tokens.after > self.budget.window && !std::mem::replace(&mut self.warned_full, true)
+        {
             let texts = plan.warnings.iter().filter(|warning| warning.oddity == Oddity::Budget);
             texts.for_each(|warning| emit(Event::Notice(warning.text.clone())));
         }
@@ -152,13 +155,13 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Freezes a plan in memory; what it adds to what is sent is stored with the next write.
+    /// Freezes a plan in memory and stages what it adds to the context.
     fn stage_plan(&mut self, plan: Plan, fold: Option<Fold>) {
         let is_known = self.session.frozen.is_some();
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         let adds = fold.is_some() || !plan.slots.is_empty() || !is_known;
         self.generation.freeze(&self.history, plan);
-        // The same once more adds nothing to what is stored.
+        // An unchanged context needs no write.
         if adds {
             let slots = self.generation.frozen(&self.history, from);
             let (head, past, cleared) = (self.generation.head(), self.history.past(), self.cleared);
@@ -166,8 +169,8 @@ impl LiveSession {
         }
     }
 
-    /// Plans the next call together with what is about to be stored, where that is a plain
-    /// extension: then the call itself needs no write before it.
+    /// Plans the next call together with what is about to be stored, if the plan is a plain
+    /// extension. The call then needs no write before it.
     pub fn stage_sent(&mut self) {
         if self.forced.is_some() || self.staged.sent.is_some() {
             return;
@@ -179,16 +182,17 @@ impl LiveSession {
         }
     }
 
-    /// Says that a fold was made, and when folding does not help, that too.
-    fn tell_fold(&mut self, plan: &Plan, fold: &Fold, emit: &mut impl FnMut(Event)) {
-        let room = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens());
-        trace::folded(self, plan, fold, &room);
+    /// Reports a fold, and warns when folding does not help.
+    fn report_fold(&mut self, plan: &Plan, fold: &Fold, emit: &mut impl FnMut(Event)) {
+        let marks = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens());
+        trace::folded(self, plan, fold, &marks);
         let (before, after) = (fold.tokens_before, fold.tokens_after);
         emit(Event::Folded { reason: fold.reason.clone(), before, after });
-        if self.folds.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
+        if self.backoff.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
             let text = format!(
-                "the context is full again right after each fold: a window of {} tokens is too small for this work; \
-                 a model with a larger window, smaller tool outputs or a new session would help",
+                "compaction is not helping: the context is full again right after each fold. \
+                 A window of {} tokens is too small for this work; use a model with a larger window, \
+                 limit tool output, or start a new session",
                 self.budget.window
             );
             trace::notice(self, &text);
@@ -197,7 +201,7 @@ impl LiveSession {
     }
 }
 
-/// Whether a plan shortens texts whose whole must be stored.
+/// Whether a plan truncates texts whose full version must be stored.
 fn truncates(plan: &Plan) -> bool {
     plan.slots.iter().any(|slot| slot.truncations().next().is_some())
 }

@@ -54,7 +54,7 @@ impl LiveSession {
         emit: &mut impl FnMut(Event),
     ) -> Result<(), SessionError> {
         if let Some(partial) = error.partial() {
-            self.keep_aside(&partial.messages.clone()).await?;
+            self.keep_on_side_branch(&partial.messages.clone()).await?;
         }
         if let Some(overflow) = error.overflow() {
             if retry.overflows >= MAX_OVERFLOWS {
@@ -116,7 +116,7 @@ impl LiveSession {
             retry.truncated = true;
             (Overflow::default(), WindowHint::Truncated(answer.usage.prompt()))
         };
-        self.keep_aside(&answer.messages.clone()).await?;
+        self.keep_on_side_branch(&answer.messages.clone()).await?;
         let why = match answer.stop {
             Stop::Window => "the answer filled the context window",
             _ => "the provider truncated the prompt",
@@ -137,7 +137,7 @@ impl LiveSession {
         let refused = self.prompt_tokens();
         retry.overflows += 1;
         if retry.overflows == 1 {
-            self.load_whole().await?;
+            self.load_history().await?;
             let slots = self.generation.slots().iter().filter(|slot| slot.treatment.is_sent());
             let shown: Vec<usize> = slots.flat_map(|slot| slot.sources.iter().copied()).collect();
             self.flush(Section::Overflow, &shown).await;

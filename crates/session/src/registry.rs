@@ -161,8 +161,8 @@ impl Sessions {
             .await
             .map_err(|_| SessionError::Ending)?;
         match slot.as_mut() {
-            Some(live) if live.can_be_held_with(&config) => {
-                live.hold_with(config);
+            Some(live) if live.accepts(&config) => {
+                live.set_config(config);
                 live.resync().await?;
                 live.catch_up().await?;
             }

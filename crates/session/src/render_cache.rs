@@ -1,21 +1,22 @@
-//! The context as the wire writes it. Inside a generation what was written stays, so a call writes
-//! and checks only what is new: it costs the same in a long conversation as in a short one.
+//! Renders the context for the wire. Within a generation the rendered messages do not change, so a
+//! call renders and checks only the new ones: it costs the same in a long conversation as in a
+//! short one.
 
 use waterline::message::{Message, Role, Wire};
 use waterline::validity::Violation;
 use waterline_provider::wire::{self, Json, Rendered};
 
-/// What was written so far of one generation.
+/// The rendered messages of one generation.
 #[derive(Debug, Default)]
 pub(crate) struct RenderCache {
     of: Option<(u64, Wire)>,
-    /// Messages up to here will be written like this again: what follows begins a turn.
+    /// Messages before this index are final: a new turn starts here.
     settled: usize,
     head: Rendered,
 }
 
 impl RenderCache {
-    /// Writes a context, and says which rules of the wire it breaks.
+    /// Renders a context and returns the rules of the wire that it violates.
     pub(crate) fn write(
         &mut self,
         generation: u64,
@@ -45,7 +46,7 @@ impl RenderCache {
     }
 }
 
-/// Where the newest turn begins behind an answer: no wire joins messages across that place.
+/// Returns where the newest turn starts after an answer. No wire merges messages across that point.
 fn newest_turn(context: &[&Message]) -> usize {
     let begins = |pair: &[&Message]| matches!(pair, [before, message] if before.role == Role::Assistant && before.calls().next().is_none() && message.role == Role::User);
     context.windows(2).rposition(begins).map_or(0, |at| at + 1)
@@ -73,9 +74,9 @@ mod tests {
         messages
     }
 
-    /// Written piece by piece or at once: the same bytes, on every wire.
+    /// Incremental and full rendering give the same bytes, on every wire.
     #[test]
-    fn a_context_that_grows_is_written_as_if_at_once() {
+    fn incremental_rendering_equals_full_rendering() {
         let messages = conversation();
         let all: Vec<&Message> = messages.iter().collect();
         for wire in [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::ANTHROPIC, Wire::GEMINI] {

@@ -1,6 +1,6 @@
-//! What waits to be written: messages and changes that are in memory already and go to the log
-//! together, in one transaction, with the next write. A call stores the user's message with what it
-//! is about to send, and the answer with what it took and what the host notes about it.
+//! Staged writes: messages and changes that are already in memory and go to the log together, in
+//! one transaction. A call writes twice: the new messages with the context about to be sent, then
+//! the answer with its usage and the host's note.
 
 use futures_util::future::BoxFuture;
 use waterline::message::{Message, Role};
@@ -9,12 +9,12 @@ use waterline_log::{Change, Session, Step};
 use crate::error::SessionError;
 use crate::live::LiveSession;
 
-/// What a host notes about an answer, in the transaction that stores it.
+/// What a host stores with an answer, in the same transaction.
 #[derive(Clone, Default)]
 pub struct AnswerNote {
-    /// Changes of what the session carries.
+    /// Changes to the session.
     pub changes: Vec<Change>,
-    /// A checkpoint, with what is noted with it.
+    /// A checkpoint to make, with its metadata.
     pub checkpoint: Option<serde_json::Value>,
 }
 
@@ -34,17 +34,17 @@ pub(crate) struct Storing {
 }
 
 impl LiveSession {
-    /// Takes messages into the conversation. They are stored with the next write.
+    /// Appends messages. They are stored with the next write.
     ///
     /// # Errors
-    /// When a call before it broke off and the log cannot be read.
+    /// When an earlier call was interrupted and the log cannot be read.
     pub async fn stage(&mut self, messages: Vec<Message>) -> Result<(), SessionError> {
         self.resync().await?;
         self.take_in(messages);
         Ok(())
     }
 
-    /// Changes what the session carries. The change is stored with the next write.
+    /// Changes the session. The change is stored with the next write.
     ///
     /// # Errors
     /// When the change cannot be made; and as for [`LiveSession::stage`].
@@ -53,17 +53,17 @@ impl LiveSession {
         Ok(self.note_change(change)?)
     }
 
-    /// Has the next write make a checkpoint, with what is noted with it.
+    /// Makes a checkpoint with the next write.
     pub fn stage_checkpoint(&mut self, metadata: serde_json::Value) {
         self.staged.checkpoint = Some(metadata);
     }
 
-    /// Gives the session its tool definitions with the next write.
+    /// Stores the session's tool definitions with the next write.
     pub fn stage_tools(&mut self, definitions: Vec<u8>) {
         self.staged.tools = Some(definitions);
     }
 
-    /// Whether something waits to be written.
+    /// Returns whether something is staged.
     #[must_use]
     pub fn is_staged(&self) -> bool {
         !self.staged.is_empty()
@@ -72,8 +72,8 @@ impl LiveSession {
     /// Stores what is staged, in one transaction.
     ///
     /// # Errors
-    /// When the log cannot be written, or another process moved the session on. Then nothing of it
-    /// is stored, and the session is read again before it is used again.
+    /// When the log cannot be written, or another process changed the session. Then nothing is
+    /// stored, and the session is read again before its next use.
     pub async fn commit(&mut self) -> Result<(), SessionError> {
         let storing = self.start_commit();
         self.finish_commit(storing).await
@@ -104,8 +104,8 @@ impl LiveSession {
 
     pub(crate) fn take_in(&mut self, messages: Vec<Message>) {
         let incoming = self.incoming(&messages);
-        self.turn_begins |= messages.iter().any(|message| message.role == Role::User);
-        // Counted once, for the log and for the history.
+        self.turn_starts |= messages.iter().any(|message| message.role == Role::User);
+        // Tokens are counted once, for the log and for the history.
         for (message, incoming) in messages.into_iter().zip(&incoming) {
             self.history.append_counted(message, incoming.tokens);
         }

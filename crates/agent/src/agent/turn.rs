@@ -67,7 +67,7 @@ impl Agent {
 
     async fn work(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
         let mut turn = TurnState::new();
-        self.live.forget_asides();
+        self.live.clear_ephemeral();
         self.emit(&Event::Begins);
         let ending = loop {
             let (during, step) = match next {

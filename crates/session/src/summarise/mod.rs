@@ -61,7 +61,7 @@ impl LiveSession {
     /// Starts a summary in the background, for the generation that a fold is about to start. When
     /// ready, it is stored, its memory parts go to the memory, and the context has it from the next
     /// turn on.
-    pub(crate) async fn begin_summary(&mut self, wanted: &Wanted) -> Result<(), SessionError> {
+    pub(crate) async fn start_summary(&mut self, wanted: &Wanted) -> Result<(), SessionError> {
         let Some((work, sources)) = self.work(wanted).await? else {
             self.flush(Section::Trimmed, &wanted.sources).await;
             return Ok(());
@@ -191,7 +191,7 @@ impl LiveSession {
 
     /// Prepares a summary: the work and the messages it will cover; `None` if no model can make it.
     async fn work(&self, wanted: &Wanted) -> Result<Option<(Work, Vec<usize>)>, SessionError> {
-        let own = self.config.candidate(self.at);
+        let own = self.config.target(self.at);
         let target = self.config.summariser.as_ref().unwrap_or(own);
         if !target.model.can_summarise() {
             return Ok(None);

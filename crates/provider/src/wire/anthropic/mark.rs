@@ -15,13 +15,8 @@ const MARK: (&str, &str) = ("cache_control", r#"{"type":"ephemeral"}"#);
 
 pub(super) fn mark(context: &Rendered) -> Rendered {
     let mut marked = context.clone();
-<<<<<<< HEAD
     marked.system = marked.system.map(|system| content(system.as_str()).map_or(system, Json::made));
-    let mut left = MESSAGES;
-=======
-    marked.system = marked.system.map(|system| content(system.as_str()).map_or(system, Json::Made));
     let mut left = MARKED_MESSAGES;
->>>>>>> w-session
     for message in marked.messages.iter_mut().rev() {
         if left == 0 {
             break;

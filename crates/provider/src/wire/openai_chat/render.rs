@@ -83,15 +83,9 @@ impl Writer {
 
     fn write(&mut self, message: &Message) {
         for result in message.results() {
-<<<<<<< HEAD
-            self.out.push(Json::made(tool(message, result)));
-            let pictures = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
-            self.pictures.extend(pictures.cloned());
-=======
             self.out.push(Json::made(tool(message, result)));
             let images = result.parts.iter().filter(|part| matches!(part.body, Body::Image(_)));
             self.images.extend(images.cloned());
->>>>>>> w-session
         }
         let rest: Vec<Part> = message
             .parts
