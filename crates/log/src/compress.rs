@@ -31,9 +31,8 @@ pub(crate) fn pack(bytes: &[u8]) -> (i64, Cow<'_, [u8]>) {
 pub(crate) fn unpack(packed: i64, bytes: Vec<u8>, size: usize) -> Option<Vec<u8>> {
     let unpacked = match packed {
         0 => bytes,
-        _ => DECOMPRESSOR.with_borrow_mut(|decompressor| {
-            decompressor.as_mut()?.decompress(&bytes, size).ok()
-        })?,
+        _ => DECOMPRESSOR
+            .with_borrow_mut(|decompressor| decompressor.as_mut()?.decompress(&bytes, size).ok())?,
     };
     (unpacked.len() == size).then_some(unpacked)
 }
