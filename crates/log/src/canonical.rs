@@ -1,5 +1,6 @@
-//! Canonical JSON: no white space between tokens, members sorted by name, one way to escape strings,
-//! numbers unchanged. Clients that format the same message differently thus get the same id.
+//! Canonical JSON: no white space between tokens, members sorted by name, one way to escape
+//! strings, numbers unchanged. Clients that format the same message differently thus get the same
+//! id.
 //!
 //! The members are not interpreted, so ids do not change when a parser learns new members.
 

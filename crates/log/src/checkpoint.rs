@@ -1,6 +1,6 @@
 //! Checkpoints: the tip and the state of a session after each step, which can be restored. A
-//! checkpoint stores the difference from a snapshot of the state. The oldest checkpoints are deleted;
-//! messages never are.
+//! checkpoint stores the difference from a snapshot of the state. The oldest checkpoints are
+//! deleted; messages never are.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -178,8 +178,8 @@ fn put(
     Ok(connection.run(&sql, values)? == 1)
 }
 
-/// Returns the number of a snapshot and the changes from it to `state`. Stores a new snapshot if too
-/// much has changed.
+/// Returns the number of a snapshot and the changes from it to `state`. Stores a new snapshot if
+/// too much has changed.
 fn snapshot_and_changes(
     connection: &mut dyn Connection,
     session: &str,

@@ -163,8 +163,8 @@ impl<'a> Lookup<'a> {
         Ok(None)
     }
 
-    /// Returns whether a session contains the last message of the recorded prefix. A rewind may have
-    /// removed it, or it was never appended.
+    /// Returns whether a session contains the last message of the recorded prefix. A rewind may
+    /// have removed it, or it was never appended.
     fn has_last(&self, connection: &mut dyn Connection, candidate: &Candidate) -> Result<bool> {
         let position = candidate.prompts + candidate.matched as u64;
         let tip = candidate.session.tip;

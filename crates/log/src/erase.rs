@@ -1,5 +1,5 @@
-//! Erases sessions: the only operation that deletes messages. Messages that remaining sessions share
-//! with the erased ones are kept.
+//! Erases sessions: the only operation that deletes messages. Messages that remaining sessions
+//! share with the erased ones are kept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -75,8 +75,8 @@ struct Target {
 }
 
 impl Log {
-    /// Imports the JSON Lines that [`Log::export`] writes. Calls `progress` with the number of bytes
-    /// read so far.
+    /// Imports the JSON Lines that [`Log::export`] writes. Calls `progress` with the number of
+    /// bytes read so far.
     ///
     /// Messages keep their ids, so importing the same export again adds nothing. Imported sessions
     /// have no workspace and no [`Session::local`] data, and their messages count as untrusted
@@ -420,7 +420,8 @@ impl Import<'_> {
     }
 
     /// Inserts a session, or extends the existing one with its id. If that has other messages,
-    /// inserts a fork of it. Returns how many messages the session had before; `None` if it had all.
+    /// inserts a fork of it. Returns how many messages the session had before; `None` if it had
+    /// all.
     fn insert_or_extend(&mut self, new: &mut Session) -> Result<Option<u64>> {
         if session::insert(self.connection, new)? {
             self.added.sessions += 1;

@@ -1,6 +1,6 @@
 //! A queue of background jobs that survives crashes. A worker takes a job for a limited time; if it
-//! dies, another worker takes the job. A failed job is retried up to [`ATTEMPTS`] times. The product
-//! does not add jobs yet: background summaries will be the first (docs/decisions/0011).
+//! dies, another worker takes the job. A failed job is retried up to [`ATTEMPTS`] times. The
+//! product does not add jobs yet: background summaries will be the first (docs/decisions/0011).
 
 use std::time::Duration;
 

@@ -11,7 +11,7 @@
 //! use waterline::tokens::{Counter, Method};
 //! use waterline_log::{Incoming, Log, Session};
 //!
-//! # fn main() -> waterline_log::Result<()> {
+//! # fn example() -> waterline_log::Result<()> {
 //! let log = Log::open("sessions.db")?;
 //! let session = log.create(Session::new("main"))?;
 //! let counter = Counter::new(Method::Chars4, 1_000);
@@ -21,7 +21,8 @@
 //! # }
 //! ```
 //!
-//! All SQL lives in this crate. It does not parse any vendor's JSON, print, or read the environment.
+//! All SQL lives in this crate. It does not parse any vendor's JSON, print, or read the
+//! environment.
 
 mod append;
 mod artifact;

@@ -1,6 +1,6 @@
 //! The lines of an export: [`Log::export`](crate::Log::export) writes them and
-//! [`Log::import`](crate::Log::import) reads them. They refer to messages by id, so a line means the
-//! same in every log.
+//! [`Log::import`](crate::Log::import) reads them. They refer to messages by id, so a line means
+//! the same in every log.
 
 use std::collections::BTreeMap;
 

@@ -33,8 +33,8 @@ impl Log {
         Ok(entries)
     }
 
-    /// Calls `visit` with each message that [`Log::entries_in`] would return. Only one message is in
-    /// memory at a time, so a session may be larger than memory.
+    /// Calls `visit` with each message that [`Log::entries_in`] would return. Only one message is
+    /// in memory at a time, so a session may be larger than memory.
     ///
     /// # Errors
     /// If a message is damaged, or the error that `visit` returns.

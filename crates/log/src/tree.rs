@@ -1,5 +1,5 @@
-//! The message tree. It is stored as branches, so that a conversation of any length is a few runs of
-//! consecutive rows. Because ids are content hashes, all writers build the same tree.
+//! The message tree. It is stored as branches, so that a conversation of any length is a few runs
+//! of consecutive rows. Because ids are content hashes, all writers build the same tree.
 
 use waterline::message::Role;
 
@@ -208,8 +208,8 @@ fn insert(
 }
 
 /// Reserves positions for `count` messages after a tip and returns their branch: the branch of the
-/// tip if the tip is its end, else a new one. If two writers extend the same branch, the conditional
-/// update succeeds for only one of them.
+/// tip if the tip is its end, else a new one. If two writers extend the same branch, the
+/// conditional update succeeds for only one of them.
 fn claim(connection: &mut dyn Connection, tip: Tip, count: u64) -> Result<i64> {
     let last = tip.position + count;
     let sql = "UPDATE branch SET last = $1 WHERE key = $2 AND last = $3";

@@ -97,9 +97,9 @@ impl Log {
         self.read(|connection| of_session(connection, session))
     }
 
-    /// Returns the calls of all sessions below a session, at any depth: its sub-agents and the roles
-    /// it handed off to. Each comes with the relation of its session to its parent. Forks are not
-    /// included.
+    /// Returns the calls of all sessions below a session, at any depth: its sub-agents and the
+    /// roles it handed off to. Each comes with the relation of its session to its parent. Forks are
+    /// not included.
     ///
     /// # Errors
     /// If the log cannot be read.

@@ -21,8 +21,8 @@ pub struct Verified {
     pub sessions: u64,
     /// Artifacts that match their hashes.
     pub artifacts: u64,
-    /// The damage, one line of text per problem. Each names the message, branch, session or artifact,
-    /// and damaged branches are followed by the sessions that use them.
+    /// The damage, one line of text per problem. Each names the message, branch, session or
+    /// artifact, and damaged branches are followed by the sessions that use them.
     pub problems: Vec<String>,
 }
 

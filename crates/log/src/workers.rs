@@ -1,6 +1,6 @@
 //! The thread pool that runs the blocking work of an [`AsyncLog`](crate::AsyncLog). Threads start
-//! on demand, at most one per connection of the log. Queued jobs always run, even if their caller no
-//! longer waits.
+//! on demand, at most one per connection of the log. Queued jobs always run, even if their caller
+//! no longer waits.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;

@@ -134,8 +134,8 @@ pub(crate) fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>> {
     Ok(Arc::new(sqlite::Sqlite::open(Path::new(file), options)?))
 }
 
-/// Returns the part of a URL that is safe to show: of a URL with a scheme only the scheme, since the
-/// rest may contain a password.
+/// Returns the part of a URL that is safe to show: of a URL with a scheme only the scheme, since
+/// the rest may contain a password.
 fn shown(url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, _)) => format!("{scheme}://…"),

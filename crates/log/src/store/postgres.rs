@@ -2,8 +2,8 @@
 //! (`?schema=NAME`, default `waterline`).
 //!
 //! The client blocks, and panics on a thread that runs async tasks, so callers use it on threads
-//! that may block. Opening and dropping the store can happen on any thread, so these use a thread of
-//! their own.
+//! that may block. Opening and dropping the store can happen on any thread, so these use a thread
+//! of their own.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

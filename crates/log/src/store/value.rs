@@ -26,7 +26,11 @@ from!(usize, value => Self::Int(i64::try_from(value).unwrap_or(i64::MAX)));
 // PostgreSQL does not allow NUL in text. Our text columns do not need it; messages are bytes.
 from!(&str, value => Self::Text(value.replace('\0', "\u{FFFD}")));
 from!(&String, value => value.as_str().into());
-from!(String, value => if value.contains('\0') { value.as_str().into() } else { Self::Text(value) });
+from!(String, value => if value.contains('\0') {
+    value.as_str().into()
+} else {
+    Self::Text(value)
+});
 from!(Vec<u8>, value => Self::Bytes(value));
 from!(&[u8], value => Self::Bytes(value.to_vec()));
 

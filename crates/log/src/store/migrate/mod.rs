@@ -42,7 +42,8 @@ const fn search(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Migrates a database to the newest format. The caller holds a lock that excludes other migrations.
+/// Migrates a database to the newest format. The caller holds a lock that excludes other
+/// migrations.
 pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result<()> {
     let dialect = connection.dialect();
     if is_empty {

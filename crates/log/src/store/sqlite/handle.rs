@@ -32,7 +32,8 @@ impl Handle {
         if self.connection.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
     }
 
-    /// Ends the savepoint of one write in a group. A failed write is rolled back without the others.
+    /// Ends the savepoint of one write in a group. A failed write is rolled back without the
+    /// others.
     pub(super) fn end_savepoint(&mut self, outcome: Result<()>) -> Result<()> {
         let Err(error) = outcome else { return self.batch("RELEASE alone") };
         // If that fails, roll back the whole group.

@@ -99,8 +99,8 @@ impl Worker {
         self.handle.as_mut().ok_or_else(|| stopped(&self.name))
     }
 
-    /// Runs a group of writes in one transaction. If the flush fails, returns its error text: no more
-    /// writes may follow, because the disk may hold less than was written to it.
+    /// Runs a group of writes in one transaction. If the flush fails, returns its error text: no
+    /// more writes may follow, because the disk may hold less than was written to it.
     fn commit(&mut self, group: Vec<Request>) -> Option<String> {
         if let Err(error) = self.handle().and_then(|handle| handle.batch("BEGIN IMMEDIATE")) {
             return refuse(group, &error);
