@@ -10,10 +10,10 @@ pub(crate) enum Value {
 }
 
 macro_rules! from {
-    ($kind:ty, $value:ident => $made:expr) => {
+    ($kind:ty, $value:ident => $converted:expr) => {
         impl From<$kind> for Value {
             fn from($value: $kind) -> Self {
-                $made
+                $converted
             }
         }
     };

@@ -41,9 +41,14 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     fn new(log: &'a Log, id: &str, window: usize) -> Self {
         log.create(Session::new(id)).unwrap();
-        let policy = Policy::preset("auto").unwrap();
-        let (history, generation) = (History::new(counter()), Generation::new());
-        Self { log, id: id.to_owned(), policy, history, generation, window }
+        Self {
+            log,
+            id: id.to_owned(),
+            policy: Policy::preset("auto").unwrap(),
+            history: History::new(counter()),
+            generation: Generation::new(),
+            window,
+        }
     }
 
     fn tip(&self) -> Tip {
@@ -58,16 +63,15 @@ impl<'a> Runner<'a> {
 
     /// Plans a call, stores its request context and returns the messages.
     fn call(&mut self) -> Vec<String> {
-        let (history, generation, policy) = (&self.history, &self.generation, &self.policy);
         let model = Models::builtin().unknown();
-        let input = Input::new(history, generation, policy, Budget::of(self.window), &model);
+        let budget = Budget::of(self.window);
+        let input = Input::new(&self.history, &self.generation, &self.policy, budget, &model);
         let planned = plan(&input);
-        let (before, after) = (planned.tokens.before, planned.tokens.after);
         let fold = match &planned.action {
             Action::Fold { reason, .. } => Some(Fold {
                 reason: reason.clone(),
-                tokens_before: before,
-                tokens_after: after,
+                tokens_before: planned.tokens.before,
+                tokens_after: planned.tokens.after,
                 ..Fold::default()
             }),
             Action::Extend => None,
@@ -75,10 +79,15 @@ impl<'a> Runner<'a> {
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         self.generation.freeze(&self.history, planned);
         let slots = self.generation.frozen(&self.history, from);
-        let (head, past, cleared) =
-            (self.generation.head(), self.history.past(), self.log.cleared(&self.id).unwrap());
+        let sent = Sent {
+            cleared: self.log.cleared(&self.id).unwrap(),
+            head: self.generation.head(),
+            past: self.history.past(),
+            slots,
+            fold,
+        };
         let session = self.log.session(&self.id).unwrap();
-        self.log.freeze(&session, Sent { cleared, head, past, slots, fold }).unwrap();
+        self.log.freeze(&session, sent).unwrap();
         self.sent()
     }
 
@@ -137,7 +146,8 @@ fn a_cleared_session_resumes_after_the_mark(backend: &dyn Backend) {
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
     log.cut("s").unwrap();
-    (runner.history, runner.generation) = (History::new(counter()), Generation::new());
+    runner.history = History::new(counter());
+    runner.generation = Generation::new();
     runner.turns(5..43);
     assert!(runner.generation.number > 0);
     runner.append(Role::User, "and now?");
@@ -152,7 +162,8 @@ fn clearing_invalidates_the_request_context(backend: &dyn Backend) {
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
     log.cut("s").unwrap();
-    (runner.history, runner.generation) = (History::new(counter()), Generation::new());
+    runner.history = History::new(counter());
+    runner.generation = Generation::new();
     runner.turns(5..8);
     // Without the mark, the stored context is invalid: it counts messages from the mark.
     log.uncut("s").unwrap();
@@ -261,7 +272,8 @@ fn a_fork_continues_with_its_parents_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..40);
-    let (parent, stats) = (log.thaw("s").unwrap().unwrap(), log.stats().unwrap());
+    let parent = log.thaw("s").unwrap().unwrap();
+    let stats = log.stats().unwrap();
     let fork = log.fork("s", None, Some("f".into())).unwrap();
     let sent = log.thaw("f").unwrap().unwrap();
     assert_eq!((sent.head, sent.slots.len()), (parent.head, parent.slots.len()));

@@ -71,7 +71,8 @@ static TIME: AtomicI64 = AtomicI64::new(0);
 fn an_expired_lease_is_taken_over(backend: &dyn Backend) {
     let now = 1_800_000_000_000;
     TIME.store(now, Ordering::SeqCst);
-    let (url, mut options) = (backend.other(), Options::default());
+    let url = backend.other();
+    let mut options = Options::default();
     if !url.starts_with("postgres") {
         options = options.with_clock(|| TIME.load(Ordering::SeqCst));
     }
