@@ -89,7 +89,7 @@ mod tests {
             let told = with_hint(&error);
             assert!(
                 told.ends_with(
-                    "there is no session \"s\"; `waterline sessions list` shows those there are"
+                    "session \"s\" not found; `waterline sessions list` shows those there are"
                 ),
                 "{told}"
             );

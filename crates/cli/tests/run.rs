@@ -255,10 +255,7 @@ fn bad_input_is_told_in_a_sentence() {
             "must not hold a password",
         ),
         (&["--resume"][..], "there is no session to resume yet"),
-        (
-            &["--resume", "nothing"][..],
-            "there is no session \"nothing\"; `waterline sessions list`",
-        ),
+        (&["--resume", "nothing"][..], "session \"nothing\" not found; `waterline sessions list`"),
         (&["--resume", "s", "--session", "s"][..], "cannot be used with"),
         (&["--again"][..], "--session"),
         (&["hi", "--model", "offline", "--policy", "nosuch"][..], "nosuch"),

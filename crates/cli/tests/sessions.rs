@@ -188,7 +188,7 @@ fn what_cannot_be_read_does_not_keep_the_rest_from_being_saved() {
     let out = place.path("saved.jsonl");
     let saved = place.sessions(&["export", "-o", &out]);
     assert!(
-        saved.code == 1 && saved.err.contains("session one, behind message 1"),
+        saved.code == 1 && saved.err.contains("session one, after message 1"),
         "{} {}",
         saved.code,
         saved.err
@@ -197,7 +197,7 @@ fn what_cannot_be_read_does_not_keep_the_rest_from_being_saved() {
     assert_eq!(run(&["sessions", "import", &out, "--db", &other], "").code, 0);
     let stats = run(&["sessions", "stats", "--json", "--db", &other], "").out;
     assert_eq!(serde_json::from_str::<Value>(&stats).unwrap()["messages"], 3);
-    assert!(place.sessions(&["verify"]).out.contains("belongs to session one"));
+    assert!(place.sessions(&["verify"]).out.contains("is used by session one"));
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn sessions_are_forked_rewound_and_compared() {
         "{\"role\":\"assistant\",\"content\":\"two\"}\n"
     );
     let refused = place.sessions(&["rewind", "talk", "--to", "9"]);
-    assert_eq!((refused.code, refused.err.contains("no such place to go back to")), (2, true));
+    assert_eq!((refused.code, refused.err.contains("cannot rewind session talk")), (2, true));
 }
 
 #[test]
@@ -539,7 +539,7 @@ fn bad_input_is_told_in_a_sentence() {
     says(&["list"], "there is no log at");
     let file = place.file("a.json", &conversation("talk", &["one"]));
     place.sessions(&["import", &file]);
-    says(&["show", "nobody"], "there is no session \"nobody\"");
+    says(&["show", "nobody"], "session \"nobody\" not found");
     says(&["rewind", "talk", "--message", "zz"], "has no message zz");
     says(&["show", "talk", "--message", "7"], "has no message 7");
     let broken = place.file("broken.jsonl", "{\"waterline\":1}\n{\"message\":{}}\n");
@@ -547,7 +547,7 @@ fn bad_input_is_told_in_a_sentence() {
     let empty = place.file("empty.json", "");
     says(&["import", &empty], "nothing in it");
     let unknown = run(&["sessions", "list", "--db", "mysql://u:secret@h/d"], "");
-    assert!(unknown.code == 2 && unknown.err.contains("no address of a log"), "{}", unknown.err);
+    assert!(unknown.code == 2 && unknown.err.contains("invalid log URL"), "{}", unknown.err);
     assert!(!unknown.err.contains("secret"), "{}", unknown.err);
     let foreign = place.file("notes.db", &"these are notes\n".repeat(400));
     let refused = run(&["sessions", "list", "--db", &foreign], "");

@@ -1,8 +1,8 @@
-//! Writes a log with something of everything: the database that is kept for each format
+//! Writes a log with data of every kind. The tests keep one such database per format
 //! (`tests/formats`).
 //!
-//! `cargo run -p waterline-log --example format -- ADDRESS`
-#![expect(clippy::print_stdout, reason = "it says what it wrote")]
+//! `cargo run -p waterline-log --example format -- URL`
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use serde_json::json;
 use waterline::message::{Message, Part, Role};
@@ -19,14 +19,14 @@ fn main() -> Result<()> {
     let log = Log::open(&url)?;
     let mut main = log.create(Session { user: Some("ada".to_owned()), ..Session::new("main") })?;
     main.title = "Why does the build fail?".to_owned();
-    main.state = read(json!({"todos": [{"content": "fix it", "status": "pending"}]}));
+    main.state = document(json!({"todos": [{"content": "fix it", "status": "pending"}]}));
     log.save(&main)?;
-    let said = [
+    let messages = [
         incoming(Role::User, "Why does the build fail?"),
         incoming(Role::Assistant, "A value was moved."),
         incoming(Role::User, "数据库呢？"),
     ];
-    log.append("main", main.tip, said.to_vec())?;
+    log.append("main", main.tip, messages.to_vec())?;
     let fork = log.fork("main", Some(1), Some("fork".to_owned()))?;
     log.append("fork", fork.tip, vec![incoming(Role::Assistant, "Because of E0382.")])?;
     let fold =
@@ -52,50 +52,52 @@ fn main() -> Result<()> {
     log.put_artifact("main", "text/plain", "a large…", b"a large output".to_vec())?;
     log.add_job("summary", Some("main"), "{}")?;
     log.set_preference("ada", "policy", Some("chat"))?;
-    working(&log)?;
+    write_working_session(&log)?;
     println!("wrote {url}");
     Ok(())
 }
 
-/// A session of an agent in the middle of a turn: it waits for an approval, with todos, tools and
-/// checkpoints.
-fn working(log: &Log) -> Result<()> {
-    let mut made =
+/// Writes the session of an agent that waits for an approval in the middle of a turn, with todos,
+/// tools and checkpoints.
+fn write_working_session(log: &Log) -> Result<()> {
+    let mut session =
         log.create(Session { title: "Tidy up".to_owned(), ..Session::new("working") })?;
-    let said = [
+    let messages = [
         incoming(Role::System, "You help."),
         incoming(Role::User, "Tidy up."),
         incoming(Role::Assistant, "I will."),
     ];
-    made.tip = log.append("working", made.tip, said.to_vec())?.tip;
-    made.state = read(json!({
+    session.tip = log.append("working", session.tip, messages.to_vec())?.tip;
+    session.state = document(json!({
         "active_skill": "pdf", "mentioned_agents": ["pdf"], "loops": 1, "max_loops": 9,
-        "todos": [{"content": "measure", "status": "in_progress", "priority": "high"}, "call the office"],
+        "todos": [
+            {"content": "measure", "status": "in_progress", "priority": "high"}, "call the office",
+        ],
         "uploaded_files": [{"path": "uploads/a.md", "source": "a.md", "bytes": 3}],
         "buffer_config": {"window_size": 17}, "response_format": {"type": "json_object"},
         "model_pref": "vision", "scratchpad": ["step"], "role": "init", "transfers": 2, "pins": [2],
         "something_new": [1, 2.5, "数"],
     }));
-    made.local = read(json!({
-        "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"], "started": ["c0"], "cut": true,
-        "workspace_of": "main", "roles": {"init": "working"},
+    session.local = document(json!({
+        "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"],
+        "started": ["c0"], "cut": true, "workspace_of": "main", "roles": {"init": "working"},
         "hand_off": {"to": "build", "package": {"plan": "a.md"}, "done": true},
     }));
-    made.workspace = Some("/w/working".to_owned());
-    made.imported = 2;
+    session.workspace = Some("/w/working".to_owned());
+    session.imported = 2;
     log.set_tools("working", tools().to_string().into_bytes())?;
-    log.save(&made)?;
+    log.save(&session)?;
     log.checkpoint("working", json!({"step": 1, "after": "model", "source": "agent"}))?;
-    made.state.insert("loops".to_owned(), json!(2));
+    session.state.insert("loops".to_owned(), json!(2));
     let pending = json!({"kind": "approval", "call_id": "c1", "tool": "run_bash_command",
         "arguments": "{\"command\":\"rm -r build\"}", "reason": "high risk", "may_always": true});
-    made.state.insert("pending_action".to_owned(), pending);
-    log.save(&made)?;
+    session.state.insert("pending_action".to_owned(), pending);
+    log.save(&session)?;
     log.checkpoint("working", json!({"step": 2, "after": "turn", "source": "agent"}))?;
     log.fork("working", Some(2), Some("working-fork".to_owned())).map(drop)
 }
 
-fn read(value: serde_json::Value) -> Document {
+fn document(value: serde_json::Value) -> Document {
     serde_json::from_value(value).unwrap_or_default()
 }
 

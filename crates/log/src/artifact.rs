@@ -1,5 +1,4 @@
-//! Artifacts: large outputs, stored whole and once, with a preview that stands in the context for
-//! them.
+//! Artifacts: large outputs, stored in full and only once. In the context, a preview replaces them.
 
 use crate::compress::{pack, unpack};
 use crate::error::{LogError, Result};
@@ -9,24 +8,24 @@ use crate::store::{Connection, values};
 /// An artifact, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// The hash of its bytes, as 64 hexadecimal digits: the handle by which it is asked for.
+    /// The hash of its bytes, as 64 hexadecimal digits. [`Log::artifact`] takes it.
     pub hash: String,
-    /// What kind of bytes it has, `text/plain` for example.
+    /// The media type, such as `text/plain`.
     pub media: String,
-    /// What stands in the context for it.
+    /// The text that replaces it in the context.
     pub preview: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
     /// When it was stored, in milliseconds since 1970.
     pub time: i64,
 }
 
 impl Log {
-    /// Stores bytes for a session and gives the handle. Bytes that are there already are not stored
-    /// again.
+    /// Stores an artifact for a session and returns its description. Bytes that the log already has
+    /// are not stored again.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn put_artifact(
         &self,
         session: &str,
@@ -35,22 +34,25 @@ impl Log {
         bytes: Vec<u8>,
     ) -> Result<Artifact> {
         let hash = blake3::hash(&bytes);
-        let size = bytes.len() as u64;
-        let (media, preview) = (media.to_owned(), preview.to_owned());
-        let made =
-            Artifact { hash: hash.to_hex().to_string(), media, preview, size, time: self.now() };
+        let artifact = Artifact {
+            hash: hash.to_hex().to_string(),
+            media: media.to_owned(),
+            preview: preview.to_owned(),
+            size: bytes.len() as u64,
+            time: self.now(),
+        };
         let session = session.to_owned();
         self.write(move |connection| {
             crate::session::load(connection, &session)?;
-            put(connection, &session, &made, &bytes)?;
-            Ok(made.clone())
+            put(connection, &session, &artifact, &bytes)?;
+            Ok(artifact.clone())
         })
     }
 
-    /// The bytes of an artifact.
+    /// Returns the bytes of an artifact.
     ///
     /// # Errors
-    /// When there is no such artifact, or it is damaged.
+    /// If the artifact does not exist or is damaged.
     pub fn artifact(&self, hash: &str) -> Result<Vec<u8>> {
         let missing =
             || LogError::Missing { what: "artifact", id: hash.chars().take(80).collect() };
@@ -65,18 +67,22 @@ impl Log {
         })
     }
 
-    /// The artifacts of a session, oldest first.
+    /// Returns the artifacts of a session, oldest first.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn artifacts(&self, session: &str) -> Result<Vec<Artifact>> {
         self.read(|connection| {
             let sql = "SELECT a.hash, a.media, a.preview, a.size, a.created FROM artifact_use u \
-                       JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 ORDER BY a.created, a.hash";
+                       JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 \
+                       ORDER BY a.created, a.hash";
             let rows = connection.rows(sql, values![session])?;
-            let of = |mut row: crate::store::Row| {
-                let hash = row.bytes(0).iter().map(|byte| format!("{byte:02x}")).collect();
-                Artifact { hash, media: row.text(1), preview: row.text(2), size: row.count(3), time: row.int(4) }
+            let of = |mut row: crate::store::Row| Artifact {
+                hash: row.bytes(0).iter().map(|byte| format!("{byte:02x}")).collect(),
+                media: row.text(1),
+                preview: row.text(2),
+                size: row.count(3),
+                time: row.int(4),
             };
             Ok(rows.into_iter().map(of).collect())
         })
@@ -103,6 +109,7 @@ pub(crate) fn put(
         artifact.time
     ];
     connection.run(sql, values)?;
-    let sql = "INSERT INTO artifact_use (session, hash) VALUES ($1, $2) ON CONFLICT (session, hash) DO NOTHING";
+    let sql = "INSERT INTO artifact_use (session, hash) VALUES ($1, $2) \
+               ON CONFLICT (session, hash) DO NOTHING";
     connection.run(sql, values![session, hash]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! A copy of everything, made while the log is used.
+//! Backups of a whole log, made while it is in use.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,30 +6,33 @@ use std::path::Path;
 use crate::error::{LogError, Result};
 use crate::log::Log;
 
-/// What a backup is.
+/// The format of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backup {
-    /// A database file that can be opened as it is.
+    /// A database file, which [`Log::open`] opens.
     Database,
-    /// Lines of JSON that [`Log::import`] takes in.
+    /// JSON Lines, which [`Log::import`] reads.
     Lines,
 }
 
 impl Log {
-    /// Copies everything into a file, as it is at one moment, while others read and write. Of a
-    /// file that is a database file; of a server lines of JSON. The file is complete or not there.
+    /// Writes a consistent copy of the whole log to a file, replacing an existing file. Others may
+    /// read and write meanwhile.
+    ///
+    /// A SQLite log is copied as a database file, a PostgreSQL log as JSON Lines. A failed backup
+    /// leaves no partial file.
     ///
     /// # Errors
-    /// When the file cannot be written, or something is damaged.
+    /// If the file cannot be written, or some data is damaged.
     pub fn backup(&self, to: &Path) -> Result<Backup> {
         if self.store().backup(to)? {
             return Ok(Backup::Database);
         }
         let cannot =
             |source: std::io::Error| LogError::File { path: to.to_owned(), source: source.into() };
-        let mut beside = to.as_os_str().to_owned();
-        beside.push(format!(".{}.part", uuid::Uuid::new_v4().simple()));
-        let file = crate::store::private(Path::new(&beside)).map_err(cannot)?;
+        let mut partial = to.as_os_str().to_owned();
+        partial.push(format!(".{}.part", uuid::Uuid::new_v4().simple()));
+        let file = crate::store::create_private(Path::new(&partial)).map_err(cannot)?;
         let mut out = std::io::BufWriter::new(file);
         let written = self.export(&[], &mut out).and_then(|done| match done.damaged.first() {
             Some(text) => {
@@ -37,11 +40,10 @@ impl Log {
             }
             None => out.flush().map_err(cannot),
         });
-        let placed = written.and_then(|()| std::fs::rename(&beside, to).map_err(cannot));
-        if placed.is_err() {
-            // What is half written is of no use to anybody.
-            drop(std::fs::remove_file(&beside));
+        let renamed = written.and_then(|()| std::fs::rename(&partial, to).map_err(cannot));
+        if renamed.is_err() {
+            drop(std::fs::remove_file(&partial));
         }
-        placed.map(|()| Backup::Lines)
+        renamed.map(|()| Backup::Lines)
     }
 }

@@ -1,9 +1,8 @@
-//! One spelling for each JSON text: no white space between tokens, members sorted by name, strings
-//! escaped in one way, numbers as they are written. Two clients that write the same message
-//! differently give it the same id.
+//! Canonical JSON: no white space between tokens, members sorted by name, one way to escape
+//! strings, numbers unchanged. Clients that format the same message differently thus get the same
+//! id.
 //!
-//! What the members mean is nobody's business here, so an id does not change when a reader learns
-//! something new.
+//! The members are not interpreted, so ids do not change when a parser learns new members.
 
 use std::borrow::Cow;
 
@@ -11,9 +10,9 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use waterline::json;
 
-/// The canonical bytes of a message; bytes that are no JSON are their own.
+/// Returns the canonical bytes of a message. Bytes that are not JSON are returned unchanged.
 pub(crate) fn canonical(bytes: &[u8]) -> Cow<'_, [u8]> {
-    // The parser refuses what is nested too deep, so the recursion below has an end.
+    // The parser rejects deep nesting, so the recursion below is bounded.
     match std::str::from_utf8(bytes) {
         Ok(text) if serde_json::from_str::<IgnoredAny>(text).is_ok() => {
             let mut out = String::with_capacity(text.len());
@@ -43,7 +42,7 @@ fn write(json: &str, out: &mut String) {
     }
 }
 
-/// A member given twice stands twice: which of them counts is for readers to say.
+/// Duplicate members are kept: it is up to the reader which one counts.
 fn write_object(json: &str, out: &mut String) {
     let Members(mut members) = serde_json::from_str(json).unwrap_or_default();
     members.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -59,7 +58,7 @@ fn write_object(json: &str, out: &mut String) {
     out.push('}');
 }
 
-/// Half a UTF-16 pair has no other spelling than its escape: such a string stays as it is written.
+/// A string with an unpaired surrogate is kept unchanged, because only an escape can represent it.
 fn write_string(json: &str, out: &mut String) {
     match json::string(json) {
         Some(loose) if !loose.mended => out.push_str(&json::quote(&loose.text)),
@@ -67,7 +66,7 @@ fn write_string(json: &str, out: &mut String) {
     }
 }
 
-/// The members of an object, names in their canonical spelling.
+/// The members of an object, with their names in canonical form.
 #[derive(Default)]
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn spelling_does_not_matter_and_values_do() {
+    fn formatting_does_not_matter_and_values_do() {
         assert_eq!(
             of("{ \"b\" : [1, 2.50 ,1e3],\n \"a\":\"\\u00e9\\/\\n\" }"),
             "{\"a\":\"é/\\n\",\"b\":[1,2.50,1e3]}"
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_left_alone() {
+    fn bytes_that_are_not_json_are_unchanged() {
         for odd in ["", "{\"a\":", "\0", "[1,]", &"[".repeat(100_000)] {
             assert_eq!(of(odd), odd);
         }
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_bytes_are_canonical() {
+    fn canonical_form_is_stable() {
         let once = of(r#"{"z":{"b":null,"a":"\"x\""},"y":[{}, [] , true]}"#);
         assert_eq!(of(&once), once);
     }

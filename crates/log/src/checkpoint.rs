@@ -1,6 +1,6 @@
-//! Checkpoints: where a session stood and what its state was after each step, so that any of them
-//! can be restored. A checkpoint stores what changed since a snapshot. The oldest are thinned out;
-//! the messages never are.
+//! Checkpoints: the tip and the state of a session after each step, which can be restored. A
+//! checkpoint stores the difference from a snapshot of the state. The oldest checkpoints are
+//! deleted; messages never are.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,68 +14,71 @@ use crate::session::{self, Document, Session, text};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Tip, id_at, place};
 
-/// How many checkpoints of a session are kept.
+/// How many checkpoints the log keeps per session.
 pub const CHECKPOINTS: u64 = 50;
 
-/// A checkpoint.
+/// A checkpoint of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// The session.
+    /// The id of the session.
     pub thread_id: String,
-    /// Its id; later ones sort behind earlier ones.
+    /// The id of the checkpoint. Ids sort in the order of creation.
     pub checkpoint_id: String,
-    /// The one before it.
+    /// The previous checkpoint of the session.
     pub parent_checkpoint_id: Option<String>,
-    /// What was stored.
+    /// The stored tip and state.
     pub checkpoint: Stored,
-    /// What was noted with it: the step, the reason.
+    /// The caller's metadata, such as the step and the reason.
     pub metadata: Value,
 }
 
-/// What a checkpoint holds.
+/// The contents of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// The last message.
+    /// The id of the last message.
     pub message: Option<String>,
-    /// How many messages there were.
+    /// The number of messages.
     pub messages: u64,
-    /// The state of the session. Its local document is no part of it: going back grants nothing and
-    /// revokes nothing.
+    /// The state of the session. [`Session::local`] is not included, so that restoring neither
+    /// grants nor revokes approvals.
     pub state: Document,
 }
 
 impl Log {
-    /// Stores where a session stands.
+    /// Stores a checkpoint of a session's tip and state, and deletes those beyond [`CHECKPOINTS`].
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn checkpoint(&self, session: &str, metadata: Value) -> Result<Checkpoint> {
         let id = session.to_owned();
         self.write(move |connection| {
             let session = session::hold(connection, &id)?;
-            let made = add(connection, &session, &metadata)?;
-            let row = one(connection, &id, &made)?.ok_or_else(|| connection.race())?;
+            let checkpoint_id = add(connection, &session, &metadata)?;
+            let row = find(connection, &id, &checkpoint_id)?.ok_or_else(|| connection.race())?;
             of(connection, row)
         })
     }
 
-    /// The checkpoints of a session, oldest first.
+    /// Returns the checkpoints of a session, oldest first.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn checkpoints(&self, session: &str) -> Result<Vec<Checkpoint>> {
         self.read(|connection| of_session(connection, session))
     }
 
-    /// Goes back to a checkpoint: to its last message and to what the state was then.
+    /// Restores the tip and the state of a checkpoint, and returns the session. Later messages are
+    /// kept, as with [`Log::rewind`].
     ///
     /// # Errors
-    /// When there is no such checkpoint.
+    /// If the checkpoint does not exist or is damaged.
     pub fn restore(&self, session: &str, checkpoint_id: &str) -> Result<Session> {
-        let (id, checkpoint_id, now) = (session.to_owned(), checkpoint_id.to_owned(), self.now());
+        let id = session.to_owned();
+        let checkpoint_id = checkpoint_id.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let row = one(connection, &id, &checkpoint_id)?;
+            let row = find(connection, &id, &checkpoint_id)?;
             let row = row.ok_or_else(|| LogError::Missing {
                 what: "checkpoint",
                 id: checkpoint_id.clone(),
@@ -95,8 +98,7 @@ impl Log {
     }
 }
 
-/// Stores where a session stands, behind its other checkpoints, and returns the new one's id. The
-/// caller holds the session.
+/// Adds a checkpoint of a session and returns its id. The caller has locked the session.
 pub(crate) fn add(
     connection: &mut dyn Connection,
     session: &Session,
@@ -108,13 +110,13 @@ pub(crate) fn add(
     let parent = newest.and_then(|mut row| row.maybe_text(0));
     let number: u64 = parent.as_ref().and_then(|id| id.parse().ok()).unwrap_or(0) + 1;
     let checkpoint_id = format!("{number:012}");
-    let place = CheckpointKey {
+    let key = CheckpointKey {
         session: id,
         checkpoint_id: &checkpoint_id,
         parent: parent.as_ref(),
         tip: session.tip,
     };
-    if !put(connection, &place, &session.state, metadata)? {
+    if !put(connection, &key, &session.state, metadata)? {
         return Err(connection.race());
     }
     let sql = "DELETE FROM checkpoint WHERE thread_id = $1 AND checkpoint_id <= $2";
@@ -127,18 +129,22 @@ pub(crate) fn add(
     Ok(checkpoint_id)
 }
 
-/// Puts in a checkpoint that was made elsewhere; `false` when its id is taken.
-pub(crate) fn insert(connection: &mut dyn Connection, made: &Checkpoint, tip: Tip) -> Result<bool> {
-    let place = CheckpointKey {
-        session: &made.thread_id,
-        checkpoint_id: &made.checkpoint_id,
-        parent: made.parent_checkpoint_id.as_ref(),
+/// Inserts an imported checkpoint. Returns `false` if its id is taken.
+pub(crate) fn insert(
+    connection: &mut dyn Connection,
+    checkpoint: &Checkpoint,
+    tip: Tip,
+) -> Result<bool> {
+    let key = CheckpointKey {
+        session: &checkpoint.thread_id,
+        checkpoint_id: &checkpoint.checkpoint_id,
+        parent: checkpoint.parent_checkpoint_id.as_ref(),
         tip,
     };
-    put(connection, &place, &made.checkpoint.state, &made.metadata)
+    put(connection, &key, &checkpoint.checkpoint.state, &checkpoint.metadata)
 }
 
-/// Which checkpoint it is, and of what.
+/// The ids and the tip of a checkpoint.
 struct CheckpointKey<'a> {
     session: &'a str,
     checkpoint_id: &'a str,
@@ -146,23 +152,23 @@ struct CheckpointKey<'a> {
     tip: Tip,
 }
 
-/// Puts a checkpoint in; `false` when its id is taken.
+/// Inserts a checkpoint. Returns `false` if its id is taken.
 fn put(
     connection: &mut dyn Connection,
-    place: &CheckpointKey<'_>,
+    key: &CheckpointKey<'_>,
     state: &Document,
     metadata: &Value,
 ) -> Result<bool> {
-    let (snapshot, changes) = against(connection, place.session, state)?;
+    let (snapshot, changes) = snapshot_and_changes(connection, key.session, state)?;
     let sql = format!(
         "INSERT INTO checkpoint ({ROW}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
          ON CONFLICT (thread_id, checkpoint_id) DO NOTHING"
     );
-    let Tip { branch, position } = place.tip;
+    let Tip { branch, position } = key.tip;
     let values = values![
-        place.session,
-        place.checkpoint_id,
-        place.parent,
+        key.session,
+        key.checkpoint_id,
+        key.parent,
         metadata.to_string(),
         branch,
         position,
@@ -172,9 +178,9 @@ fn put(
     Ok(connection.run(&sql, values)? == 1)
 }
 
-/// The snapshot that a state is stored against, and what changed since. It is a new one where too
-/// much did.
-fn against(
+/// Returns the number of a snapshot and the changes from it to `state`. Stores a new snapshot if
+/// too much has changed.
+fn snapshot_and_changes(
     connection: &mut dyn Connection,
     session: &str,
     state: &Document,
@@ -193,14 +199,14 @@ fn against(
     Ok((number, String::new()))
 }
 
-/// The columns of a row of its own.
+/// The columns of the table.
 const ROW: &str =
     "thread_id, checkpoint_id, parent_checkpoint_id, metadata, branch, position, snapshot, changes";
 
-/// What a [`Checkpoint`] is read from.
-const COLUMNS: &str = "c.thread_id, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.branch, c.position, \
-                       c.changes, s.state \
-                       FROM checkpoint c JOIN snapshot s ON s.session = c.thread_id AND s.number = c.snapshot";
+/// The columns and the tables that [`of`] reads.
+const COLUMNS: &str = "c.thread_id, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, \
+                       c.branch, c.position, c.changes, s.state FROM checkpoint c \
+                       JOIN snapshot s ON s.session = c.thread_id AND s.number = c.snapshot";
 
 pub(crate) fn of_session(
     connection: &mut dyn Connection,
@@ -211,7 +217,11 @@ pub(crate) fn of_session(
     rows.into_iter().map(|row| of(connection, row)).collect()
 }
 
-fn one(connection: &mut dyn Connection, session: &str, checkpoint_id: &str) -> Result<Option<Row>> {
+fn find(
+    connection: &mut dyn Connection,
+    session: &str,
+    checkpoint_id: &str,
+) -> Result<Option<Row>> {
     let sql = format!("SELECT {COLUMNS} WHERE c.thread_id = $1 AND c.checkpoint_id = $2");
     connection.row(&sql, values![session, checkpoint_id])
 }

@@ -1,4 +1,4 @@
-//! Clear marks: what was said before one is kept and not sent.
+//! Clear marks: messages before a mark are kept but not sent to the model.
 
 use crate::error::{LogError, Result};
 use crate::log::Log;
@@ -7,43 +7,45 @@ use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
 
 impl Log {
-    /// Clears a session without deleting anything: what has been said so far is no longer sent.
-    /// Rewinding behind the mark takes it back.
+    /// Clears a session without deleting any message: its messages so far are no longer sent to the
+    /// model. Rewinding to before the mark undoes it.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn cut(&self, session: &str) -> Result<()> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            add_cut(connection, &id, session.tip, now)?;
-            // What was sent belongs to what is now cleared.
+            add_clear_mark(connection, &id, session.tip, now)?;
+            // The stored request context contains the cleared messages.
             forget_sent(connection, &id, now)
         })
     }
 
-    /// Takes the newest mark of [`Log::cut`] away.
+    /// Removes the newest mark that [`Log::cut`] set.
     ///
     /// # Errors
-    /// When there is none.
+    /// If the session is not cleared.
     pub fn uncut(&self, session: &str) -> Result<()> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let Some(cut) = newest_cut(connection, &session)? else {
-                return Err(LogError::Refused(format!("session {id} was not cleared")));
+            let Some(mark) = newest_mark(connection, &session)? else {
+                return Err(LogError::Refused(format!("session {id} is not cleared")));
             };
             let sql = "DELETE FROM cut WHERE session = $1 AND branch = $2 AND position = $3";
-            connection.run(sql, values![&id, cut.branch, cut.position])?;
-            // What was sent is counted from the mark on.
+            connection.run(sql, values![&id, mark.branch, mark.position])?;
+            // The stored request context counts messages from the mark.
             forget_sent(connection, &id, now)
         })
     }
 
-    /// How many messages at the beginning of a session are not sent because it was cleared.
+    /// Returns how many messages at the start of a session are not sent because it was cleared.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn cleared(&self, session: &str) -> Result<u64> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
@@ -52,8 +54,8 @@ impl Log {
     }
 }
 
-/// Puts a mark, unless it is there.
-pub(crate) fn add_cut(
+/// Adds a mark unless it exists.
+pub(crate) fn add_clear_mark(
     connection: &mut dyn Connection,
     session: &str,
     at: Tip,
@@ -70,20 +72,20 @@ fn forget_sent(connection: &mut dyn Connection, session: &str, now: i64) -> Resu
         .map(drop)
 }
 
-/// How many messages at the beginning of a session are not sent.
+/// Returns how many messages at the start of a session are not sent.
 pub(crate) fn cleared(connection: &mut dyn Connection, session: &Session) -> Result<u64> {
-    Ok(newest_cut(connection, session)?.map_or(0, |cut| cut.position))
+    Ok(newest_mark(connection, session)?.map_or(0, |mark| mark.position))
 }
 
-/// The newest mark that lies on the way to where a session stands.
-fn newest_cut(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
-    // Few sessions were ever cleared: the database need not prepare to sort.
+/// Returns the newest mark on the current branch of a session.
+fn newest_mark(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
+    // Few sessions are ever cleared, so the database need not set up a sort.
     let sql = "SELECT branch, position FROM cut WHERE session = $1";
     let rows = connection.rows(sql, values![&session.id])?;
     if rows.is_empty() {
         return Ok(None);
     }
     let path = Path::of(connection, session.tip)?;
-    let cuts = rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
-    Ok(cuts.filter(|&cut| path.contains(cut)).max_by_key(|cut| cut.position))
+    let marks = rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
+    Ok(marks.filter(|&mark| path.contains(mark)).max_by_key(|mark| mark.position))
 }

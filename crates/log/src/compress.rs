@@ -1,37 +1,38 @@
-//! Bytes as they lie in the database: packed where that makes them smaller.
+//! Compression of stored bytes with zstd, if that makes them smaller.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 
 use zstd::bulk::{Compressor, Decompressor};
 
-/// Below this, packing gains nothing.
-const SMALL: usize = 64;
+/// Shorter input is stored as it is: compression would not make it smaller.
+const MIN_SIZE: usize = 64;
 
 thread_local! {
-    // Making one costs more than packing a short message with it.
-    static PACKER: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(3).ok());
-    static UNPACKER: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
+    // Creating one costs more than compressing a short message with it.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(3).ok());
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> =
+        RefCell::new(Decompressor::new().ok());
 }
 
-/// Whether the bytes are packed, and the bytes.
+/// Compresses bytes. Returns 1 and the compressed bytes, or 0 and the original bytes.
 pub(crate) fn pack(bytes: &[u8]) -> (i64, Cow<'_, [u8]>) {
-    if bytes.len() < SMALL {
+    if bytes.len() < MIN_SIZE {
         return (0, Cow::Borrowed(bytes));
     }
-    match PACKER.with_borrow_mut(|packer| packer.as_mut()?.compress(bytes).ok()) {
+    match COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(bytes).ok()) {
         Some(packed) if packed.len() < bytes.len() => (1, Cow::Owned(packed)),
         _ => (0, Cow::Borrowed(bytes)),
     }
 }
 
-/// The bytes again; `None` when they are damaged. `size` is what they had before.
+/// Restores bytes from the result of [`pack`]; `None` if they are damaged. `size` is the original
+/// size.
 pub(crate) fn unpack(packed: i64, bytes: Vec<u8>, size: usize) -> Option<Vec<u8>> {
     let unpacked = match packed {
         0 => bytes,
-        _ => {
-            UNPACKER.with_borrow_mut(|unpacker| unpacker.as_mut()?.decompress(&bytes, size).ok())?
-        }
+        _ => DECOMPRESSOR
+            .with_borrow_mut(|decompressor| decompressor.as_mut()?.decompress(&bytes, size).ok())?,
     };
     (unpacked.len() == size).then_some(unpacked)
 }

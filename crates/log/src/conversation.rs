@@ -1,153 +1,161 @@
-//! Whole conversations, as clients send them with each call: which session has them, and from where
-//! on they are new.
+//! Finds the session of a conversation that a client sends in full with each call, and which of its
+//! messages are new.
 //!
-//! A conversation is looked up by what was said up to its newest messages, then by the ids of its
-//! messages. System prompts at its beginning do not count: a client may change them from call to
-//! call.
+//! The lookup tries the hashes of the conversation's prefixes, longest first, then the ids of its
+//! messages. Leading system prompts are ignored, because a client may change them between calls.
 
 use waterline::message::{Message, Role};
 
+use crate::conversation_hash::{ConversationHash, is_same};
 use crate::error::Result;
 use crate::id::Id;
 use crate::import::Parse;
 use crate::incoming::form_of;
 use crate::log::Log;
-use crate::meaning::{Meaning, is_same};
 use crate::read::each;
 use crate::session::{self, Session};
 use crate::store::{Connection, Value, values};
-use crate::tree::{Path, Tip, known};
+use crate::tree::{Path, Tip, known_prefix};
 
-/// How many ids are looked for with one statement.
-const IDS: usize = 256;
+/// How many hashes one statement looks for.
+const HASHES_PER_QUERY: usize = 256;
 
-/// How many messages are compared at a time: where they differ, the others need not be read.
-const MESSAGES: u64 = 64;
+/// How many messages are read at a time to compare them. A small batch saves reads when an early
+/// message differs.
+const MESSAGES_PER_BATCH: u64 = 64;
 
-/// A session that has the beginning of a conversation.
+/// A session that contains the beginning of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
     /// The session.
     pub session: String,
-    /// How many messages of the conversation it has, from the first one on.
+    /// How many of the conversation's first messages the session contains.
     pub known: usize,
-    /// The place of the last of them.
+    /// The last of those messages in the session.
     pub tip: Tip,
-    /// How it goes on from there.
+    /// How the session continues after that message.
     pub end: End,
 }
 
-/// How a session stands to a conversation whose beginning it has.
+/// How a session continues after the messages that it shares with a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It ends there: what is new goes behind it.
+    /// The session ends there: append the new messages to it.
     Here,
-    /// It went on with something else: the conversation is a fork of it.
+    /// The session continues with other messages: fork it.
     Elsewhere,
-    /// It ends there, and begins with another system prompt.
+    /// The session ends there, but its system prompts differ.
     OtherPrompt,
 }
 
 impl Log {
-    /// The session of a user that has a conversation, as far as possible; the newest of several.
+    /// Returns the session of a user that contains the longest known beginning of a conversation.
+    /// If several do, returns the newest.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn find_conversation(
         &self,
         user: Option<&str>,
         messages: &[Message],
         parse: Parse,
     ) -> Result<Option<Found>> {
-        let asked = Asked::new(user, messages, parse);
-        self.read(|connection| asked.find(connection))
+        let lookup = Lookup::new(user, messages, parse);
+        self.read(|connection| lookup.find(connection))
     }
 
-    /// Remembers that a session has a conversation, from its first message on, once its newest
-    /// messages are appended.
+    /// Records that a session contains this conversation, so that [`Log::find_conversation`] finds
+    /// it. Call it after its messages are appended.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn note_conversation(&self, session: &Session, messages: &[Message]) -> Result<()> {
-        let said = said(messages);
-        let Some(id) = chain(said).last().copied() else { return Ok(()) };
-        let (session, user) = (session.id.clone(), session.user.clone().unwrap_or_default());
-        let (count, position) = (said.len(), messages.len());
+        let dialog = without_prompts(messages);
+        let Some(hash) = prefix_hashes(dialog).last().copied() else { return Ok(()) };
+        let session_id = session.id.clone();
+        let user = session.user.clone().unwrap_or_default();
+        let count = dialog.len();
+        let position = messages.len();
         self.write(move |connection| {
-            let sql = "INSERT INTO conversation (id, user_id, session, said, position) VALUES ($1, $2, $3, $4, $5) \
-                       ON CONFLICT (id, user_id) DO UPDATE SET session = excluded.session, position = excluded.position";
-            connection.run(sql, values![id.bytes().as_slice(), &user, &session, count, position]).map(drop)
+            let sql = "INSERT INTO conversation (id, user_id, session, said, position) \
+                       VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id, user_id) \
+                       DO UPDATE SET session = excluded.session, position = excluded.position";
+            let values = values![hash.bytes().as_slice(), &user, &session_id, count, position];
+            connection.run(sql, values).map(drop)
         })
     }
 }
 
-/// What was said, without the system prompts at the beginning.
-fn said(messages: &[Message]) -> &[Message] {
+/// Returns the messages without the leading system prompts.
+fn without_prompts(messages: &[Message]) -> &[Message] {
     let first =
         messages.iter().position(|message| message.role != Role::System).unwrap_or(messages.len());
     messages.get(first..).unwrap_or_default()
 }
 
-/// What was said up to each message.
-fn chain(said: &[Message]) -> Vec<Meaning> {
-    let mut before = Meaning::NOTHING;
-    said.iter()
+/// Returns the hash of each prefix, shortest first.
+fn prefix_hashes(dialog: &[Message]) -> Vec<ConversationHash> {
+    let mut hash = ConversationHash::EMPTY;
+    dialog
+        .iter()
         .map(|message| {
-            before = before.then(message);
-            before
+            hash = hash.then(message);
+            hash
         })
         .collect()
 }
 
-struct Asked<'a> {
+struct Lookup<'a> {
     user: Option<&'a str>,
     messages: &'a [Message],
-    said: &'a [Message],
+    /// `messages` without the leading system prompts.
+    dialog: &'a [Message],
     parse: Parse,
 }
 
-/// A session that may have the conversation: its first `said` messages after `prompts` system
-/// prompts are the same.
+/// A session that may contain the conversation: after `prompts` system prompts, its next `matched`
+/// messages are the same.
 struct Candidate {
     session: Session,
     prompts: u64,
-    said: usize,
+    matched: usize,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Lookup<'a> {
     fn new(user: Option<&'a str>, messages: &'a [Message], parse: Parse) -> Self {
-        Self { user, messages, said: said(messages), parse }
+        Self { user, messages, dialog: without_prompts(messages), parse }
     }
 
     fn find(&self, connection: &mut dyn Connection) -> Result<Option<Found>> {
-        if self.said.is_empty() {
+        if self.dialog.is_empty() {
             return Ok(None);
         }
-        let candidate = match self.noted(connection)? {
-            Some(noted) => Some(noted),
+        let candidate = match self.by_hash(connection)? {
+            Some(candidate) => Some(candidate),
             None => self.by_ids(connection)?,
         };
         candidate.map_or(Ok(None), |candidate| self.follow(connection, candidate))
     }
 
-    /// The session for which the most of the conversation was noted.
-    fn noted(&self, connection: &mut dyn Connection) -> Result<Option<Candidate>> {
-        let chain = chain(self.said);
-        for ids in chain.rchunks(IDS) {
-            let marks: Vec<String> = (2..=ids.len() + 1).map(|at| format!("${at}")).collect();
+    /// Returns the session for which the longest prefix was recorded.
+    fn by_hash(&self, connection: &mut dyn Connection) -> Result<Option<Candidate>> {
+        let hashes = prefix_hashes(self.dialog);
+        for batch in hashes.rchunks(HASHES_PER_QUERY) {
+            let marks: Vec<String> = (2..=batch.len() + 1).map(|at| format!("${at}")).collect();
             let sql = format!(
-                "SELECT session, said, position FROM conversation WHERE user_id = $1 AND id IN ({}) ORDER BY said DESC",
+                "SELECT session, said, position FROM conversation \
+                 WHERE user_id = $1 AND id IN ({}) ORDER BY said DESC",
                 marks.join(", ")
             );
             let mut values: Vec<Value> = vec![self.user.unwrap_or_default().into()];
-            values.extend(ids.iter().map(|id| Value::from(id.bytes().as_slice())));
+            values.extend(batch.iter().map(|hash| Value::from(hash.bytes().as_slice())));
             for mut row in connection.rows(&sql, &values)? {
-                let (said, position) = (row.size(1), row.count(2));
+                let matched = row.size(1);
+                let prompts = row.count(2).saturating_sub(matched as u64);
                 let Ok(session) = session::load(connection, &row.text(0)) else { continue };
-                let candidate =
-                    Candidate { session, prompts: position.saturating_sub(said as u64), said };
-                if self.is_there(connection, &candidate)? {
+                let candidate = Candidate { session, prompts, matched };
+                if self.has_last(connection, &candidate)? {
                     return Ok(Some(candidate));
                 }
             }
@@ -155,23 +163,25 @@ impl<'a> Asked<'a> {
         Ok(None)
     }
 
-    /// Whether a session has the last message that was noted: it may have been taken back, or never
-    /// have come.
-    fn is_there(&self, connection: &mut dyn Connection, candidate: &Candidate) -> Result<bool> {
-        let position = candidate.prompts + candidate.said as u64;
-        let (mut found, tip) = (false, candidate.session.tip);
-        let asked = candidate.said.checked_sub(1).and_then(|at| self.said.get(at));
-        if let Some(asked) = asked.filter(|_| position > 0 && position <= tip.position) {
+    /// Returns whether a session contains the last message of the recorded prefix. A rewind may
+    /// have removed it, or it was never appended.
+    fn has_last(&self, connection: &mut dyn Connection, candidate: &Candidate) -> Result<bool> {
+        let position = candidate.prompts + candidate.matched as u64;
+        let tip = candidate.session.tip;
+        let last = candidate.matched.checked_sub(1).and_then(|at| self.dialog.get(at));
+        let mut found = false;
+        if let Some(last) = last.filter(|_| position > 0 && position <= tip.position) {
             each(connection, tip, position - 1..position, &mut |entry| {
-                found = is_same(&entry.message(self.parse), asked);
+                found = is_same(&entry.message(self.parse), last);
                 Ok(())
             })?;
         }
         Ok(found)
     }
 
-    /// The session in which the messages have the same ids: one that was imported, or whose note
-    /// was lost. System prompts alone are many conversations' beginning.
+    /// Returns the session that contains messages with the same ids: one that was imported, or
+    /// whose record was lost. System prompts alone do not count, since many conversations share
+    /// them.
     fn by_ids(&self, connection: &mut dyn Connection) -> Result<Option<Candidate>> {
         let mut parent = None;
         let mut ids = Vec::with_capacity(self.messages.len());
@@ -181,63 +191,64 @@ impl<'a> Asked<'a> {
             ids.push(id);
             parent = Some(id);
         }
-        let (count, place) = known(connection, &ids)?;
-        let prompts = self.messages.len() - self.said.len();
+        let (count, last) = known_prefix(connection, &ids)?;
+        let prompts = self.messages.len() - self.dialog.len();
         if count <= prompts {
             return Ok(None);
         }
-        let session = through(connection, place, self.user)?;
+        let session = session_containing(connection, last, self.user)?;
         Ok(session.map(|session| Candidate {
             session,
             prompts: prompts as u64,
-            said: count - prompts,
+            matched: count - prompts,
         }))
     }
 
-    /// How far a session has the conversation behind what is known of it.
+    /// Extends the match of a candidate as far as its messages equal the conversation's.
     fn follow(
         &self,
         connection: &mut dyn Connection,
         candidate: Candidate,
     ) -> Result<Option<Found>> {
-        let Candidate { session, prompts, mut said } = candidate;
-        let end = session.tip.position.min(prompts + self.said.len() as u64);
+        let Candidate { session, prompts, mut matched } = candidate;
+        let last = session.tip.position.min(prompts + self.dialog.len() as u64);
         loop {
-            let start = prompts + said as u64;
-            let until = end.min(start + MESSAGES);
+            let start = prompts + matched as u64;
+            let until = last.min(start + MESSAGES_PER_BATCH);
             let mut differs = false;
             each(connection, session.tip, start..until, &mut |entry| {
                 differs |= !self
-                    .said
-                    .get(said)
+                    .dialog
+                    .get(matched)
                     .is_some_and(|next| is_same(&entry.message(self.parse), next));
-                said += usize::from(!differs);
+                matched += usize::from(!differs);
                 Ok(())
             })?;
-            if differs || until == end {
+            if differs || until == last {
                 break;
             }
         }
-        let position = prompts + said as u64;
+        let position = prompts + matched as u64;
         let Some(tip) = Path::of(connection, session.tip)?.at(position) else { return Ok(None) };
         let end = match (tip == session.tip, self.has_prompts(connection, session.tip, prompts)?) {
             (true, true) => End::Here,
             (true, false) => End::OtherPrompt,
             (false, true) => End::Elsewhere,
-            // Neither its beginning nor its end is that of the conversation.
+            // Both the prompts and the end differ: this is another conversation.
             (false, false) => return Ok(None),
         };
-        let known = self.messages.len() - self.said.len() + said;
+        let known = self.messages.len() - self.dialog.len() + matched;
         Ok(Some(Found { session: session.id, known, tip, end }))
     }
 
-    /// Whether the way to a place begins with the system prompts of the conversation.
+    /// Returns whether the messages up to `tip` start with the system prompts of the conversation.
     fn has_prompts(&self, connection: &mut dyn Connection, tip: Tip, prompts: u64) -> Result<bool> {
-        let asked = self.messages.len() - self.said.len();
-        if asked as u64 != prompts {
+        let expected = self.messages.len() - self.dialog.len();
+        if expected as u64 != prompts {
             return Ok(false);
         }
-        let (mut at, mut same) = (0, true);
+        let mut at = 0;
+        let mut same = true;
         each(connection, tip, 0..prompts, &mut |entry| {
             same &= self
                 .messages
@@ -250,20 +261,21 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The session of a user that ends at a place; else the newest that leads through it.
-fn through(
+/// Returns the session of a user that ends at a message, else the newest one that contains it.
+fn session_containing(
     connection: &mut dyn Connection,
-    place: Tip,
+    message: Tip,
     user: Option<&str>,
 ) -> Result<Option<Session>> {
-    let below = "WITH RECURSIVE below (branch) AS (\
+    let sql = "WITH RECURSIVE below (branch) AS (\
                    SELECT key FROM branch WHERE parent = $1 AND fork >= $2 \
                    UNION ALL SELECT b.key FROM branch b JOIN below ON b.parent = below.branch) \
                  SELECT id FROM session WHERE relation <> $4 AND COALESCE(user_id, '') = $3 \
                  AND ((branch = $1 AND position >= $2) OR branch IN (SELECT branch FROM below)) \
-                 ORDER BY CASE WHEN branch = $1 AND position = $2 THEN 0 ELSE 1 END, active DESC LIMIT 1";
-    let relation = session::Relation::SubAgent.name();
-    let values = values![place.branch, place.position, user.unwrap_or_default(), relation];
-    let found = connection.row(below, values)?;
+                 ORDER BY CASE WHEN branch = $1 AND position = $2 THEN 0 ELSE 1 END, active DESC \
+                 LIMIT 1";
+    let sub_agent = session::Relation::SubAgent.name();
+    let values = values![message.branch, message.position, user.unwrap_or_default(), sub_agent];
+    let found = connection.row(sql, values)?;
     found.map(|mut row| session::load(connection, &row.text(0))).transpose()
 }

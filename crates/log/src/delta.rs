@@ -1,10 +1,10 @@
-//! What changed between two documents, key by key.
+//! The difference between two documents, by top-level key.
 
 use serde::{Deserialize, Serialize};
 
 use crate::session::{Document, text};
 
-/// The keys of a document that another one has not, or has otherwise.
+/// The keys to set and to remove.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Delta {
@@ -14,8 +14,8 @@ struct Delta {
     drop: Vec<String>,
 }
 
-/// What leads from `before` to `after`, as it is stored: nothing where they are the same, and
-/// `None` where the whole of `after` is hardly longer.
+/// Returns the stored form of the changes from `before` to `after`: empty if there are none, and
+/// `None` if it would not be much shorter than `after` itself.
 pub(crate) fn between(before: &Document, after: &Document) -> Option<String> {
     let is_new = |(name, value): &(&String, &serde_json::Value)| before.get(*name) != Some(*value);
     let set: Document =
@@ -29,7 +29,7 @@ pub(crate) fn between(before: &Document, after: &Document) -> Option<String> {
     (delta.len() < text(after).len() / 2).then_some(delta)
 }
 
-/// The document that a stored delta leads to; `None` when it cannot be read.
+/// Applies a stored delta; `None` if it cannot be read.
 pub(crate) fn apply(before: &Document, delta: &str) -> Option<Document> {
     let mut document = before.clone();
     if delta.is_empty() {
@@ -51,19 +51,16 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_leads_back_to_the_same_document() {
-        let before = document(
-            json!({"loops": 3, "todos": [{"content": "x".repeat(200)}], "role": "init", "gone": 1}),
-        );
-        let after = document(
-            json!({"loops": 4, "todos": [{"content": "x".repeat(200)}], "role": null, "new": {"a": []}}),
-        );
+    fn applying_a_delta_gives_the_same_document() {
+        let todos = json!([{"content": "x".repeat(200)}]);
+        let before = document(json!({"loops": 3, "todos": todos, "role": "init", "gone": 1}));
+        let after = document(json!({"loops": 4, "todos": todos, "role": null, "new": {"a": []}}));
         for (from, to) in [(&before, &after), (&after, &before), (&before, &before)] {
             let delta = between(from, to).unwrap();
             assert!(delta.len() < 80, "{delta}");
             assert_eq!(apply(from, &delta).as_ref(), Some(to));
         }
-        assert_eq!(between(&Document::new(), &before), None, "the whole is as short");
+        assert_eq!(between(&Document::new(), &before), None, "the full document is as short");
         assert_eq!(apply(&before, "{"), None);
     }
 }

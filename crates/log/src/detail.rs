@@ -1,4 +1,4 @@
-//! A session with everything that belongs to it, for programs that show or inspect one.
+//! A session with all its data, for programs that show or inspect it.
 
 use std::ops::Range;
 
@@ -12,61 +12,61 @@ use crate::navigate::Branch;
 use crate::session::{Document, Filter, Session};
 use crate::summary::Summary;
 
-/// A session with everything that belongs to it.
+/// A session with all its data, returned by [`Log::detail`].
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Detail {
     /// The session.
     #[serde(flatten)]
     pub session: Session,
-    /// What its host keeps with it.
+    /// The application's state ([`Session::state`]).
     pub state: Document,
-    /// What its host keeps about this user and this machine.
+    /// The application's data about this user and machine ([`Session::local`]).
     pub local: Document,
-    /// The directory its tools work in.
+    /// The directory that the tools work in.
     pub workspace: Option<String>,
-    /// How many of its first messages were imported.
+    /// How many of the first messages were imported.
     pub imported: u64,
-    /// The hash of its tool definitions.
+    /// The hash of the tool definitions.
     pub tools: Option<String>,
-    /// How many of its messages are cleared: kept, and not sent.
+    /// How many of the first messages are cleared: stored, but not sent.
     pub cleared: u64,
-    /// The sessions that came from it.
+    /// Its forks and sub-agents.
     pub children: Vec<Session>,
-    /// The branches that it is on or has left.
+    /// The branches that the session is on or has left.
     pub branches: Vec<Branch>,
-    /// Its folds.
+    /// The folds.
     pub generations: Vec<Generation>,
-    /// Its newest summary.
+    /// The newest valid summary.
     pub summary: Option<Summary>,
-    /// What its model calls took.
+    /// The total usage of its model calls.
     pub usage: CallTotals,
-    /// Its messages, or a range of them.
+    /// The requested messages.
     pub entries: Vec<Entry>,
 }
 
-/// What model calls took together.
+/// The total usage of several model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CallTotals {
-    /// How many there were.
+    /// Number of calls.
     pub calls: usize,
-    /// Tokens of prompts that no cache served.
+    /// Prompt tokens that were not cached.
     pub input: u64,
-    /// Tokens of prompts that a cache served.
+    /// Prompt tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens of prompts that were written to a cache.
+    /// Prompt tokens written to the cache.
     pub cache_write: u64,
-    /// Tokens of answers.
+    /// Output tokens.
     pub output: u64,
 }
 
 impl Log {
-    /// A session with everything that belongs to it, as it was after its first `messages.end`
-    /// messages; `messages` says which of them are included.
+    /// Returns a session with all its data and the messages in the range `messages`. Folds and
+    /// summaries of messages after `messages.end` are left out.
     ///
     /// # Errors
-    /// When the log cannot be read, or a message is damaged.
+    /// If the log cannot be read or a message is damaged.
     pub fn detail(&self, session: Session, messages: Range<u64>) -> Result<Detail> {
         let end = messages.end;
         let mut usage = CallTotals::default();

@@ -1,21 +1,21 @@
-//! How the bytes of a stored message are to be read.
+//! Encodings of stored messages and roles, and the numbers that databases and ids use for them.
 
 use waterline::message::{Role, Wire};
 
-/// The encoding of stored bytes.
+/// The encoding of a stored message's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// A message without bytes of its own: the engine's own JSON.
+    /// The engine's own JSON, for a message that has no wire bytes.
     Neutral,
-    /// As it came on a wire that has a number.
+    /// The JSON of a wire, as received.
     Wire(Wire),
-    /// Bytes that nobody could read; they are kept all the same.
+    /// Bytes that could not be parsed, stored unchanged.
     Bytes,
 }
 
-/// The wires whose messages are stored as they came, by the number of each: databases and ids hold
-/// these numbers. A message of any other wire is stored as the engine's own JSON, with its bytes
-/// and the name of its wire in it.
+/// The wires whose messages are stored as received, with their numbers. Databases and ids contain
+/// these numbers, so they never change. A message of any other wire is stored as the engine's own
+/// JSON, which includes its bytes and the name of its wire.
 const NUMBERED: [(u8, Wire); 4] =
     [(1, Wire::OPENAI_CHAT), (2, Wire::OPENAI_RESPONSES), (3, Wire::ANTHROPIC), (4, Wire::GEMINI)];
 
@@ -23,16 +23,16 @@ const NEUTRAL: u8 = 0;
 const BYTES: u8 = 5;
 
 impl Encoding {
-    /// The encoding of messages as a wire has them, if it has a number.
+    /// Returns the encoding for a wire, if the wire has a number.
     pub(crate) fn of(wire: Wire) -> Option<Self> {
         NUMBERED.iter().any(|(_, known)| *known == wire).then_some(Self::Wire(wire))
     }
 
-    /// The number that databases and ids know it by; never given to another encoding.
+    /// Returns the number that databases and ids use. A number is never reused.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Neutral => NEUTRAL,
-            // Without a number the bytes are kept, and read as text.
+            // A wire without a number: keep the bytes and read them as text.
             Self::Wire(wire) => NUMBERED
                 .iter()
                 .find(|(_, known)| *known == wire)
@@ -49,7 +49,7 @@ impl Encoding {
         numbered.map_or(Self::Bytes, |(_, wire)| Self::Wire(*wire))
     }
 
-    /// The word for it.
+    /// Returns the name of the encoding.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,13 +59,13 @@ impl Encoding {
         }
     }
 
-    /// The encoding of a name.
+    /// Returns the encoding with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         (0..=5).map(Self::of_code).find(|encoding| encoding.name() == name)
     }
 }
 
-/// The number that databases know a role by.
+/// Returns the number that databases and ids use for a role.
 pub(crate) const fn role_code(role: Role) -> u8 {
     match role {
         Role::System => 0,

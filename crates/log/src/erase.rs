@@ -1,5 +1,5 @@
-//! The only true deletion: sessions that are to be forgotten, and those that nobody has used for
-//! long. What a living session shares with them stays.
+//! Erases sessions: the only operation that deletes messages. Messages that remaining sessions
+//! share with the erased ones are kept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,40 +9,40 @@ use crate::session::{self, Filter, Relation, Session};
 use crate::store::{Connection, values};
 use crate::toolset;
 
-/// Whom to forget.
+/// What [`Log::erase`] deletes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whom {
-    /// One session, with the sub-agents it started.
+    /// One session and its sub-agents.
     Session(String),
-    /// Everything of a user.
+    /// All sessions and preferences of a user.
     User(String),
-    /// Sessions that were not used since this time, in milliseconds since 1970.
+    /// All sessions not used since this time, in milliseconds since 1970.
     IdleSince(i64),
 }
 
-/// What went, or would go.
+/// What was deleted, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Erased {
-    /// The sessions.
+    /// The ids of the sessions.
     pub sessions: Vec<String>,
-    /// The folders that were theirs; the log leaves them alone.
+    /// The workspace directories of the sessions. The log does not delete them.
     pub workspaces: Vec<String>,
-    /// Messages that no other session has.
+    /// Number of deleted messages.
     pub messages: u64,
-    /// Their bytes, as they came.
+    /// Bytes of the deleted messages, as received.
     pub bytes: u64,
-    /// Messages that stay because another session has them too.
+    /// Number of messages that are kept because another session has them too.
     pub shared: u64,
-    /// Steps of generations.
+    /// Number of deleted request contexts.
     pub steps: u64,
-    /// Rows of other kinds, by the name of their table.
+    /// Number of other deleted rows, by table.
     pub rows: BTreeMap<&'static str, u64>,
-    /// Whether the database's files were cleaned too. Where somebody was reading, or the disk is
-    /// full, what was deleted may still lie in them, until [`Log::shrink`] comes through.
+    /// Whether the deleted data is also gone from the database files. If another process was
+    /// reading or the disk is full, traces may remain until [`Log::shrink`] succeeds.
     pub is_clean: bool,
 }
 
-/// Tables whose rows belong to one session, with the column that names it.
+/// Tables whose rows belong to one session, with the column of the session's id.
 const OWNED: &[(&str, &str)] = &[
     ("move", "session"),
     ("cut", "session"),
@@ -55,25 +55,25 @@ const OWNED: &[(&str, &str)] = &[
 ];
 
 impl Log {
-    /// What [`Log::erase`] would delete.
+    /// Returns what [`Log::erase`] would delete, without deleting it.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session or the user does not exist.
     pub fn would_erase(&self, whom: &Whom) -> Result<Erased> {
         self.read(|connection| Ok(Sweep::plan(connection, whom)?.report))
     }
 
-    /// Deletes sessions with everything that is only theirs, for good, and says what went. Nothing
-    /// of it can be read from the database's files afterwards.
+    /// Permanently deletes sessions with all data that only they use, and returns what was deleted.
+    /// Then removes the traces from the database files; check [`Erased::is_clean`].
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session or the user does not exist.
     pub fn erase(&self, whom: &Whom) -> Result<Erased> {
-        let owned = whom.clone();
+        let whom = whom.clone();
         let mut report = self.write_alone(move |connection| {
-            let sweep = Sweep::plan(connection, &owned)?;
+            let sweep = Sweep::plan(connection, &whom)?;
             sweep.apply(connection)?;
-            if let Whom::User(user) = &owned {
+            if let Whom::User(user) = &whom {
                 connection.run("DELETE FROM preference WHERE user_id = $1", values![user])?;
             }
             Ok(sweep.report)
@@ -82,20 +82,20 @@ impl Log {
         Ok(report)
     }
 
-    /// Cleans the database's files of what was deleted, and gives back its room.
+    /// Removes deleted data from the database files and returns the free space to the file system.
     ///
     /// # Errors
-    /// When somebody is reading, or the disk is full.
+    /// If another process is reading, or the disk is full.
     pub fn shrink(&self) -> Result<()> {
         self.store().shrink()
     }
 }
 
-/// What is to be deleted.
+/// The data to delete.
 struct Sweep {
     report: Erased,
-    /// Of each branch that loses messages, the last position that stays.
-    cuts: Vec<(i64, u64)>,
+    /// Each branch that loses messages, with the last position that is kept.
+    truncated: Vec<(i64, u64)>,
     contents: Vec<i64>,
     frozen: Vec<i64>,
 }
@@ -110,7 +110,7 @@ struct Branch {
 impl Sweep {
     fn plan(connection: &mut dyn Connection, whom: &Whom) -> Result<Self> {
         let all = session::list(connection, &Filter::default())?;
-        let mut gone: HashSet<String> = match whom {
+        let mut erased: HashSet<String> = match whom {
             Whom::Session(id) => HashSet::from([session::load(connection, id)?.id]),
             Whom::User(user) => {
                 let theirs = all.iter().filter(|session| session.user.as_ref() == Some(user));
@@ -123,63 +123,63 @@ impl Sweep {
                 .collect(),
         };
         match whom {
-            Whom::IdleSince(_) => keep_parents_of_living(&all, &mut gone),
-            Whom::Session(_) | Whom::User(_) => take_sub_agents(&all, &mut gone),
+            Whom::IdleSince(_) => keep_parents_of_active(&all, &mut erased),
+            Whom::Session(_) | Whom::User(_) => add_sub_agents(&all, &mut erased),
         }
         let mut sweep = Self {
             report: Erased::default(),
-            cuts: Vec::new(),
+            truncated: Vec::new(),
             contents: Vec::new(),
             frozen: Vec::new(),
         };
-        let theirs = all.iter().filter(|session| gone.contains(&session.id));
+        let sessions = all.iter().filter(|session| erased.contains(&session.id));
         sweep.report.workspaces =
-            theirs.clone().filter_map(|session| session.workspace.clone()).collect();
-        sweep.report.sessions = theirs.map(|session| session.id.clone()).collect();
+            sessions.clone().filter_map(|session| session.workspace.clone()).collect();
+        sweep.report.sessions = sessions.map(|session| session.id.clone()).collect();
         sweep.report.sessions.sort();
-        sweep.plan_messages(connection, &gone)?;
-        sweep.plan_frozen(connection, &gone)?;
+        sweep.plan_messages(connection, &erased)?;
+        sweep.plan_frozen(connection, &erased)?;
         sweep.plan_rows(connection)?;
         if let Whom::User(user) = whom {
-            let settings = connection
+            let count = connection
                 .number("SELECT COUNT(*) FROM preference WHERE user_id = $1", values![user])?;
-            if sweep.report.sessions.is_empty() && settings == 0 {
+            if sweep.report.sessions.is_empty() && count == 0 {
                 return Err(LogError::Missing { what: "user", id: user.clone() });
             }
             sweep.report.rows.extend(
-                (settings > 0).then(|| ("preference", u64::try_from(settings).unwrap_or_default())),
+                (count > 0).then(|| ("preference", u64::try_from(count).unwrap_or_default())),
             );
         }
         Ok(sweep)
     }
 
-    /// Which messages no living session needs: those beyond the last one that some tip, or some way
-    /// that can be taken back, leads through.
+    /// Finds the messages that no remaining session needs: on each branch, those after the last
+    /// message that a remaining tip or recorded move refers to.
     fn plan_messages(
         &mut self,
         connection: &mut dyn Connection,
-        gone: &HashSet<String>,
+        erased: &HashSet<String>,
     ) -> Result<()> {
         let branches = branches(connection)?;
-        let (alive, before) = needed(connection, &branches, gone)?;
+        let (kept, used) = needed(connection, &branches, erased)?;
         for (&key, branch) in &branches {
-            let keep = alive.get(&key).copied().unwrap_or(branch.fork);
+            let keep = kept.get(&key).copied().unwrap_or(branch.fork);
             self.report.shared +=
-                before.get(&key).copied().unwrap_or(branch.fork).min(keep) - branch.fork;
+                used.get(&key).copied().unwrap_or(branch.fork).min(keep) - branch.fork;
             if keep < branch.last {
-                self.cuts.push((key, keep));
+                self.truncated.push((key, keep));
                 self.report.messages += branch.last - keep;
             }
         }
-        let mut met = HashSet::new();
-        for &(branch, keep) in &self.cuts {
+        let mut seen = HashSet::new();
+        for &(branch, keep) in &self.truncated {
             let sql = "SELECT DISTINCT content FROM message WHERE branch = $1 AND position > $2";
             for row in connection.rows(sql, values![branch, keep])? {
-                if met.insert(row.int(0)) && !is_needed(connection, row.int(0), &branches, &alive)?
-                {
-                    self.contents.push(row.int(0));
+                let content = row.int(0);
+                if seen.insert(content) && !is_needed(connection, content, &branches, &kept)? {
+                    self.contents.push(content);
                     let size = connection
-                        .number("SELECT size FROM content WHERE key = $1", values![row.int(0)])?;
+                        .number("SELECT size FROM content WHERE key = $1", values![content])?;
                     self.report.bytes += u64::try_from(size).unwrap_or_default();
                 }
             }
@@ -190,22 +190,22 @@ impl Sweep {
     fn plan_frozen(
         &mut self,
         connection: &mut dyn Connection,
-        gone: &HashSet<String>,
+        erased: &HashSet<String>,
     ) -> Result<()> {
         let previous: HashMap<i64, Option<i64>> = connection
             .rows("SELECT key, previous FROM frozen", &[])?
             .iter()
             .map(|row| (row.int(0), row.maybe_int(1)))
             .collect();
-        let mut alive: HashSet<i64> = HashSet::new();
+        let mut kept: HashSet<i64> = HashSet::new();
         let sql = "SELECT id, frozen FROM session UNION ALL SELECT session, from_frozen FROM move";
         for mut row in connection.rows(sql, &[])? {
-            let mut next = row.maybe_int(1).filter(|_| !gone.contains(&row.text(0)));
-            while let Some(key) = next.filter(|&key| alive.insert(key)) {
+            let mut next = row.maybe_int(1).filter(|_| !erased.contains(&row.text(0)));
+            while let Some(key) = next.filter(|&key| kept.insert(key)) {
                 next = previous.get(&key).copied().flatten();
             }
         }
-        self.frozen = previous.into_keys().filter(|key| !alive.contains(key)).collect();
+        self.frozen = previous.into_keys().filter(|key| !kept.contains(key)).collect();
         self.report.steps = self.frozen.len() as u64;
         Ok(())
     }
@@ -230,17 +230,17 @@ impl Sweep {
                 connection
                     .run(&format!("DELETE FROM {table} WHERE {column} = $1"), values![session])?;
             }
-            // They hold nothing of what was said.
+            // Not counted in the report: these rows hold no content.
             connection.run("DELETE FROM lease WHERE session = $1", values![session])?;
             connection.run("DELETE FROM conversation WHERE session = $1", values![session])?;
             connection.run("DELETE FROM session WHERE id = $1", values![session])?;
             connection
                 .run("UPDATE session SET parent = NULL WHERE parent = $1", values![session])?;
-            // A generation that a fork goes on with no longer says where it came from.
+            // A fork may still use the generation; it just no longer names its session.
             connection
                 .run("UPDATE generation SET session = '' WHERE session = $1", values![session])?;
         }
-        // Newest first: a step is deleted before the one it goes on from.
+        // Newest first: a row refers to the previous one.
         let mut frozen = self.frozen.clone();
         frozen.sort_unstable_by_key(|key| std::cmp::Reverse(*key));
         for key in frozen {
@@ -250,14 +250,15 @@ impl Sweep {
                       (SELECT 1 FROM frozen WHERE frozen.generation = generation.key)";
         connection.run(unused, &[])?;
         self.apply_messages(connection)?;
-        let unused = "DELETE FROM artifact WHERE NOT EXISTS (SELECT 1 FROM artifact_use u WHERE u.hash = artifact.hash)";
+        let unused = "DELETE FROM artifact WHERE NOT EXISTS \
+                      (SELECT 1 FROM artifact_use u WHERE u.hash = artifact.hash)";
         connection.run(unused, &[])?;
         toolset::sweep(connection)
     }
 
     fn apply_messages(&self, connection: &mut dyn Connection) -> Result<()> {
-        let unindex = connection.dialect().unindex_words();
-        for &(branch, keep) in &self.cuts {
+        let unindex = connection.dialect().unindex_terms();
+        for &(branch, keep) in &self.truncated {
             connection.run(
                 "DELETE FROM message WHERE branch = $1 AND position > $2",
                 values![branch, keep],
@@ -268,10 +269,11 @@ impl Sweep {
             connection.run(unindex, values![content])?;
             connection.run("DELETE FROM content WHERE key = $1", values![content])?;
         }
-        // Of the branches that are empty now, those that others grow from stay.
-        let mut cuts = self.cuts.clone();
-        cuts.sort_unstable_by_key(|(key, _)| std::cmp::Reverse(*key));
-        for (key, _) in cuts {
+        // Delete branches that are now empty, unless another branch starts from them. Children
+        // have higher keys, so they go first.
+        let mut truncated = self.truncated.clone();
+        truncated.sort_unstable_by_key(|(key, _)| std::cmp::Reverse(*key));
+        for (key, _) in truncated {
             let sql = "DELETE FROM branch WHERE key = $1 AND last = fork AND NOT EXISTS \
                        (SELECT 1 FROM branch child WHERE child.parent = $1)";
             connection.run(sql, values![key])?;
@@ -280,28 +282,29 @@ impl Sweep {
     }
 }
 
-/// A sub-agent is nothing without the session it worked for.
-fn take_sub_agents(all: &[Session], gone: &mut HashSet<String>) {
+/// Adds the sub-agents of erased sessions, at any depth.
+fn add_sub_agents(all: &[Session], erased: &mut HashSet<String>) {
     let agents = || all.iter().filter(|session| session.relation == Relation::SubAgent);
-    let belongs = |session: &Session, gone: &HashSet<String>| {
-        session.parent.as_ref().is_some_and(|id| gone.contains(id))
+    let belongs = |session: &Session, erased: &HashSet<String>| {
+        session.parent.as_ref().is_some_and(|id| erased.contains(id))
     };
-    while let Some(agent) = agents().find(|agent| belongs(agent, gone) && !gone.contains(&agent.id))
+    while let Some(agent) =
+        agents().find(|agent| belongs(agent, erased) && !erased.contains(&agent.id))
     {
-        gone.insert(agent.id.clone());
+        erased.insert(agent.id.clone());
     }
 }
 
-/// A session whose sub-agent is still at work is in use.
-fn keep_parents_of_living(all: &[Session], gone: &mut HashSet<String>) {
+/// Keeps sessions with an active sub-agent: they are in use.
+fn keep_parents_of_active(all: &[Session], erased: &mut HashSet<String>) {
     let agents = || all.iter().filter(|session| session.relation == Relation::SubAgent);
-    let needs = |gone: &HashSet<String>| {
+    let next_parent = |erased: &HashSet<String>| {
         agents()
-            .filter(|agent| !gone.contains(&agent.id))
-            .find_map(|agent| agent.parent.clone().filter(|id| gone.contains(id)))
+            .filter(|agent| !erased.contains(&agent.id))
+            .find_map(|agent| agent.parent.clone().filter(|id| erased.contains(id)))
     };
-    while let Some(parent) = needs(gone) {
-        gone.remove(&parent);
+    while let Some(parent) = next_parent(erased) {
+        erased.remove(&parent);
     }
 }
 
@@ -313,23 +316,25 @@ fn branches(connection: &mut dyn Connection) -> Result<BTreeMap<i64, Branch>> {
     Ok(rows.iter().map(of).collect())
 }
 
+/// The last needed position of each branch.
 type Needed = HashMap<i64, u64>;
 
-/// Of each branch the last position that a living session needs, and the last that one of those to
-/// be erased has.
+/// Returns what the remaining sessions need, and what the erased sessions used.
 fn needed(
     connection: &mut dyn Connection,
     branches: &BTreeMap<i64, Branch>,
-    gone: &HashSet<String>,
+    erased: &HashSet<String>,
 ) -> Result<(Needed, Needed)> {
-    let (mut alive, mut dead) = (Needed::new(), Needed::new());
+    let mut kept = Needed::new();
+    let mut used = Needed::new();
     let sql = "SELECT id, branch, position FROM session \
                UNION ALL SELECT session, from_branch, from_position FROM move \
                UNION ALL SELECT session, to_branch, to_position FROM move \
                UNION ALL SELECT session, branch, position FROM summary";
     for mut row in connection.rows(sql, &[])? {
-        let needed = if gone.contains(&row.text(0)) { &mut dead } else { &mut alive };
-        let (mut key, mut position) = (row.int(1), row.count(2));
+        let needed = if erased.contains(&row.text(0)) { &mut used } else { &mut kept };
+        let mut key = row.int(1);
+        let mut position = row.count(2);
         while let Some(branch) = branches.get(&key) {
             let known = needed.entry(key).or_insert(branch.fork);
             if position <= *known && position > branch.fork {
@@ -337,24 +342,25 @@ fn needed(
             }
             *known = position.max(*known);
             let Some(parent) = branch.parent else { break };
-            (key, position) = (parent, branch.fork);
+            key = parent;
+            position = branch.fork;
         }
     }
-    Ok((alive, dead))
+    Ok((kept, used))
 }
 
-/// Whether some message that stays has this content.
+/// Returns whether a remaining message has this content.
 fn is_needed(
     connection: &mut dyn Connection,
     content: i64,
     branches: &BTreeMap<i64, Branch>,
-    alive: &Needed,
+    kept: &Needed,
 ) -> Result<bool> {
     let rows = connection
         .rows("SELECT branch, position FROM message WHERE content = $1", values![content])?;
-    let stays = |branch: i64, position: u64| {
+    let is_kept = |branch: i64, position: u64| {
         let fork = branches.get(&branch).map_or(0, |branch| branch.fork);
-        position <= alive.get(&branch).copied().unwrap_or(fork)
+        position <= kept.get(&branch).copied().unwrap_or(fork)
     };
-    Ok(rows.iter().any(|row| stays(row.int(0), row.count(1))))
+    Ok(rows.iter().any(|row| is_kept(row.int(0), row.count(1))))
 }

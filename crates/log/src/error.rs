@@ -1,94 +1,100 @@
-//! What can go wrong, each with what a person can do about it.
+//! The errors of a log. Each message says what happened and what to do next.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Anything that can go wrong with a log.
+/// An error of a [`Log`](crate::Log).
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LogError {
-    /// The address is none that is known.
+    /// The log URL is invalid or its scheme is unsupported.
     #[error(
-        "{url:?} is no address of a log; give a file, sqlite:FILE or postgres://user@host/database"
+        "invalid log URL {url:?}; use a file path, sqlite:FILE or postgres://user@host/database"
     )]
     Address {
-        /// What was given, without a password.
+        /// The URL, without a password.
         url: String,
     },
-    /// The file cannot be opened.
-    #[error("cannot open {name}: {text}; is the path right, and may you read and write it?")]
+    /// The file or server cannot be opened.
+    #[error("cannot open {name}: {text}; check the path or URL and your permissions")]
     Open {
         /// The file or server.
         name: String,
-        /// What the database said.
+        /// The database's error message.
         text: String,
     },
-    /// The file is a database of some other program, or something else.
+    /// The file exists but is not a log.
     #[error(
-        "{name} is no log of this program; give the name of a new file, and `import` what this one holds"
+        "{name} is not a waterline log; choose a new file, and `import` the contents of this one"
     )]
     Foreign {
         /// The file.
         name: String,
     },
-    /// A newer program wrote it.
+    /// A newer version of this crate wrote the log.
     #[error(
-        "{name} has format {found}, and this program knows formats up to {known}; use a newer waterline"
+        "{name} has format {found}, but this version supports formats up to {known}; \
+         use a newer waterline"
     )]
     Newer {
         /// The file or server.
         name: String,
-        /// Its format.
+        /// The format of the log.
         found: i64,
-        /// The newest format that is known.
+        /// The newest format that this version supports.
         known: i64,
     },
-    /// It can only be read.
+    /// The log is read-only.
     #[error(
-        "{name} can only be read; give it write permission (the folder too), or work on a copy"
+        "{name} is read-only; grant write permission (on its directory too), or work on a copy"
     )]
     ReadOnly {
         /// The file or server.
         name: String,
     },
-    /// There is no room left.
+    /// The disk is full.
     #[error(
-        "no room left on the disk of {name}; this was not written, and everything stored before is still there: free some space and try again"
+        "no space left on the disk of {name}; this write was not stored, earlier data is intact: \
+         free some space and retry"
     )]
     Full {
         /// The file or server.
         name: String,
     },
-    /// Another process holds it.
-    #[error("{name} is locked by another process; wait until it is done, or end it")]
+    /// Another process holds the database lock.
+    #[error("{name} is locked by another process; wait for it to finish, or stop it")]
     Locked {
         /// The file.
         name: String,
     },
-    /// All connections were in use for too long.
+    /// No connection became free within [`Options::wait`](crate::Options::wait).
     #[error(
-        "all {connections} connections to {name} were in use for {wait:?}; try again, or allow more connections"
+        "all {connections} connections to {name} were in use for {wait:?}; \
+         retry, or raise the connection limit"
     )]
     Busy {
         /// The file or server.
         name: String,
-        /// How many connections there may be.
+        /// The connection limit.
         connections: usize,
-        /// How long it waited.
+        /// How long the caller waited.
         wait: std::time::Duration,
     },
-    /// A write did not reach the disk: what comes after it might not either.
+    /// A write did not reach the disk. Later writes are refused, because the state of the disk is
+    /// no longer certain.
     #[error(
-        "a write to {name} failed and nothing more is written ({text}); check the disk, then start again: everything acknowledged before is stored"
+        "a write to {name} failed ({text}) and no more writes are accepted; \
+         check the disk and restart: every acknowledged write is stored"
     )]
     Flush {
         /// The file.
         name: String,
-        /// What the database said.
+        /// The database's error message.
         text: String,
     },
-    /// The stored bytes are damaged.
+    /// Stored data is damaged.
     #[error(
-        "{name} is damaged ({text}); verify lists the damage, export saves what can be read, a backup has the rest"
+        "{name} is damaged ({text}); verify lists the damage, export saves what is readable, \
+         a backup has the rest"
     )]
     Damaged {
         /// The file or server.
@@ -96,116 +102,125 @@ pub enum LogError {
         /// What is damaged.
         text: String,
     },
-    /// The server cannot be reached, or went away.
+    /// The server cannot be reached, or the connection was lost.
     #[error(
-        "no connection to {name} ({text}); is the server running? Appending the same again is safe"
+        "no connection to {name} ({text}); is the server running? \
+         Appending the same messages again is safe"
     )]
     Connection {
         /// The server.
         name: String,
-        /// What the driver said.
+        /// The driver's error message.
         text: String,
     },
-    /// The database refused a statement.
+    /// The database rejected a statement.
     #[error("{name}: {text}")]
     Database {
         /// The file or server.
         name: String,
-        /// What it said.
+        /// The database's error message.
         text: String,
     },
-    /// Somebody else moved the session meanwhile.
+    /// The session changed since the caller loaded it.
     #[error(
-        "session {session} has moved on to message {position} meanwhile; read what is new and try again, or fork"
+        "session {session} was modified concurrently (now at message {position}); \
+         reload it and retry, or fork it"
     )]
     Conflict {
         /// The session.
         session: String,
-        /// The number of messages it has now.
+        /// How many messages it has now.
         position: u64,
     },
-    /// Another process works in the session.
+    /// Another process holds the lease of the session.
     #[error(
-        "session {session} is in use by another process; wait for it or end it, or fork the session"
+        "session {session} is in use by another process; wait for it, stop it, or fork the session"
     )]
     Leased {
         /// The session.
         session: String,
-        /// The holder of its lease, in its own words.
+        /// The holder of the lease, as passed to [`Log::take_lease`](crate::Log::take_lease).
         holder: String,
-        /// The number of that lease.
+        /// The token of that lease.
         token: i64,
     },
     /// Another process took over the session, because this one did not renew its lease in time.
     #[error(
-        "another process took over session {session} meanwhile; nothing of this was written: resume the session"
+        "another process took over session {session}; this write was not stored: \
+         resume the session to continue"
     )]
     LeaseLost {
         /// The session.
         session: String,
     },
-    /// Two writers met; the operation is tried again.
-    #[error("two writers met in {name}; try again")]
+    /// Two writers collided. The log retries such a write; callers see this only if all retries
+    /// failed.
+    #[error("write conflict in {name}; retry")]
     Race {
         /// The file or server.
         name: String,
     },
-    /// There is no such session.
-    #[error("there is no session {id:?}")]
+    /// The session does not exist.
+    #[error("session {id:?} not found")]
     NoSession {
-        /// What was asked for.
+        /// The requested id.
         id: String,
     },
-    /// A prefix fits several sessions.
-    #[error("{prefix:?} fits several sessions: {}; give more of the id", matches.join(", "))]
+    /// An id prefix matches several sessions.
+    #[error("{prefix:?} matches several sessions: {}; type more of the id", matches.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested prefix.
         prefix: String,
-        /// Some that fit.
+        /// Some of the matching ids.
         matches: Vec<String>,
     },
-    /// A session of this id is there already.
-    #[error("there is a session {id:?} already")]
+    /// A session with this id exists already.
+    #[error("session {id:?} already exists")]
     Exists {
         /// The id.
         id: String,
     },
-    /// Something that was asked for is not there.
-    #[error("there is no {what} {id}")]
+    /// A requested item, such as a message or an artifact, does not exist.
+    #[error("{what} {id} not found")]
     Missing {
-        /// What.
+        /// The kind of item.
         what: &'static str,
-        /// Which.
+        /// Its id.
         id: String,
     },
-    /// An id that is none.
-    #[error("{text:?} is no id of a message: 64 hexadecimal digits")]
+    /// A message id cannot be parsed.
+    #[error("invalid message id {text:?}: expected 64 hexadecimal digits")]
     NoId {
-        /// What was given.
+        /// The text, truncated.
         text: String,
     },
-    /// A request that makes no sense.
+    /// The request is invalid. The text says why.
     #[error("{0}")]
     Refused(String),
-    /// A line of an export that cannot be read.
+    /// A line of an export cannot be imported.
     #[error("line {line}: {text}")]
     Line {
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// What is wrong with it.
         text: String,
     },
-    /// A file beside the log.
+    /// A file other than the log, such as a backup, cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: Arc<std::io::Error>,
     },
-    /// The reader of what is handed over stopped.
+    /// Reading an import or writing an export failed.
     #[error(transparent)]
     Output(Arc<std::io::Error>),
+}
+
+/// Returns "1 message" or "5 messages", for error texts.
+pub(crate) fn messages(count: u64) -> String {
+    if count == 1 { "1 message".to_owned() } else { format!("{count} messages") }
 }
 
 impl From<std::io::Error> for LogError {
@@ -214,5 +229,5 @@ impl From<std::io::Error> for LogError {
     }
 }
 
-/// What an operation on a log gives.
+/// The result of an operation on a log.
 pub type Result<T, E = LogError> = std::result::Result<T, E>;

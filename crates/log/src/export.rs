@@ -1,4 +1,4 @@
-//! Sessions as lines of JSON: complete, and with the same ids wherever they are imported.
+//! Exports sessions as JSON Lines. An import into any log gives the messages the same ids.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -18,23 +18,27 @@ use crate::store::{Connection, values};
 use crate::toolset;
 use crate::tree::{Path, Run, Tip, id_at};
 
-/// What was written.
+/// The result of [`Log::export`]. The export is complete if `damaged` is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Sessions.
+    /// Number of exported sessions.
     pub sessions: u64,
-    /// Messages, each once.
+    /// Number of exported messages. A message that sessions share counts once.
     pub messages: u64,
-    /// What could not be read and is left out, each in a sentence.
+    /// The damaged data that was left out, one line of text each.
     pub damaged: Vec<String>,
 }
 
 impl Log {
-    /// Writes sessions, or everything where none is named, as lines of JSON. What several of them
-    /// share is written once. Of a session with a damaged message, what comes before it is written.
+    /// Writes sessions to `out` as JSON Lines, which [`Log::import`] reads. With no session ids,
+    /// exports all sessions and the users' preferences.
+    ///
+    /// Messages that sessions share are written once. Damaged data is left out and listed in
+    /// [`Exported::damaged`]: a session with a damaged message is exported up to that message.
+    /// [`Session::local`], workspaces and failed jobs are never exported.
     ///
     /// # Errors
-    /// When a session is not there, or `out` takes nothing more.
+    /// If a session does not exist, the log cannot be read, or writing to `out` fails.
     pub fn export(&self, sessions: &[String], out: &mut dyn Write) -> Result<Exported> {
         self.read(|connection| {
             let all = sessions.is_empty();
@@ -43,16 +47,21 @@ impl Log {
             } else {
                 sessions.iter().map(|id| session::load(connection, id)).collect::<Result<_>>()?
             };
-            let (written, tools, done) = (HashMap::new(), HashSet::new(), Exported::default());
-            let mut export = Export { connection, out, written, tools, done };
+            let mut export = Export {
+                connection,
+                out,
+                written: HashMap::new(),
+                tools: HashSet::new(),
+                report: Exported::default(),
+            };
             export.line(&Line::Waterline(VERSION))?;
             sessions.iter().try_for_each(|session| export.session(session))?;
             if all {
                 export.preferences()?;
             }
             export.line(&Line::End(sessions.len() as u64))?;
-            export.done.sessions = sessions.len() as u64;
-            Ok(export.done)
+            export.report.sessions = sessions.len() as u64;
+            Ok(export.report)
         })
     }
 }
@@ -60,11 +69,11 @@ impl Log {
 struct Export<'a> {
     connection: &'a mut dyn Connection,
     out: &'a mut dyn Write,
-    /// Of each branch, how far its messages have been written.
+    /// The last written position of each branch.
     written: HashMap<i64, u64>,
-    /// The tool definitions that have been written, by their hashes.
+    /// The hashes of the written tool definitions.
     tools: HashSet<String>,
-    done: Exported,
+    report: Exported,
 }
 
 impl Export<'_> {
@@ -77,7 +86,7 @@ impl Export<'_> {
             "SELECT from_branch, from_position FROM move WHERE session = $1 ORDER BY number",
             &session.id,
         )?;
-        let cuts = self.tips(
+        let clear_marks = self.tips(
             "SELECT branch, position FROM cut WHERE session = $1 ORDER BY position",
             &session.id,
         )?;
@@ -88,7 +97,7 @@ impl Export<'_> {
         let tools = self.tools(session)?;
         let line = SessionLine {
             id: session.id.clone(),
-            tip: self.name(tip)?,
+            tip: self.written_id(tip)?,
             title: session.title.clone(),
             user: session.user.clone(),
             parent: session.parent.clone(),
@@ -102,8 +111,8 @@ impl Export<'_> {
             tools,
             created: session.created,
             active: session.active,
-            cuts: self.names(&cuts)?,
-            left: self.names(&left)?,
+            cuts: self.written_ids(&clear_marks)?,
+            left: self.written_ids(&left)?,
         };
         self.line(&Line::Session(Box::new(line)))?;
         let sent = self.sent(session)?;
@@ -115,7 +124,7 @@ impl Export<'_> {
         self.jobs(session)
     }
 
-    /// Writes the tool definitions of a session, unless they have been, and gives their hash.
+    /// Writes the tool definitions of a session, once per list, and returns their hash.
     fn tools(&mut self, session: &Session) -> Result<Option<String>> {
         let Some(hash) = session.tools.clone().filter(|hash| !self.tools.contains(hash)) else {
             return Ok(session.tools.clone());
@@ -130,7 +139,7 @@ impl Export<'_> {
                 Ok(Some(hash))
             }
             Err(LogError::Damaged { text, .. }) => {
-                self.done.damaged.push(format!("session {}: {text}", session.id));
+                self.report.damaged.push(format!("session {}: {text}", session.id));
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -142,39 +151,39 @@ impl Export<'_> {
         Ok(rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) }).collect())
     }
 
-    /// The id of the message at a place, if that message has been written.
-    fn name(&mut self, tip: Tip) -> Result<Option<String>> {
+    /// Returns the id of the message at `tip` if it has been written.
+    fn written_id(&mut self, tip: Tip) -> Result<Option<String>> {
         let is_written = self.written.get(&tip.branch).is_some_and(|&upto| tip.position <= upto);
         Ok(if is_written { id_at(self.connection, tip)?.map(|id| id.to_string()) } else { None })
     }
 
-    fn names(&mut self, tips: &[Tip]) -> Result<Vec<String>> {
-        let names = tips.iter().map(|&tip| self.name(tip)).collect::<Result<Vec<_>>>()?;
-        Ok(names.into_iter().flatten().collect())
+    fn written_ids(&mut self, tips: &[Tip]) -> Result<Vec<String>> {
+        let ids = tips.iter().map(|&tip| self.written_id(tip)).collect::<Result<Vec<_>>>()?;
+        Ok(ids.into_iter().flatten().collect())
     }
 
-    /// Writes the messages that lead to a place, as far as they have not been written, and gives
-    /// the last one that could be.
+    /// Writes the messages up to `tip` that have not been written yet. Returns the last message
+    /// before any damage.
     fn messages(&mut self, session: &str, tip: Tip) -> Result<Tip> {
         let path = Path::of(self.connection, tip)?;
         for run in path.runs(0).collect::<Vec<_>>() {
-            let done = self.written.get(&run.branch).copied().unwrap_or(run.after);
-            if done >= run.upto {
+            let before = self.written.get(&run.branch).copied().unwrap_or(run.after);
+            if before >= run.upto {
                 continue;
             }
-            let parent = match path.at(done) {
-                Some(before) => id_at(self.connection, before)?,
+            let parent = match path.at(before) {
+                Some(parent) => id_at(self.connection, parent)?,
                 None => None,
             };
-            let (upto, outcome) = self.run(Run { after: done, ..run }, parent);
+            let (upto, outcome) = self.run(Run { after: before, ..run }, parent);
             self.written.insert(run.branch, upto);
-            self.done.messages += upto - done;
+            self.report.messages += upto - before;
             match outcome {
                 Ok(()) => {}
                 Err(LogError::Damaged { text, .. }) => {
-                    self.done
+                    self.report
                         .damaged
-                        .push(format!("session {session}, behind message {upto}: {text}"));
+                        .push(format!("session {session}, after message {upto}: {text}"));
                     return Ok(path.at(upto).unwrap_or(Tip::EMPTY));
                 }
                 Err(error) => return Err(error),
@@ -183,7 +192,7 @@ impl Export<'_> {
         Ok(tip)
     }
 
-    /// Writes the messages of a run and says how far it came.
+    /// Writes the messages of a run and returns the last written position.
     fn run(&mut self, run: Run, mut parent: Option<Id>) -> (u64, Result<()>) {
         let mut upto = run.after;
         let out = &mut *self.out;
@@ -206,13 +215,13 @@ impl Export<'_> {
         (upto, outcome)
     }
 
-    /// Writes what was sent, and gives the generations that it belongs to.
+    /// Writes the stored request contexts and returns the keys of their generations.
     fn sent(&mut self, session: &Session) -> Result<HashSet<i64>> {
         let mut generations = HashSet::new();
         for Stored { tip, generation, time, sent } in
             frozen::steps(self.connection, session.frozen)?
         {
-            let at = self.name(tip)?;
+            let at = self.written_id(tip)?;
             if at.is_none() && tip != Tip::EMPTY {
                 break;
             }
@@ -231,38 +240,35 @@ impl Export<'_> {
         Ok(generations)
     }
 
-    /// The folds that are not among what was sent: another program made them, or they were taken
-    /// back.
+    /// Writes the folds without a stored request context: another program made them, or they were
+    /// undone.
     fn generations(&mut self, session: &Session, sent: &HashSet<i64>) -> Result<()> {
         let sql = format!(
             "SELECT g.branch, g.position, g.number, g.created, g.key, {FOLD} FROM generation g \
              WHERE g.session = $1 AND g.number > 0 ORDER BY g.key"
         );
         for mut row in self.connection.rows(&sql, values![&session.id])? {
-            let at = self.name(Tip { branch: row.int(0), position: row.count(1) })?;
+            let at = self.written_id(Tip { branch: row.int(0), position: row.count(1) })?;
             if sent.contains(&row.int(4)) || at.is_none() {
                 continue;
             }
-            let fold = Fold::of(&mut row, 5);
-            let (session, number, time) = (session.id.clone(), row.count(2), row.int(3));
             self.line(&Line::Generation(Box::new(GenerationLine {
-                session,
+                session: session.id.clone(),
                 at,
-                number,
-                time,
-                fold,
+                number: row.count(2),
+                time: row.int(3),
+                fold: Fold::of(&mut row, 5),
             })))?;
         }
         Ok(())
     }
 
     fn summaries(&mut self, session: &Session) -> Result<()> {
-        let sql = "SELECT version, start, branch, position, target, generation, text, tokens, original_tokens, created \
-                   FROM summary WHERE session = $1 ORDER BY version";
+        let sql = "SELECT version, start, branch, position, target, generation, text, tokens, \
+                   original_tokens, created FROM summary WHERE session = $1 ORDER BY version";
         for mut row in self.connection.rows(sql, values![&session.id])? {
-            let Some(until) = self.name(Tip { branch: row.int(2), position: row.count(3) })? else {
-                continue;
-            };
+            let last = Tip { branch: row.int(2), position: row.count(3) };
+            let Some(until) = self.written_id(last)? else { continue };
             self.line(&Line::Summary(Box::new(SummaryLine {
                 session: session.id.clone(),
                 version: row.count(0),
@@ -280,8 +286,10 @@ impl Export<'_> {
     }
 
     fn checkpoints(&mut self, session: &Session) -> Result<()> {
-        let made = crate::checkpoint::of_session(self.connection, &session.id)?;
-        made.into_iter().try_for_each(|made| self.line(&Line::Checkpoint(Box::new(made))))
+        let checkpoints = crate::checkpoint::of_session(self.connection, &session.id)?;
+        checkpoints
+            .into_iter()
+            .try_for_each(|checkpoint| self.line(&Line::Checkpoint(Box::new(checkpoint))))
     }
 
     fn usage(&mut self, session: &Session) -> Result<()> {
@@ -297,30 +305,24 @@ impl Export<'_> {
 
     fn artifacts(&mut self, session: &Session) -> Result<()> {
         let out = &mut *self.out;
-        let damaged = &mut self.done.damaged;
-        let sql = "SELECT a.media, a.preview, a.created, a.packed, a.bytes, a.size FROM artifact_use u \
-                   JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 ORDER BY a.created, a.hash";
+        let damaged = &mut self.report.damaged;
+        let sql = "SELECT a.media, a.preview, a.created, a.packed, a.bytes, a.size \
+                   FROM artifact_use u JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 \
+                   ORDER BY a.created, a.hash";
         self.connection.each(sql, values![&session.id], &mut |mut row| {
-            let (media, preview, time) = (row.text(0), row.text(1), row.int(2));
-            match crate::compress::unpack(row.int(3), row.bytes(4), row.size(5)) {
-                Some(bytes) => {
-                    let (session, bytes) = (session.id.clone(), Bytes::of(bytes));
-                    write_line(
-                        out,
-                        &Line::Artifact(Box::new(ArtifactLine {
-                            session,
-                            media,
-                            preview,
-                            time,
-                            bytes,
-                        })),
-                    )
-                }
-                None => {
-                    damaged.push(format!("session {}: an artifact of {media}", session.id));
-                    Ok(())
-                }
-            }
+            let media = row.text(0);
+            let Some(bytes) = crate::compress::unpack(row.int(3), row.bytes(4), row.size(5)) else {
+                damaged.push(format!("session {}: an artifact of type {media}", session.id));
+                return Ok(());
+            };
+            let line = ArtifactLine {
+                session: session.id.clone(),
+                media,
+                preview: row.text(1),
+                time: row.int(2),
+                bytes: Bytes::of(bytes),
+            };
+            write_line(out, &Line::Artifact(Box::new(line)))
         })
     }
 
@@ -328,23 +330,23 @@ impl Export<'_> {
         let sql =
             "SELECT kind, payload FROM job WHERE session = $1 AND state <> 'failed' ORDER BY key";
         for mut row in self.connection.rows(sql, values![&session.id])? {
-            let (kind, payload) = (row.text(0), row.text(1));
             self.line(&Line::Job(Box::new(JobLine {
-                kind,
+                kind: row.text(0),
                 session: Some(session.id.clone()),
-                payload,
+                payload: row.text(1),
             })))?;
         }
         Ok(())
     }
 
     fn preferences(&mut self) -> Result<()> {
-        for mut row in self
-            .connection
-            .rows("SELECT user_id, name, value FROM preference ORDER BY user_id, name", &[])?
-        {
-            let (user, name, value) = (row.text(0), row.text(1), row.text(2));
-            self.line(&Line::Preference(PreferenceLine { user, name, value }))?;
+        let sql = "SELECT user_id, name, value FROM preference ORDER BY user_id, name";
+        for mut row in self.connection.rows(sql, &[])? {
+            self.line(&Line::Preference(PreferenceLine {
+                user: row.text(0),
+                name: row.text(1),
+                value: row.text(2),
+            }))?;
         }
         Ok(())
     }

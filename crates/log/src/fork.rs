@@ -1,7 +1,7 @@
-//! Forks: a session that goes on from a message of another one. It costs a tip, not a copy.
+//! Forks: sessions that continue from a message of another session. A fork copies no messages.
 
-use crate::clear::add_cut;
-use crate::error::{LogError, Result};
+use crate::clear::add_clear_mark;
+use crate::error::{LogError, Result, messages};
 use crate::frozen;
 use crate::log::Log;
 use crate::session::{self, Document, Relation, Session};
@@ -9,27 +9,32 @@ use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
 
 impl Log {
-    /// Makes a session that goes on from another one, at a place (its end, if none is given), under
-    /// an id (a new one, if none is given).
+    /// Forks a session after its first `position` messages (default: all of them) and returns the
+    /// fork. Without an `id`, one is generated.
+    ///
+    /// The fork shares the messages up to there and copies the settings, the state and the
+    /// workspace, but not [`Session::local`].
     ///
     /// # Errors
-    /// When the session has no such place, or the id is taken.
+    /// If the session has fewer messages, or the id is taken or invalid.
     pub fn fork(
         &self,
         session: &str,
         position: Option<u64>,
         id: Option<String>,
     ) -> Result<Session> {
-        let (from, now) = (session.to_owned(), self.now());
+        let from = session.to_owned();
+        let now = self.now();
         id.as_deref().map_or(Ok(()), session::check_id)?;
         self.write(move |connection| {
             let session = session::load(connection, &from)?;
             let path = Path::of(connection, session.tip)?;
             let position = position.unwrap_or(session.tip.position);
             let tip = path.at(position).ok_or_else(|| {
-                let text =
-                    format!("session {from} has {} messages, not {position}", session.tip.position);
-                LogError::Refused(text)
+                LogError::Refused(format!(
+                    "cannot fork session {from} at message {position}: it has {}",
+                    messages(session.tip.position)
+                ))
             })?;
             fork_at(connection, &session, tip, id.clone(), now)
         })
@@ -49,7 +54,7 @@ pub(crate) fn fork_at(
         relation: Relation::Fork,
         tip: at,
         frozen: frozen::newest_on(connection, session.frozen, at)?,
-        // Consent and calls under way are its parent's.
+        // Approvals and running calls belong to the parent only.
         local: Document::new(),
         created: now,
         active: now,
@@ -58,23 +63,25 @@ pub(crate) fn fork_at(
     if !session::insert(connection, &fork)? {
         return Err(LogError::Exists { id: fork.id });
     }
-    copy_cuts(connection, session, &fork)?;
-    let sql = "INSERT INTO artifact_use (session, hash) SELECT $1, hash FROM artifact_use WHERE session = $2";
+    copy_clear_marks(connection, session, &fork)?;
+    let sql = "INSERT INTO artifact_use (session, hash) \
+               SELECT $1, hash FROM artifact_use WHERE session = $2";
     connection.run(sql, values![&fork.id, &session.id])?;
     Ok(fork)
 }
 
-/// The fork has been cleared wherever its parent was, on the way that they share.
-fn copy_cuts(connection: &mut dyn Connection, session: &Session, fork: &Session) -> Result<()> {
+/// Copies the clear marks of the parent that lie on the messages it shares with the fork.
+fn copy_clear_marks(
+    connection: &mut dyn Connection,
+    parent: &Session,
+    fork: &Session,
+) -> Result<()> {
     let path = Path::of(connection, fork.tip)?;
-    let cuts = connection.rows(
-        "SELECT branch, position, created FROM cut WHERE session = $1",
-        values![&session.id],
-    )?;
-    for cut in cuts {
-        let at = Tip { branch: cut.int(0), position: cut.count(1) };
+    let sql = "SELECT branch, position, created FROM cut WHERE session = $1";
+    for row in connection.rows(sql, values![&parent.id])? {
+        let at = Tip { branch: row.int(0), position: row.count(1) };
         if path.contains(at) {
-            add_cut(connection, &fork.id, at, cut.int(2))?;
+            add_clear_mark(connection, &fork.id, at, row.int(2))?;
         }
     }
     Ok(())

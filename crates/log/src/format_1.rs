@@ -1,12 +1,11 @@
-//! The state of format 1: one document in which everything stood side by side. Reading it apart is
-//! the only place where the log knows the names of what others keep; nothing newer is read this
-//! way.
+//! Splits the session state of format 1, which kept everything in one document. Only this module
+//! knows key names of the application; newer formats do not need it.
 
 use serde_json::{Map, Value};
 
 use crate::session::Document;
 
-/// What only the user of this log can grant, or what is about calls and directories of this
+/// Keys that only a user of this log can grant, or that refer to calls and directories of this
 /// machine.
 const LOCAL: [&str; 8] = [
     "allowed_tools",
@@ -19,14 +18,14 @@ const LOCAL: [&str; 8] = [
     "roles",
 ];
 
-/// A state of format 1, taken apart.
+/// A state of format 1, split into its parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Format1State {
     pub(crate) state: Document,
     pub(crate) local: Document,
     pub(crate) workspace: Option<String>,
     pub(crate) imported: u64,
-    /// The tool definitions, as JSON.
+    /// The tool definitions as JSON.
     pub(crate) tools: Option<String>,
 }
 

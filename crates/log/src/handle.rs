@@ -1,8 +1,8 @@
-//! The log for async programs: callers await, and the blocking work is done on a bounded number of
-//! the log's own threads.
+//! [`AsyncLog`]: a log for async programs. Callers await; the blocking work runs on a bounded pool
+//! of threads that the log owns.
 //!
-//! Operations are those of [`Log`]; a closure receives it on a thread where blocking is allowed.
-//! Work that was begun is done to its end even if the future is dropped.
+//! The operations are those of [`Log`]: a closure receives it on a thread that may block. Work runs
+//! to completion even if its future is dropped.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,9 @@ use crate::workers::Workers;
 ///
 /// ```no_run
 /// # async fn example() -> waterline_log::Result<()> {
-/// let log = waterline_log::AsyncLog::open("sessions.db", &waterline_log::Options::default()).await?;
+/// use waterline_log::{AsyncLog, Options};
+///
+/// let log = AsyncLog::open("sessions.db", &Options::default()).await?;
 /// let session = log.run(|log| log.session("main")).await?;
 /// # drop(session); Ok(())
 /// # }
@@ -31,12 +33,12 @@ pub struct AsyncLog {
 
 impl fmt::Debug for AsyncLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AsyncLog({}, {} threads)", self.log.url(), self.workers.most())
+        write!(f, "AsyncLog({}, {} threads)", self.log.url(), self.workers.max_threads())
     }
 }
 
 impl Log {
-    /// The log for async programs.
+    /// Returns a handle to this log for async code.
     #[must_use]
     pub fn handle(&self) -> AsyncLog {
         AsyncLog { workers: self.workers(), log: self.clone() }
@@ -44,77 +46,78 @@ impl Log {
 }
 
 impl AsyncLog {
-    /// Opens the log at an address without blocking the caller's thread.
+    /// Opens the log at a URL without blocking the caller's thread.
     ///
     /// # Errors
-    /// As [`Log::open`].
+    /// Same as [`Log::open`].
     pub async fn open(url: &str, options: &Options) -> Result<Self> {
-        let (url, options) = (url.to_owned(), options.clone());
+        let url = url.to_owned();
+        let options = options.clone();
         let (reply, opened) = oneshot::channel();
-        // Not awaited by a pool: a caller that gives up must not wait for a server that does not
-        // answer.
+        // Not on a pool, which would join this thread: a caller that cancels must not wait for a
+        // server that does not answer.
         std::thread::spawn(move || drop(reply.send(Log::open_with(&url, &options))));
-        let log = opened
-            .await
-            .map_err(|_| LogError::Refused("the log's thread ended early".to_owned()))??;
+        let log = opened.await.map_err(|_| {
+            LogError::Refused("the thread that opens the log panicked".to_owned())
+        })??;
         Ok(log.handle())
     }
 
-    /// The same log for threads that may block. Its calls must not be made on a thread that drives
-    /// async work.
+    /// Returns the blocking log. Do not call it on a thread that runs async tasks.
     #[must_use]
     pub const fn blocking(&self) -> &Log {
         &self.log
     }
 
-    /// The time by the log's clock: milliseconds since 1970.
+    /// Returns the current time of the log's clock, in milliseconds since 1970.
     #[must_use]
     pub fn now(&self) -> i64 {
         self.log.now()
     }
 
-    /// Does work on the log. Each operation in it is a transaction of its own.
+    /// Runs `work` on a worker thread. Each operation in it is a separate transaction.
     ///
     /// # Errors
-    /// What the work returns.
+    /// The error that `work` returns.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Log) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (log, (reply, done)) = (self.log.for_worker(), oneshot::channel());
+        let log = self.log.for_worker();
+        let (reply, done) = oneshot::channel();
         self.workers.run(Box::new(move || {
             let outcome = work(&log);
-            // The log is released first: a caller that drops its handle next is then the last one
-            // to hold it.
+            // Drop the log before replying: a caller that then drops its handle is the last owner.
             drop(log);
-            // The caller may be gone; what was done stays done.
+            // The caller may have dropped the future. The work is done all the same.
             drop(reply.send(outcome));
         }));
-        done.await.unwrap_or_else(|_| Err(self.stopped()))
+        done.await.unwrap_or_else(|_| Err(self.no_result()))
     }
 
-    /// Does work on the log that nobody waits for.
+    /// Runs `work` on a worker thread without waiting for it.
     pub fn detach(&self, work: impl FnOnce(&Log) + Send + 'static) {
         let log = self.log.for_worker();
         self.workers.run(Box::new(move || work(&log)));
     }
 
-    /// Does several operations in one transaction: all of them are durable when the future is
-    /// ready, or none of them happened. The work is queued at once, before the future is polled, so
-    /// a caller can do something else in the meantime. Writes that wait at the same time share one
-    /// flush. The work may be run again when two writers meet, and must use only the log that it is
-    /// given.
+    /// Runs several operations in one transaction: either all of them are durable when the future
+    /// completes, or none took effect. Concurrent writes share one flush. The work is queued before
+    /// the future is first polled, so the caller can do something else in the meantime.
+    ///
+    /// `work` runs again after a write conflict. It must use only the log that it receives.
     ///
     /// # Errors
-    /// What the work returns, or why it could not be committed.
+    /// The error that `work` returns, or the one that prevented the commit.
     pub fn write<T, W>(&self, work: W) -> impl Future<Output = Result<T>> + Send + use<T, W>
     where
         T: Send + 'static,
         W: Fn(&Log) -> Result<T> + Send + 'static,
     {
         let (reply, done) = oneshot::channel();
-        let made = Arc::new(Mutex::new(None));
-        let (slot, clock) = (Arc::clone(&made), self.log.clock());
+        let result = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&result);
+        let clock = self.log.clock();
         let job: crate::store::Job = Box::new(move |store| {
             let outcome = work(&Log::inside(store, clock))?;
             if let Ok(mut slot) = slot.lock() {
@@ -131,14 +134,14 @@ impl AsyncLog {
         }
         let log = self.clone();
         async move {
-            done.await.unwrap_or_else(|_| Err(log.stopped()))?;
+            done.await.unwrap_or_else(|_| Err(log.no_result()))?;
             log.log.count_write();
-            made.lock().ok().and_then(|mut made| made.take()).ok_or_else(|| log.stopped())
+            result.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(|| log.no_result())
         }
     }
 
-    fn stopped(&self) -> LogError {
-        let text = "the work ended without a result".to_owned();
+    fn no_result(&self) -> LogError {
+        let text = "the operation panicked or was dropped before it finished".to_owned();
         LogError::Database { name: self.log.url().to_owned(), text }
     }
 }

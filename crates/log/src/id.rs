@@ -1,5 +1,5 @@
-//! The id of a message: a hash over its parent's id and its canonical bytes, so that an id names a
-//! message together with everything said before it.
+//! The id of a message: a hash of its parent's id and its canonical bytes. An id therefore
+//! identifies a message together with all messages before it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,35 +10,35 @@ use crate::canonical::canonical;
 use crate::encoding::{Encoding, role_code};
 use crate::error::LogError;
 
-/// The id of a message.
+/// The id of a message: 32 bytes, displayed as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id([u8; 32]);
 
 impl Id {
-    /// The id of a message behind `parent`; `None` for the first of a conversation.
+    /// Computes the id of a message that follows `parent` (`None` for the first message).
     #[must_use]
     pub fn of(parent: Option<Self>, role: Role, encoding: Encoding, bytes: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("waterline message 1");
         hasher.update(&parent.map_or([0; 32], |parent| parent.0));
-        // The role too: a system prompt that stands beside the list may have the very bytes of a
-        // user's message.
+        // The role is hashed too: a system prompt that a wire keeps outside the message list may
+        // have the same bytes as a user message.
         hasher.update(&[encoding.code(), role_code(role)]);
         hasher.update(&canonical(bytes));
         Self(*hasher.finalize().as_bytes())
     }
 
-    /// An id as a database keeps it.
+    /// Reads an id from its stored bytes.
     pub(crate) fn stored(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The bytes.
+    /// Returns the bytes of the id.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The first twelve digits, for people.
+    /// Returns the first twelve digits, for display.
     #[must_use]
     pub fn short(&self) -> String {
         self.to_string().chars().take(12).collect()

@@ -1,5 +1,5 @@
-//! Taking in what [`Log::export`] wrote. Importing the same twice adds nothing; a line that was
-//! changed is refused, since its message no longer has the id it says.
+//! Imports the JSON Lines that [`Log::export`] writes. A second import of the same export adds
+//! nothing. A changed line is refused, because its message no longer matches its id.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -9,7 +9,7 @@ use waterline::message::{Message, Role, Wire};
 
 use crate::artifact::{self, Artifact};
 use crate::checkpoint::{self, Checkpoint, Stored};
-use crate::clear::add_cut;
+use crate::clear::add_clear_mark;
 use crate::encoding::Encoding;
 use crate::entry::Entry;
 use crate::error::{LogError, Result};
@@ -19,7 +19,8 @@ use crate::generation;
 use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::line::{
-    JobLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, ToolsLine, UsageLine, VERSION,
+    Bytes, JobLine, Line, MessageLine, SentLine, SessionLine, SummaryLine, ToolsLine, UsageLine,
+    VERSION,
 };
 use crate::log::Log;
 use crate::navigate::left;
@@ -29,55 +30,61 @@ use crate::store::{Connection, values};
 use crate::toolset;
 use crate::tree::{Path, Tip, grow, place};
 
-/// How many lines are taken in at a time.
-const LINES: usize = 2_000;
+/// The maximum number of lines per transaction.
+const MAX_LINES: usize = 2_000;
 
-/// How many bytes of messages are taken in at a time.
-const BYTES: usize = 16 << 20;
+/// The number of bytes after which a transaction ends.
+const MAX_BYTES: usize = 16 << 20;
 
-/// What an import added.
+/// The result of [`Log::import`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Messages that were new to the log.
+    /// Number of messages added to the log.
     pub messages: u64,
-    /// Sessions that were new.
+    /// Number of sessions created.
     pub sessions: u64,
-    /// Sessions that were there and went on.
+    /// Number of existing sessions to which messages were added.
     pub continued: u64,
-    /// Sessions that have gone another way here, and stay: what was imported became a fork.
+    /// Existing sessions with other messages than the export. They are unchanged; the imported
+    /// messages became a fork.
     pub forked: Vec<String>,
 }
 
-/// Reads the JSON of a wire: what can be searched of a message is in there.
+/// Parses the JSON of a wire into a message; `None` if that is not possible. The log itself does
+/// not know any vendor's JSON.
 pub type Parse = fn(Arc<String>, Wire, Role) -> Option<Message>;
 
-/// What is known of an import from the lines before.
+/// The state of an import that one transaction passes to the next.
 #[derive(Clone, Debug, Default)]
-struct Known {
-    /// The version of its lines.
+struct Progress {
+    /// The version of the export.
     version: u32,
-    /// Its sessions, by the ids that its lines name.
-    homes: HashMap<String, Home>,
-    /// Tool definitions, by their hashes. They are stored with the first session that is held with
-    /// them.
+    /// The sessions of the export, by their ids in the export.
+    targets: HashMap<String, Target>,
+    /// Tool definitions by hash. They are stored with the first session that uses them.
     tools: HashMap<String, Arc<Vec<u8>>>,
 }
 
-/// Where the lines of a session belong.
+/// The session in this log that receives the lines of an exported session.
 #[derive(Clone, Debug)]
-struct Home {
+struct Target {
     id: String,
-    /// Messages beyond this are new: so is what the lines say about them. A session that had
-    /// everything takes nothing.
+    /// How many messages the session had before. Lines about later messages are new. `None` if it
+    /// had all messages: then no line is new.
     known: Option<u64>,
 }
 
 impl Log {
-    /// Takes in lines that [`Log::export`] wrote. `progress` hears how many bytes were read.
+    /// Imports the JSON Lines that [`Log::export`] writes. Calls `progress` with the number of
+    /// bytes read so far.
+    ///
+    /// Messages keep their ids, so importing the same export again adds nothing. Imported sessions
+    /// have no workspace and no [`Session::local`] data, and their messages count as untrusted
+    /// ([`Session::imported`]).
     ///
     /// # Errors
-    /// When a line cannot be read, a message does not have the id it says, or the end is missing.
-    /// What was taken in before stays; importing again goes on from there.
+    /// If a line is invalid, a message does not match its id, or the export is truncated. Lines of
+    /// earlier batches stay imported; importing again continues from there.
     pub fn import(
         &self,
         mut from: impl BufRead,
@@ -85,9 +92,12 @@ impl Log {
         mut progress: impl FnMut(u64),
     ) -> Result<Imported> {
         let mut imported = Imported::default();
-        let mut known = Known::default();
+        let mut state = Progress::default();
         let mut batch: Vec<(usize, Line)> = Vec::new();
-        let (mut read, mut size, mut lines, mut text) = (0, 0, 0, Vec::new());
+        let mut batch_bytes = 0;
+        let mut bytes = 0;
+        let mut lines = 0;
+        let mut text = Vec::new();
         let mut ended = false;
         loop {
             text.clear();
@@ -95,55 +105,62 @@ impl Log {
             if length == 0 {
                 break;
             }
-            (read, size, lines) = (read + length as u64, size + length, lines + 1);
+            bytes += length as u64;
+            batch_bytes += length;
+            lines += 1;
             if text.trim_ascii().is_empty() {
                 continue;
             }
             let line = serde_json::from_slice(&text)
-                .map_err(|error| refused(lines, format!("not a line of an export: {error}")))?;
+                .map_err(|error| refused(lines, format!("invalid export line: {error}")))?;
             check_first(lines, &line)?;
             ended = matches!(line, Line::End(_));
             batch.push((lines, line));
-            if batch.len() >= LINES || size >= BYTES {
-                known = self.take(std::mem::take(&mut batch), parse, known, &mut imported)?;
-                size = 0;
-                progress(read);
+            if batch.len() >= MAX_LINES || batch_bytes >= MAX_BYTES {
+                let full = std::mem::take(&mut batch);
+                state = self.import_batch(full, parse, state, &mut imported)?;
+                batch_bytes = 0;
+                progress(bytes);
             }
         }
-        self.take(batch, parse, known, &mut imported)?;
-        progress(read);
+        self.import_batch(batch, parse, state, &mut imported)?;
+        progress(bytes);
         if ended || lines == 0 {
             return Ok(imported);
         }
-        Err(refused(
-            lines,
-            "the export ends here and was cut off; what came before is stored".to_owned(),
-        ))
+        let text = "the export is truncated: it has no end line; the lines so far were imported";
+        Err(refused(lines, text.to_owned()))
     }
 
-    fn take(
+    fn import_batch(
         &self,
         batch: Vec<(usize, Line)>,
         parse: Parse,
-        known: Known,
+        state: Progress,
         imported: &mut Imported,
-    ) -> Result<Known> {
+    ) -> Result<Progress> {
         let now = self.now();
-        let (added, known) = self.write(move |connection| {
-            let (added, chain, known) = (Imported::default(), Chain::default(), known.clone());
-            let mut import = Import { connection, parse, now, added, chain, known };
+        let (added, state) = self.write(move |connection| {
+            let mut import = Import {
+                connection,
+                parse,
+                now,
+                added: Imported::default(),
+                chain: Chain::default(),
+                state: state.clone(),
+            };
             for (number, line) in &batch {
                 import.line(line.clone()).map_err(|error| at_line(*number, error))?;
             }
             let last = batch.last().map_or(0, |(number, _)| *number);
             import.flush().map_err(|error| at_line(last, error))?;
-            Ok((import.added, import.known))
+            Ok((import.added, import.state))
         })?;
         imported.messages += added.messages;
         imported.sessions += added.sessions;
         imported.continued += added.continued;
         imported.forked.extend(added.forked);
-        Ok(known)
+        Ok(state)
     }
 }
 
@@ -151,7 +168,7 @@ fn refused(line: usize, text: String) -> LogError {
     LogError::Line { line, text }
 }
 
-/// What is wrong with what a line says is said with its number; what is wrong with the log is not.
+/// Adds the line number to errors about a line. Errors of the log itself are returned unchanged.
 fn at_line(number: usize, error: LogError) -> LogError {
     match error {
         LogError::Refused(text) => refused(number, text),
@@ -165,15 +182,26 @@ fn at_line(number: usize, error: LogError) -> LogError {
 fn check_first(number: usize, line: &Line) -> Result<()> {
     match (number, line) {
         (1, Line::Waterline(1..=VERSION)) => Ok(()),
-        (1, Line::Waterline(newer)) => {
-            Err(refused(1, format!("an export of version {newer}; this program knows {VERSION}")))
+        (1, Line::Waterline(newer)) => Err(refused(
+            1,
+            format!(
+                "unsupported export version {newer}; this version of waterline reads up to \
+                 {VERSION}: use a newer waterline"
+            ),
+        )),
+        (1, _) => {
+            let text = "not a waterline export: its first line must be {\"waterline\": VERSION}";
+            Err(refused(1, text.to_owned()))
         }
-        (1, _) => Err(refused(1, "not an export: its first line does not say so".to_owned())),
         _ => Ok(()),
     }
 }
 
-/// Messages that follow each other, waiting to be put in together.
+fn decode(bytes: Bytes) -> Result<Vec<u8>> {
+    bytes.into_bytes().ok_or_else(|| LogError::Refused("invalid Base64".to_owned()))
+}
+
+/// Consecutive messages that are inserted together.
 #[derive(Default)]
 struct Chain {
     parent: Option<Id>,
@@ -187,7 +215,7 @@ struct Import<'a> {
     now: i64,
     added: Imported,
     chain: Chain,
-    known: Known,
+    state: Progress,
 }
 
 impl Import<'_> {
@@ -198,7 +226,7 @@ impl Import<'_> {
         self.flush()?;
         match line {
             Line::Waterline(version) => {
-                self.known.version = version;
+                self.state.version = version;
                 Ok(())
             }
             Line::Message(_) | Line::End(_) => Ok(()),
@@ -206,8 +234,8 @@ impl Import<'_> {
             Line::Session(line) => self.session(*line),
             Line::Sent(line) => self.sent(*line),
             Line::Generation(line) => {
-                let at = self.find(line.at.as_deref())?;
-                match self.home(&line.session, at.position)? {
+                let at = self.tip_of(line.at.as_deref())?;
+                match self.target_if_new(&line.session, at.position)? {
                     Some(id) => generation::note(
                         self.connection,
                         &id,
@@ -224,18 +252,20 @@ impl Import<'_> {
             Line::Checkpoint(line) => self.checkpoint(*line),
             Line::Usage(line) => self.usage(*line),
             Line::Artifact(line) => {
-                let bytes = line
-                    .bytes
-                    .into_bytes()
-                    .ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
-                let (media, preview, size) = (line.media, line.preview, bytes.len() as u64);
-                let made = Artifact { hash: String::new(), media, preview, size, time: line.time };
-                let id = self.id_of(&line.session)?;
-                artifact::put(self.connection, &id, &made, &bytes)
+                let bytes = decode(line.bytes)?;
+                let artifact = Artifact {
+                    hash: String::new(),
+                    media: line.media,
+                    preview: line.preview,
+                    size: bytes.len() as u64,
+                    time: line.time,
+                };
+                let id = self.target(&line.session)?;
+                artifact::put(self.connection, &id, &artifact, &bytes)
             }
             Line::Job(line) => self.job(*line),
             Line::Preference(line) => {
-                // What is set here stays as it is.
+                // Existing preferences take precedence.
                 let sql = "INSERT INTO preference (user_id, name, value) VALUES ($1, $2, $3) \
                            ON CONFLICT (user_id, name) DO NOTHING";
                 self.connection.run(sql, values![&line.user, &line.name, &line.value]).map(drop)
@@ -251,27 +281,33 @@ impl Import<'_> {
             self.chain.parent = parent;
         }
         let encoding = Encoding::named(&line.encoding)
-            .ok_or_else(|| LogError::Refused(format!("{:?} is no encoding", line.encoding)))?;
-        let bytes =
-            line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
+            .ok_or_else(|| LogError::Refused(format!("unknown encoding {:?}", line.encoding)))?;
+        let bytes = decode(line.bytes)?;
         if Id::of(parent, line.role, encoding, &bytes) != id {
             return Err(LogError::Refused(format!(
-                "message {} was changed: it no longer has its id",
+                "message {} was changed: its content does not match its id",
                 id.short()
             )));
         }
-        let (role, tokens, counter, time) = (line.role, line.tokens, line.counter, line.time);
-        let entry = Entry { id, position: 0, role, encoding, bytes, tokens, counter, time };
-        let text = searchable(&entry.message(self.parse));
-        let Entry { bytes, counter, .. } = entry;
-        self.chain.messages.push(Incoming {
-            role,
+        let entry = Entry {
+            id,
+            position: 0,
+            role: line.role,
             encoding,
             bytes,
-            tokens,
-            counter,
+            tokens: line.tokens,
+            counter: line.counter,
+            time: line.time,
+        };
+        let text = searchable(&entry.message(self.parse));
+        self.chain.messages.push(Incoming {
+            role: entry.role,
+            encoding: entry.encoding,
+            bytes: entry.bytes,
+            tokens: entry.tokens,
+            counter: entry.counter,
             text,
-            time: Some(time),
+            time: Some(entry.time),
         });
         self.chain.last = Some(id);
         Ok(())
@@ -283,42 +319,43 @@ impl Import<'_> {
             return Ok(());
         }
         let parent = chain.parent.map(|id| id.to_string());
-        let tip = self.find(parent.as_deref())?;
+        let tip = self.tip_of(parent.as_deref())?;
         self.added.messages += grow(self.connection, tip, &chain.messages, self.now)?.new as u64;
         Ok(())
     }
 
-    /// The place of a message that some line names.
-    fn find(&mut self, id: Option<&str>) -> Result<Tip> {
+    /// Returns the tip of a message that a line refers to.
+    fn tip_of(&mut self, id: Option<&str>) -> Result<Tip> {
         let Some(id) = id else { return Ok(Tip::EMPTY) };
         let tip = place(self.connection, id.parse()?)?;
         tip.ok_or_else(|| LogError::Missing { what: "message", id: id.to_owned() })
     }
 
-    /// The session that a line belongs to.
-    fn id_of(&self, session: &str) -> Result<String> {
-        let home = self.known.homes.get(session).map(|home| home.id.clone());
-        home.ok_or_else(|| LogError::NoSession { id: session.to_owned() })
+    /// Returns the id of the session that receives the lines of an exported session.
+    fn target(&self, session: &str) -> Result<String> {
+        let id = self.state.targets.get(session).map(|target| target.id.clone());
+        id.ok_or_else(|| LogError::NoSession { id: session.to_owned() })
     }
 
-    /// The session that a line belongs to, if what it says about a place is new there.
-    fn home(&self, session: &str, position: u64) -> Result<Option<String>> {
-        let id = self.id_of(session)?;
-        let known = self.known.homes.get(session).and_then(|home| home.known);
+    /// Returns the same id if a line about this position is new to the session.
+    fn target_if_new(&self, session: &str, position: u64) -> Result<Option<String>> {
+        let id = self.target(session)?;
+        let known = self.state.targets.get(session).and_then(|target| target.known);
         Ok(known.is_some_and(|known| position > known || known == 0).then_some(id))
     }
 
     fn session(&mut self, line: SessionLine) -> Result<()> {
         session::check_id(&line.id)?;
-        let (named, tip) = (line.id.clone(), self.find(line.tip.as_deref())?);
-        // The ways that it left are from elsewhere too: somebody may go over to them.
+        let exported_id = line.id.clone();
+        let tip = self.tip_of(line.tip.as_deref())?;
+        // Messages on left branches are imported too: a user may switch to them.
         let left = line
             .left
             .iter()
-            .map(|left| self.find(Some(left.as_str())).map_or(0, |tip| tip.position));
-        let messages = left.max().unwrap_or(0).max(tip.position);
-        let (state, tools) = self.carried(line.state, line.tools)?;
-        let mut made = Session {
+            .map(|left| self.tip_of(Some(left.as_str())).map_or(0, |tip| tip.position));
+        let imported = left.max().unwrap_or(0).max(tip.position);
+        let (state, tools) = self.portable(line.state, line.tools)?;
+        let mut session = Session {
             title: line.title,
             user: line.user,
             parent: line.parent,
@@ -329,40 +366,40 @@ impl Import<'_> {
             policy: line.policy,
             overrides: line.overrides,
             state,
-            imported: messages,
+            imported,
             tools,
             tip,
             created: line.created,
             active: line.active,
             ..Session::new(line.id)
         };
-        let known = self.settle(&mut made)?;
-        self.known.homes.insert(named, Home { id: made.id.clone(), known });
+        let known = self.insert_or_extend(&mut session)?;
+        self.state.targets.insert(exported_id, Target { id: session.id.clone(), known });
         if known.is_some() {
-            for cut in line.cuts {
-                let cut = self.find(Some(&cut))?;
-                add_cut(self.connection, &made.id, cut, self.now)?;
+            for mark in line.cuts {
+                let mark = self.tip_of(Some(&mark))?;
+                add_clear_mark(self.connection, &session.id, mark, self.now)?;
             }
             for left in line.left {
-                self.left(&made.id, &left, tip)?;
+                self.add_left_branch(&session.id, &left, tip)?;
             }
         }
         Ok(())
     }
 
-    /// The state and the tools that a line brings. Consent and directories of another machine are
-    /// no part of them.
-    fn carried(
+    /// Returns the state of a line and the stored hash of its tools. Approvals and directories of
+    /// another machine are dropped.
+    fn portable(
         &mut self,
         state: Document,
         tools: Option<String>,
     ) -> Result<(Document, Option<String>)> {
-        let (state, definitions) = match self.known.version {
+        let (state, definitions) = match self.state.version {
             1 => {
-                let flat = Format1State::of(state);
-                (flat.state, flat.tools.map(|tools| Arc::new(tools.into_bytes())))
+                let old = Format1State::of(state);
+                (old.state, old.tools.map(|tools| Arc::new(tools.into_bytes())))
             }
-            _ => (state, tools.and_then(|hash| self.known.tools.get(&hash).cloned())),
+            _ => (state, tools.and_then(|hash| self.state.tools.get(&hash).cloned())),
         };
         let hash = match definitions {
             Some(definitions) => Some(toolset::name(&toolset::put(self.connection, &definitions)?)),
@@ -372,77 +409,81 @@ impl Import<'_> {
     }
 
     fn tools(&mut self, line: ToolsLine) -> Result<()> {
-        let bytes =
-            line.bytes.into_bytes().ok_or_else(|| LogError::Refused("not base64".to_owned()))?;
+        let bytes = decode(line.bytes)?;
         if blake3::hash(&bytes).to_hex().as_str() != line.hash {
             return Err(LogError::Refused(
-                "the tool definitions were changed: they no longer have their hash".to_owned(),
+                "the tool definitions were changed: they do not match their hash".to_owned(),
             ));
         }
-        self.known.tools.insert(line.hash, Arc::new(bytes));
+        self.state.tools.insert(line.hash, Arc::new(bytes));
         Ok(())
     }
 
-    /// Makes the session, or lets the one that is there go on; where that went another way, a fork
-    /// of it is made. Gives the number of messages that were known; nothing where all were.
-    fn settle(&mut self, made: &mut Session) -> Result<Option<u64>> {
-        if session::insert(self.connection, made)? {
+    /// Inserts a session, or extends the existing one with its id. If that has other messages,
+    /// inserts a fork of it. Returns how many messages the session had before; `None` if it had
+    /// all.
+    fn insert_or_extend(&mut self, new: &mut Session) -> Result<Option<u64>> {
+        if session::insert(self.connection, new)? {
             self.added.sessions += 1;
             return Ok(Some(0));
         }
-        let known = session::load(self.connection, &made.id)?;
-        let mut ways = vec![known.tip];
-        ways.extend(left(self.connection, &known.id)?);
-        for way in ways {
-            if Path::of(self.connection, way)?.contains(made.tip) {
+        let existing = session::load(self.connection, &new.id)?;
+        let mut tips = vec![existing.tip];
+        tips.extend(left(self.connection, &existing.id)?);
+        for tip in tips {
+            if Path::of(self.connection, tip)?.contains(new.tip) {
                 return Ok(None);
             }
         }
-        if Path::of(self.connection, made.tip)?.contains(known.tip) {
-            if !session::put(self.connection, &known, made.tip, known.frozen, made.active)? {
+        if Path::of(self.connection, new.tip)?.contains(existing.tip) {
+            if !session::put(self.connection, &existing, new.tip, existing.frozen, new.active)? {
                 return Err(self.connection.race());
             }
-            // What was granted was granted to what is now another conversation.
-            let sql = "UPDATE session SET title = $1, state = $2, local = '{}', workspace = NULL, imported = $3, \
-                       tools = COALESCE($4, tools) WHERE id = $5";
-            let (state, tools) =
-                (session::text(&made.state), made.tools.as_deref().and_then(toolset::hash));
-            self.connection
-                .run(sql, values![&made.title, state, made.imported, tools, &made.id])?;
+            // Drop the approvals: they were not given for the imported messages.
+            let sql = "UPDATE session SET title = $1, state = $2, local = '{}', workspace = NULL, \
+                       imported = $3, tools = COALESCE($4, tools) WHERE id = $5";
+            let state = session::text(&new.state);
+            let tools = new.tools.as_deref().and_then(toolset::hash);
+            self.connection.run(sql, values![&new.title, state, new.imported, tools, &new.id])?;
             self.added.continued += 1;
-            return Ok(Some(known.tip.position));
+            return Ok(Some(existing.tip.position));
         }
-        let end =
-            crate::tree::id_at(self.connection, made.tip)?.map(|id| id.short()).unwrap_or_default();
-        made.parent = Some(known.id.clone());
-        made.relation = Relation::Fork;
-        made.id = format!("{}-{end}", known.id);
-        if !session::insert(self.connection, made)? {
+        let last_id =
+            crate::tree::id_at(self.connection, new.tip)?.map(|id| id.short()).unwrap_or_default();
+        new.parent = Some(existing.id.clone());
+        new.relation = Relation::Fork;
+        new.id = format!("{}-{last_id}", existing.id);
+        if !session::insert(self.connection, new)? {
             return Ok(None);
         }
-        self.added.forked.push(known.id);
+        self.added.forked.push(existing.id);
         Ok(Some(0))
     }
 
-    /// A way that the session left, unless it is known.
-    fn left(&mut self, session: &str, message: &str, to: Tip) -> Result<()> {
-        let tip = self.find(Some(message))?;
-        let sql = "SELECT COUNT(*) FROM move WHERE session = $1 AND from_branch = $2 AND from_position = $3";
+    /// Records a branch that the session has left, unless it is recorded already.
+    fn add_left_branch(&mut self, session: &str, message: &str, to: Tip) -> Result<()> {
+        let tip = self.tip_of(Some(message))?;
+        let sql = "SELECT COUNT(*) FROM move \
+                   WHERE session = $1 AND from_branch = $2 AND from_position = $3";
         if self.connection.number(sql, values![session, tip.branch, tip.position])? > 0 {
             return Ok(());
         }
-        let sql = "INSERT INTO move (session, number, kind, from_branch, from_position, to_branch, to_position, created) \
-                   SELECT $1, COALESCE(MAX(number), 0) + 1, 'rewind', $2, $3, $4, $5, $6 FROM move WHERE session = $1";
+        let sql = "INSERT INTO move (session, number, kind, from_branch, from_position, \
+                   to_branch, to_position, created) \
+                   SELECT $1, COALESCE(MAX(number), 0) + 1, 'rewind', $2, $3, $4, $5, $6 \
+                   FROM move WHERE session = $1";
         let values = values![session, tip.branch, tip.position, to.branch, to.position, self.now];
         self.connection.run(sql, values).map(drop)
     }
 
     fn sent(&mut self, line: SentLine) -> Result<()> {
-        let at = self.find(line.at.as_deref())?;
-        let Some(id) = self.home(&line.session, at.position)? else { return Ok(()) };
+        let at = self.tip_of(line.at.as_deref())?;
+        let Some(id) = self.target_if_new(&line.session, at.position)? else { return Ok(()) };
         let session = session::load(self.connection, &id)?;
         if !Path::of(self.connection, session.tip)?.contains(at) {
-            return Err(LogError::Refused(format!("what session {id} sent is not on its way")));
+            return Err(LogError::Refused(format!(
+                "a request context of session {id} refers to a message outside the session"
+            )));
         }
         let SentLine { cleared, head, past, slots, fold, time, .. } = line;
         let key = frozen::add(
@@ -458,11 +499,12 @@ impl Import<'_> {
     }
 
     fn summary(&mut self, line: SummaryLine) -> Result<()> {
-        let until = self.find(Some(&line.until))?;
-        let Some(id) = self.home(&line.session, until.position)? else { return Ok(()) };
+        let until = self.tip_of(Some(&line.until))?;
+        let Some(id) = self.target_if_new(&line.session, until.position)? else { return Ok(()) };
         let target = line.target.as_deref().map(str::parse::<Id>).transpose()?;
-        let sql = "INSERT INTO summary (session, version, start, branch, position, target, generation, text, tokens, \
-                   original_tokens, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+        let sql = "INSERT INTO summary (session, version, start, branch, position, target, \
+                   generation, text, tokens, original_tokens, created) \
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
                    ON CONFLICT (session, version) DO NOTHING";
         let values = values![
             &id,
@@ -481,28 +523,30 @@ impl Import<'_> {
     }
 
     fn checkpoint(&mut self, line: Checkpoint) -> Result<()> {
-        let Some(thread_id) = self.home(&line.thread_id, line.checkpoint.messages)? else {
+        let Some(thread_id) = self.target_if_new(&line.thread_id, line.checkpoint.messages)? else {
             return Ok(());
         };
-        let tip = self.find(line.checkpoint.message.as_deref())?;
-        let state = match self.known.version {
+        let tip = self.tip_of(line.checkpoint.message.as_deref())?;
+        let state = match self.state.version {
             1 => Format1State::of(line.checkpoint.state).state,
             _ => line.checkpoint.state,
         };
-        let made =
+        let checkpoint =
             Checkpoint { thread_id, checkpoint: Stored { state, ..line.checkpoint }, ..line };
-        checkpoint::insert(self.connection, &made, tip).map(drop)
+        checkpoint::insert(self.connection, &checkpoint, tip).map(drop)
     }
 
     fn usage(&mut self, line: UsageLine) -> Result<()> {
-        let Some(id) = self.home(&line.session, line.usage.position)? else { return Ok(()) };
+        let Some(id) = self.target_if_new(&line.session, line.usage.position)? else {
+            return Ok(());
+        };
         crate::usage::insert_as(self.connection, &id, line.number, &line.usage).map(drop)
     }
 
     fn job(&mut self, line: JobLine) -> Result<()> {
         let Some(session) = &line.session else { return Ok(()) };
-        let id = self.id_of(session)?;
-        let is_new = self.known.homes.get(session).is_some_and(|home| home.known == Some(0));
+        let id = self.target(session)?;
+        let is_new = self.state.targets.get(session).is_some_and(|target| target.known == Some(0));
         if is_new {
             crate::job::insert(self.connection, &line.kind, Some(&id), &line.payload, self.now)?;
         }

@@ -1,6 +1,6 @@
-//! Background work that survives a crash: a job is taken by one worker, for a time; a worker that
-//! dies loses it to the next one. A job that fails is tried again later, so many times. Nothing in
-//! the product adds jobs yet: background summaries will be the first (docs/decisions/0011).
+//! A queue of background jobs that survives crashes. A worker takes a job for a limited time; if it
+//! dies, another worker takes the job. A failed job is retried up to [`ATTEMPTS`] times. The
+//! product does not add jobs yet: background summaries will be the first (docs/decisions/0011).
 
 use std::time::Duration;
 
@@ -8,71 +8,75 @@ use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::store::{Connection, Row, values};
 
-/// How often a job is tried.
+/// The maximum number of attempts per job.
 pub const ATTEMPTS: u64 = 5;
 
-/// How far a job has come.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobState {
-    /// It waits for a worker, or for its time.
+    /// The job waits for a worker, or for the time of its next attempt.
     Waiting,
-    /// A worker has it.
+    /// A worker has taken the job.
     Running,
-    /// It failed too often.
+    /// The last attempt failed; there are no more retries.
     Failed,
 }
 
-/// A job.
+/// A background job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Its number.
+    /// The number of the job.
     pub key: i64,
-    /// What kind of work it is: `summary`, `memory`, `embedding`.
+    /// The kind of work, such as `summary`, `memory` or `embedding`.
     pub kind: String,
-    /// The session it is for.
+    /// The session that the job is for.
     pub session: Option<String>,
-    /// What the worker needs to know.
+    /// The input for the worker.
     pub payload: String,
-    /// How far it has come.
+    /// The state of the job.
     pub stage: JobState,
-    /// How often it was tried, with this time.
+    /// The number of attempts, including the current one.
     pub attempts: u64,
-    /// Why it failed last.
+    /// The error of the last failed attempt.
     pub error: Option<String>,
 }
 
 const COLUMNS: &str = "key, kind, session, payload, state, attempts, error";
 
 impl Log {
-    /// Adds a job.
+    /// Adds a job and returns its number.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn add_job(&self, kind: &str, session: Option<&str>, payload: &str) -> Result<i64> {
-        let (kind, session, payload, now) =
-            (kind.to_owned(), session.map(str::to_owned), payload.to_owned(), self.now());
+        let kind = kind.to_owned();
+        let session = session.map(str::to_owned);
+        let payload = payload.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             session.as_ref().map_or(Ok(()), |id| crate::session::load(connection, id).map(drop))?;
             insert(connection, &kind, session.as_deref(), &payload, now)
         })
     }
 
-    /// Takes the oldest job of a kind that is due. The worker has it for `lease`; then it is
-    /// another's.
+    /// Takes the oldest due job of a kind. After `lease`, another worker may take it.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn take_job(&self, kind: &str, worker: &str, lease: Duration) -> Result<Option<Job>> {
-        let (kind, worker, now) = (kind.to_owned(), worker.to_owned(), self.now());
+        let kind = kind.to_owned();
+        let worker = worker.to_owned();
+        let now = self.now();
         let until = now + i64::try_from(lease.as_millis()).unwrap_or(i64::MAX - now);
         self.write(move |connection| {
-            // Whoever died with its last try is not given another one.
+            // A job whose worker died in the last attempt has failed.
             let sql = "UPDATE job SET state = 'failed', error = 'its worker died' \
                        WHERE kind = $1 AND state = 'running' AND due <= $2 AND attempts >= most";
             connection.run(sql, values![&kind, now])?;
             let sql = format!(
-                "UPDATE job SET state = 'running', attempts = attempts + 1, worker = $1, due = $2 WHERE key = (\
-                   SELECT key FROM job WHERE kind = $3 AND state IN ('waiting', 'running') AND due <= $4 \
+                "UPDATE job SET state = 'running', attempts = attempts + 1, worker = $1, due = $2 \
+                 WHERE key = (SELECT key FROM job WHERE kind = $3 \
+                   AND state IN ('waiting', 'running') AND due <= $4 \
                    ORDER BY due, key LIMIT 1 {}) RETURNING {COLUMNS}",
                 connection.dialect().skip_locked()
             );
@@ -80,25 +84,27 @@ impl Log {
         })
     }
 
-    /// A job is done; nothing of it is kept.
+    /// Deletes a job that is done.
     ///
     /// # Errors
-    /// When another worker has it by now: then what this one did may be done twice.
+    /// If another worker has taken the job since; its work may then be done twice.
     pub fn finish_job(&self, job: &Job, worker: &str) -> Result<()> {
-        let (key, worker) = (job.key, worker.to_owned());
+        let key = job.key;
+        let worker = worker.to_owned();
         self.write(move |connection| {
             let sql = "DELETE FROM job WHERE key = $1 AND worker = $2 AND state = 'running'";
             match connection.run(sql, values![key, &worker])? {
                 1 => Ok(()),
-                _ => Err(LogError::Refused(format!("job {key} is no longer this worker's"))),
+                _ => Err(taken(key)),
             }
         })
     }
 
-    /// A job failed; it is tried again after `wait`, unless it was tried often enough.
+    /// Records that a job failed, and returns its new state. The job is retried after `wait` unless
+    /// it has used all its attempts.
     ///
     /// # Errors
-    /// When another worker has it by now.
+    /// If another worker has taken the job since.
     pub fn fail_job(
         &self,
         job: &Job,
@@ -106,30 +112,40 @@ impl Log {
         error: &str,
         wait: Duration,
     ) -> Result<JobState> {
-        let (key, worker, error, now) = (job.key, worker.to_owned(), error.to_owned(), self.now());
+        let key = job.key;
+        let worker = worker.to_owned();
+        let error = error.to_owned();
+        let now = self.now();
         let due = now + i64::try_from(wait.as_millis()).unwrap_or(i64::MAX - now);
         self.write(move |connection| {
             let sql = format!(
-                "UPDATE job SET state = CASE WHEN attempts >= most THEN 'failed' ELSE 'waiting' END, error = $1, due = $2 \
+                "UPDATE job SET state = CASE WHEN attempts >= most THEN 'failed' \
+                 ELSE 'waiting' END, error = $1, due = $2 \
                  WHERE key = $3 AND worker = $4 AND state = 'running' RETURNING {COLUMNS}"
             );
             let row = connection.row(&sql, values![&error, due, key, &worker])?;
-            let job = row.map(of).ok_or_else(|| LogError::Refused(format!("job {key} is no longer this worker's")))?;
+            let job = row.map(of).ok_or_else(|| taken(key))?;
             Ok(job.stage)
         })
     }
 
-    /// The jobs of a session, or all, oldest first.
+    /// Returns the jobs of a session, or all jobs, oldest first.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn jobs(&self, session: Option<&str>) -> Result<Vec<Job>> {
         self.read(|connection| {
-            let sql =
-                format!("SELECT {COLUMNS} FROM job WHERE (CAST($1 AS TEXT) IS NULL OR session = $1) ORDER BY key");
+            let sql = format!(
+                "SELECT {COLUMNS} FROM job \
+                 WHERE (CAST($1 AS TEXT) IS NULL OR session = $1) ORDER BY key"
+            );
             Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
         })
     }
+}
+
+fn taken(key: i64) -> LogError {
+    LogError::Refused(format!("job {key} has been taken by another worker"))
 }
 
 pub(crate) fn insert(

@@ -1,6 +1,5 @@
-//! The JSON shapes of what the log gives back. Programs read them, so they are stable: times are
-//! UTC to the second, ids and words are texts, and a session counts its messages instead of showing
-//! its tip.
+//! The JSON forms of the log's types. Programs read them, so they are stable: times are UTC to the
+//! second, ids and enum values are strings, and a session has a message count instead of a tip.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -13,7 +12,7 @@ use crate::session::{Relation, Session};
 use crate::stats::Stats;
 use crate::summary::Summary;
 
-/// A time as it is shown: UTC, to the second.
+/// Formats milliseconds since 1970 as UTC time, to the second.
 #[must_use]
 pub fn utc(milliseconds: i64) -> String {
     let seconds = milliseconds.div_euclid(1_000);

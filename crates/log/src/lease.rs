@@ -1,6 +1,6 @@
-//! The lease of a session: one holder at a time works in it, on whatever machine. It is taken by
-//! compare-and-set, ends by itself after a time, and carries a number that grows with each holder,
-//! so that a write of an earlier one is refused.
+//! Session leases: one holder at a time works in a session, on any machine. A lease is taken by
+//! compare-and-set and expires. Its fencing token grows with each holder, so that writes of an
+//! earlier holder are refused.
 
 use std::time::Duration;
 
@@ -8,42 +8,43 @@ use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::store::{Connection, Row, values};
 
-/// The right to work in a session.
+/// The exclusive right to work in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lease {
     /// The session.
     pub session: String,
-    /// Who holds it, in the holder's own words.
+    /// The holder, as passed to [`Log::take_lease`].
     pub holder: String,
-    /// Grows each time the lease changes hands: the fencing token.
+    /// The fencing token. It grows each time the lease changes hands.
     pub token: i64,
-    /// When it ends unless it is renewed, in milliseconds since 1970 by the clock of the log.
+    /// When the lease expires unless it is renewed, in milliseconds since 1970. PostgreSQL uses the
+    /// server's clock, SQLite the log's.
     pub expires: i64,
 }
 
 impl Log {
-    /// Takes the lease of a session for some time, if it is free or has expired.
+    /// Takes the lease of a session for `time` if it is free or has expired.
     ///
     /// # Errors
-    /// [`LogError::Leased`] when somebody else holds it.
+    /// [`LogError::Leased`] if another holder has it.
     pub fn take_lease(&self, session: &str, holder: &str, time: Duration) -> Result<Lease> {
-        let wanted = LeaseRequest::new(session, holder, time);
+        let request = LeaseRequest::new(session, holder, time);
         let clock = self.clock();
         self.write(move |connection| {
             let now = now(connection, clock)?;
-            match held(connection, &wanted.session)? {
-                Some(held) if held.blocks(now) => Err(held.refusal()),
-                held => wanted.take(connection, held, now),
+            match load(connection, &request.session)? {
+                Some(held) if held.is_active(now) => Err(held.refusal()),
+                held => request.take(connection, held, now),
             }
         })
     }
 
-    /// Takes the lease of a session over from a holder that is known to be gone, before it expires.
-    /// The token is that of the lease to be replaced.
+    /// Takes over the lease of a session before it expires, from a holder that is known to be dead.
+    /// `token` is the token of that holder's lease.
     ///
     /// # Errors
-    /// [`LogError::Leased`] when it has changed hands meanwhile.
+    /// [`LogError::Leased`] if the lease has changed hands since.
     pub fn take_over(
         &self,
         session: &str,
@@ -51,23 +52,27 @@ impl Log {
         holder: &str,
         time: Duration,
     ) -> Result<Lease> {
-        let wanted = LeaseRequest::new(session, holder, time);
+        let request = LeaseRequest::new(session, holder, time);
         let clock = self.clock();
         self.write(move |connection| {
             let now = now(connection, clock)?;
-            match held(connection, &wanted.session)? {
-                Some(held) if held.lease.token != token && held.blocks(now) => Err(held.refusal()),
-                held => wanted.take(connection, held, now),
+            match load(connection, &request.session)? {
+                Some(held) if held.lease.token != token && held.is_active(now) => {
+                    Err(held.refusal())
+                }
+                held => request.take(connection, held, now),
             }
         })
     }
 
-    /// Keeps a lease for some more time.
+    /// Extends a lease: it now expires after `time`.
     ///
     /// # Errors
-    /// [`LogError::LeaseLost`] when somebody else has taken it.
+    /// [`LogError::LeaseLost`] if another holder has taken it.
     pub fn renew_lease(&self, lease: &Lease, time: Duration) -> Result<()> {
-        let (lease, time, clock) = (lease.clone(), millis(time), self.clock());
+        let lease = lease.clone();
+        let time = millis(time);
+        let clock = self.clock();
         self.write(move |connection| {
             let until = now(connection, clock)?.saturating_add(time);
             let sql =
@@ -79,31 +84,31 @@ impl Log {
         })
     }
 
-    /// Gives a lease back. One that somebody else has taken meanwhile is left alone.
+    /// Releases a lease. Does nothing if another holder has taken it.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn release_lease(&self, lease: &Lease) -> Result<()> {
         let lease = lease.clone();
         self.write(move |connection| {
-            // The row stays, because its number must go on growing.
+            // Keep the row: its token must keep growing.
             let sql = "UPDATE lease SET expires = 0, holder = '' WHERE session = $1 AND token = $2";
             connection.run(sql, values![&lease.session, lease.token]).map(drop)
         })
     }
 
-    /// Refuses what a holder does after another one has taken the lease. In one transaction with
-    /// what it guards ([`AsyncLog::write`](crate::AsyncLog::write)): whoever wants to take the
-    /// lease waits until that is committed.
+    /// Checks that no other holder has taken the lease. Call it in the same transaction as the
+    /// writes that it guards ([`AsyncLog::write`](crate::AsyncLog::write)): others cannot take the
+    /// lease until the transaction ends.
     ///
     /// # Errors
-    /// [`LogError::LeaseLost`] when somebody else has taken it.
+    /// [`LogError::LeaseLost`] if another holder has taken it.
     pub fn check_lease(&self, lease: &Lease) -> Result<()> {
         let lease = lease.clone();
         self.write(move |connection| {
-            // One that has only expired, or was given back, is still the last one: nobody else has
-            // begun anything.
-            match held(connection, &lease.session)? {
+            // A lease that expired or was released is still valid here while no other holder has
+            // taken it.
+            match load(connection, &lease.session)? {
                 Some(held) if held.lease.token == lease.token => Ok(()),
                 _ => Err(lost(&lease)),
             }
@@ -129,30 +134,32 @@ impl LeaseRequest {
     fn take(
         &self,
         connection: &mut dyn Connection,
-        before: Option<Held>,
+        previous: Option<Held>,
         now: i64,
     ) -> Result<Lease> {
-        let (session, holder, length) = (&self.session, &self.holder, self.time);
-        let expires = now.saturating_add(length);
-        let (sql, token) = match before {
-            Some(before) => (
-                "UPDATE lease SET holder = $2, token = $3, expires = $4, length = $5 WHERE session = $1",
-                before.lease.token + 1,
+        let expires = now.saturating_add(self.time);
+        let (sql, token) = match previous {
+            Some(previous) => (
+                "UPDATE lease SET holder = $2, token = $3, expires = $4, length = $5 \
+                 WHERE session = $1",
+                previous.lease.token + 1,
             ),
-            // Two who are the first at the same time meet in the key of the row.
+            // If two holders insert the first row at the same time, the primary key lets only one
+            // succeed.
             None => (
-                "INSERT INTO lease (session, holder, token, expires, length) VALUES ($1, $2, $3, $4, $5)",
+                "INSERT INTO lease (session, holder, token, expires, length) \
+                 VALUES ($1, $2, $3, $4, $5)",
                 1,
             ),
         };
-        connection.run(sql, values![session, holder, token, expires, length])?;
-        Ok(Lease { session: session.clone(), holder: holder.clone(), token, expires })
+        connection.run(sql, values![&self.session, &self.holder, token, expires, self.time])?;
+        Ok(Lease { session: self.session.clone(), holder: self.holder.clone(), token, expires })
     }
 }
 
 struct Held {
     lease: Lease,
-    /// For how long it was taken, in milliseconds.
+    /// The duration it was taken for, in milliseconds.
     length: i64,
 }
 
@@ -162,18 +169,19 @@ impl Held {
         LogError::Leased { session, holder, token }
     }
 
-    /// Whether it keeps others out. A clock that was set back must not make that last: an end that
-    /// is more than two lengths away was written by another time.
-    fn blocks(&self, now: i64) -> bool {
+    /// Returns whether the lease excludes others. If it expires more than twice its duration from
+    /// now, the clock was set back; such a lease must not block.
+    fn is_active(&self, now: i64) -> bool {
         let left = self.lease.expires.saturating_sub(now);
         left > 0 && left <= self.length.saturating_mul(2)
     }
 }
 
-/// The lease as it is; other writers wait until this transaction is over.
-fn held(connection: &mut dyn Connection, session: &str) -> Result<Option<Held>> {
-    let hold = connection.dialect().hold();
-    let sql = format!("SELECT holder, token, expires, length FROM lease WHERE session = $1 {hold}");
+/// Loads the lease of a session and locks its row until the transaction ends.
+fn load(connection: &mut dyn Connection, session: &str) -> Result<Option<Held>> {
+    let for_update = connection.dialect().hold();
+    let sql =
+        format!("SELECT holder, token, expires, length FROM lease WHERE session = $1 {for_update}");
     let row = connection.row(&sql, values![session])?;
     let of = |mut row: Row| Held {
         lease: Lease {
@@ -187,8 +195,8 @@ fn held(connection: &mut dyn Connection, session: &str) -> Result<Option<Held>> 
     Ok(row.map(of))
 }
 
-/// The time by which leases end: a server's own, because the clocks of the machines that share it
-/// differ.
+/// Returns the time that leases use: the server's, if there is one, because the clocks of its
+/// clients differ.
 fn now(connection: &mut dyn Connection, clock: fn() -> i64) -> Result<i64> {
     match connection.dialect().server_time() {
         Some(sql) => connection.number(sql, &[]),

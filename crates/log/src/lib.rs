@@ -1,11 +1,28 @@
-//! Sessions that never lose a message: an append-only, content-addressed log, and what hangs on it.
+//! An append-only, content-addressed log of agent sessions, on SQLite or PostgreSQL.
 //!
-//! A message's id is a hash over its parent's id and its own canonical bytes, so messages form a
-//! tree in which forks share what they have in common and a client that sends its whole history
-//! again adds only what is new. Nothing is edited; erasing for privacy is the only deletion. SQLite
-//! and PostgreSQL are chosen by the address ([`Log::open`]).
+//! A message's id is a hash of its parent's id and its own canonical bytes. Messages therefore form
+//! a tree: forks share their common messages, and a client that resends its whole history adds only
+//! the new messages. Stored messages are never edited; [`Log::erase`] is the only deletion.
 //!
-//! Only this crate knows SQL. It reads no vendor's JSON, prints nothing and reads no environment.
+//! Start with [`Log::open`]: its URL selects the database. Async programs use [`AsyncLog`].
+//!
+//! ```no_run
+//! use waterline::message::Message;
+//! use waterline::tokens::{Counter, Method};
+//! use waterline_log::{Incoming, Log, Session};
+//!
+//! # fn example() -> waterline_log::Result<()> {
+//! let log = Log::open("sessions.db")?;
+//! let session = log.create(Session::new("main"))?;
+//! let counter = Counter::new(Method::Chars4, 1_000);
+//! let message = Incoming::of(&Message::user("Why does the build fail?"), &counter);
+//! log.append(&session.id, session.tip, vec![message])?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! All SQL lives in this crate. It does not parse any vendor's JSON, print, or read the
+//! environment.
 
 mod append;
 mod artifact;
@@ -16,6 +33,7 @@ mod checkpoint;
 mod clear;
 mod compress;
 mod conversation;
+mod conversation_hash;
 mod delta;
 mod detail;
 mod encoding;
@@ -37,7 +55,6 @@ mod lease;
 mod line;
 mod log;
 mod lookup;
-mod meaning;
 mod navigate;
 mod options;
 mod preference;

@@ -1,6 +1,6 @@
-//! A log as lines of JSON: what [`Log::export`](crate::Log::export) writes and
-//! [`Log::import`](crate::Log::import) reads. Messages are named by their ids, so a line means the
-//! same in every log.
+//! The lines of an export: [`Log::export`](crate::Log::export) writes them and
+//! [`Log::import`](crate::Log::import) reads them. They refer to messages by id, so a line means
+//! the same in every log.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::generation::Fold;
 use crate::session::Document;
 use crate::usage::Usage;
 
-/// The version of the lines that are written. In version 1 a state was one document with everything
-/// in it (`flat.rs`).
+/// The version that is written. In version 1 a state was one document with everything in it
+/// (`format_1.rs`).
 pub(crate) const VERSION: u32 = 2;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub(crate) enum Line {
     Artifact(Box<ArtifactLine>),
     Job(Box<JobLine>),
     Preference(PreferenceLine),
-    /// The last line, with the number of sessions: what has none was cut off.
+    /// The last line, with the number of sessions. An export without it is truncated.
     End(u64),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct MessageLine {
     pub(crate) time: i64,
 }
 
-/// Bytes as text where they are one.
+/// Bytes: as text if they are UTF-8, else as Base64.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Bytes {
@@ -104,15 +104,15 @@ pub(crate) struct SessionLine {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) overrides: BTreeMap<String, String>,
     pub(crate) state: Document,
-    /// The hash of its tool definitions, which stand on a line before.
+    /// The hash of its tool definitions, which are on an earlier line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tools: Option<String>,
     pub(crate) created: i64,
     pub(crate) active: i64,
-    /// The messages at which the session was cleared.
+    /// The messages with clear marks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) cuts: Vec<String>,
-    /// The last messages of ways that it left.
+    /// The last messages of the branches that the session has left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) left: Vec<String>,
 }
@@ -131,7 +131,7 @@ pub(crate) struct SentLine {
     pub(crate) time: i64,
 }
 
-/// A fold of which only this is known: another program made it, or it was taken back.
+/// A fold without a stored request context: another program made it, or it was undone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct GenerationLine {
     pub(crate) session: String,

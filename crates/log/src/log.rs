@@ -1,5 +1,5 @@
-//! The log itself: where it lies, and how reading and writing go through it. What it can do is in
-//! the files beside this one, one operation a file.
+//! [`Log`]: opening it, and its read and write transactions. Its operations are in the neighbouring
+//! files, one topic per file.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -11,11 +11,24 @@ use crate::options::Options;
 use crate::store::{self, Connection, Store, Work};
 use crate::workers::Workers;
 
-/// Every message ever appended, and what hangs on it. Cheap to clone; may be used from many
-/// threads. Calls block: async code uses [`AsyncLog`](crate::AsyncLog).
+/// An open log: all sessions, their messages and the data that belongs to them.
+///
+/// A `Log` is cheap to clone, and clones share the connections. It can be used from many threads
+/// and many processes. Every method is one transaction: when a method that writes returns, its
+/// changes are durable. Methods block; async code uses [`AsyncLog`](crate::AsyncLog).
+///
+/// - Sessions: [`create`](Self::create), [`session`](Self::session), [`find`](Self::find),
+///   [`sessions`](Self::sessions), [`save`](Self::save), [`fork`](Self::fork)
+/// - Messages: [`append`](Self::append), [`resend`](Self::resend), [`entries`](Self::entries),
+///   [`each`](Self::each), [`search`](Self::search)
+/// - History: [`rewind`](Self::rewind), [`redo`](Self::redo), [`branches`](Self::branches),
+///   [`checkpoint`](Self::checkpoint), [`restore`](Self::restore)
+/// - Model calls: [`resume`](Self::resume), [`commit`](Self::commit), [`usage`](Self::usage)
+/// - Maintenance: [`verify`](Self::verify), [`backup`](Self::backup), [`export`](Self::export),
+///   [`import`](Self::import), [`erase`](Self::erase), [`stats`](Self::stats)
 #[derive(Clone)]
 pub struct Log {
-    // Dropped first: it waits for the work that still uses the store.
+    // Dropped first: dropping it waits for jobs that still use the store.
     workers: Arc<Workers>,
     store: Arc<dyn Store>,
     clock: fn() -> i64,
@@ -29,19 +42,21 @@ impl fmt::Debug for Log {
 }
 
 impl Log {
-    /// Opens the log at an address: a file, `sqlite:FILE`, or `postgres://…`. A file that is not
-    /// there is made.
+    /// Opens the log at a URL: a file path, `sqlite:FILE`, or `postgres://user@host/database`.
+    ///
+    /// Creates the file, or the tables on the server, if they are missing, and migrates a log of an
+    /// older format. A read-only file of the current format opens for reading.
     ///
     /// # Errors
-    /// When it cannot be opened, is something else than a log, or was written by a newer program.
+    /// If the log cannot be opened, the file is not a log, or a newer version wrote it.
     pub fn open(url: &str) -> Result<Self> {
         Self::open_with(url, &Options::default())
     }
 
-    /// Opens the log at an address.
+    /// Opens the log at a URL, with options.
     ///
     /// # Errors
-    /// As [`Log::open`].
+    /// Same as [`Log::open`].
     pub fn open_with(url: &str, options: &Options) -> Result<Self> {
         let store = store::open(url, options)?;
         let workers = Arc::new(Workers::new(options.connections));
@@ -52,13 +67,13 @@ impl Log {
         Arc::clone(&self.workers)
     }
 
-    /// The log for work on one of its own threads. It does not hold the pool: a pool waits for its
-    /// threads when it is dropped, so none of them may hold it.
+    /// Returns a clone for a job on one of the worker threads. The clone does not hold the pool:
+    /// dropping a pool waits for its threads, so no thread may hold it.
     pub(crate) fn for_worker(&self) -> Self {
         Self { writes: Arc::clone(&self.writes), ..Self::inside(&self.store, self.clock) }
     }
 
-    /// The log on a store, with a pool of its own that starts no thread until it is used.
+    /// Returns a log on this store, with a separate pool that starts its threads on first use.
     pub(crate) fn inside(store: &Arc<dyn Store>, clock: fn() -> i64) -> Self {
         Self {
             workers: Arc::new(Workers::new(NonZeroUsize::MIN)),
@@ -72,20 +87,20 @@ impl Log {
         self.clock
     }
 
-    /// Its address, without a password.
+    /// Returns the URL of the log, without a password.
     #[must_use]
     pub fn url(&self) -> &str {
         self.store.name()
     }
 
-    /// The time by its clock: milliseconds since 1970.
+    /// Returns the current time of the log's clock, in milliseconds since 1970.
     #[must_use]
     pub fn now(&self) -> i64 {
         (self.clock)()
     }
 
-    /// How many transactions were written through this log and its clones since it was opened. What
-    /// a session costs in flushes is measured with it.
+    /// Returns the number of transactions written through this log and its clones since it was
+    /// opened. Use it to measure the flushes that an operation costs.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
@@ -99,7 +114,7 @@ impl Log {
         &*self.store
     }
 
-    /// Reads one consistent state.
+    /// Runs `work` on one consistent snapshot.
     pub(crate) fn read<T>(
         &self,
         mut work: impl FnMut(&mut dyn Connection) -> Result<T>,
@@ -109,46 +124,47 @@ impl Log {
             found = Some(work(connection)?);
             Ok(())
         })?;
-        found.ok_or_else(|| self.nothing())
+        found.ok_or_else(|| self.no_result())
     }
 
-    /// Writes in one transaction, durable when it returns. The work may be run again when two
-    /// writers meet.
+    /// Runs `work` in one write transaction, which is durable on return. After a write conflict
+    /// `work` runs again.
     pub(crate) fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&mut dyn Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.through(work, |work| self.store.write(work))
+        self.with_result(work, |work| self.store.write(work))
     }
 
-    /// Writes while nobody else does.
+    /// Runs `work` in a write transaction that excludes all other writers.
     pub(crate) fn write_alone<T: Send + 'static>(
         &self,
         work: impl Fn(&mut dyn Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.through(work, |work| self.store.write_alone(work))
+        self.with_result(work, |work| self.store.write_alone(work))
     }
 
-    /// Has the store do work that has a result.
-    fn through<T: Send + 'static>(
+    /// Passes `work` to the store, whose jobs return nothing, and returns its result.
+    fn with_result<T: Send + 'static>(
         &self,
         work: impl Fn(&mut dyn Connection) -> Result<T> + Send + 'static,
         write: impl FnOnce(Work) -> Result<()>,
     ) -> Result<T> {
-        let slot = Arc::new(Mutex::new(None));
-        let place = Arc::clone(&slot);
+        let result = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&result);
         write(Box::new(move |connection| {
-            let made = work(connection)?;
-            if let Ok(mut place) = place.lock() {
-                *place = Some(made);
+            let outcome = work(connection)?;
+            if let Ok(mut slot) = slot.lock() {
+                *slot = Some(outcome);
             }
             Ok(())
         }))?;
         self.count_write();
-        slot.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(|| self.nothing())
+        result.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(|| self.no_result())
     }
 
-    fn nothing(&self) -> LogError {
-        LogError::Database { name: self.url().to_owned(), text: "the work was not done".to_owned() }
+    fn no_result(&self) -> LogError {
+        let text = "the transaction ended without a result".to_owned();
+        LogError::Database { name: self.url().to_owned(), text }
     }
 }

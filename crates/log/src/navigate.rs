@@ -1,7 +1,8 @@
-//! Rewind, redo and branches: moves of a session's tip. A tip that is left stays where it was, and
-//! every move is recorded, so that it can be undone. Clearing a session is no move: `clear.rs`.
+//! Rewind, redo and branches: operations that move a session's tip. Every move is recorded, so that
+//! it can be undone and the messages after the new tip stay reachable. Clearing a session does not
+//! move its tip: see `clear.rs`.
 
-use crate::error::{LogError, Result};
+use crate::error::{LogError, Result, messages};
 use crate::frozen;
 use crate::id::Id;
 use crate::log::Log;
@@ -9,20 +10,20 @@ use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip, id_at, place};
 
-/// A place to go to.
+/// The target of [`Log::rewind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// After so many messages.
+    /// Keep this number of messages.
     Position(u64),
-    /// So many messages away.
+    /// Go back this number of messages.
     Messages(u64),
-    /// So many turns away: before the user message that opened the last of them.
+    /// Go back this number of turns, to before the user message that started the earliest of them.
     Turns(u64),
-    /// At this message.
+    /// Go back to this message and keep it.
     Message(Id),
 }
 
-/// Why a tip moved.
+/// The kind of a recorded move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Rewind,
@@ -31,7 +32,7 @@ pub(crate) enum Kind {
     Restore,
     Switch,
     UndoFold,
-    /// An answer that was not taken is kept beside the way.
+    /// A partial or rejected reply was kept on a side branch.
     Aside,
 }
 
@@ -49,23 +50,23 @@ impl Kind {
     }
 }
 
-/// A way that a session has gone, or left.
+/// A branch that a session is on, or has left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// Where it ends.
+    /// The last message of the branch.
     pub tip: Tip,
-    /// The id of its last message; none before the first one.
+    /// The id of that message; `None` if the branch is empty.
     pub id: Option<Id>,
-    /// How many messages it shares with where the session stands.
+    /// How many leading messages it shares with the current branch.
     pub shared: u64,
-    /// Whether the session stands there.
+    /// Whether the session is on this branch.
     pub is_current: bool,
-    /// Whether it is an answer that broke off, or was not taken, and was kept beside the way.
+    /// Whether it is a side branch, which holds a partial or rejected reply.
     pub is_aside: bool,
 }
 
-/// Moves the tip of a session and writes down where it was. What was sent goes with it: going back,
-/// to what was sent then; going on, to what was sent last on that way.
+/// Moves the tip of a session and records where it was. The stored request context moves with it: a
+/// rewind restores the one sent at that point, other moves restore the newest one on that branch.
 pub(crate) fn record(
     connection: &mut dyn Connection,
     session: &Session,
@@ -75,12 +76,12 @@ pub(crate) fn record(
 ) -> Result<()> {
     let mut steps = vec![session.frozen];
     if !matches!(kind, Kind::Rewind | Kind::Aside) {
-        // A fold that was undone is not brought back by the way: what was sent before that counts
-        // no more.
+        // Ignore moves before the last undone fold: a move must not bring that fold back.
         let sql = "SELECT from_frozen FROM move WHERE session = $1 AND number > \
-                   (SELECT COALESCE(MAX(number), 0) FROM move WHERE session = $1 AND kind = 'undo-fold')";
-        steps
-            .extend(connection.rows(sql, values![&session.id])?.iter().map(|row| row.maybe_int(0)));
+                   (SELECT COALESCE(MAX(number), 0) FROM move \
+                   WHERE session = $1 AND kind = 'undo-fold')";
+        let rows = connection.rows(sql, values![&session.id])?;
+        steps.extend(rows.iter().map(|row| row.maybe_int(0)));
     }
     steps.dedup();
     let mut newest = None;
@@ -98,11 +99,13 @@ pub(crate) fn record_with(
     frozen: Option<i64>,
     now: i64,
 ) -> Result<()> {
-    let sql = "INSERT INTO move (session, number, kind, from_branch, from_position, from_frozen, to_branch, to_position, created) \
-               SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM move WHERE session = $1";
-    let (from, id) = (session.tip, &session.id);
+    let sql = "INSERT INTO move (session, number, kind, from_branch, from_position, from_frozen, \
+               to_branch, to_position, created) \
+               SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8 \
+               FROM move WHERE session = $1";
+    let from = session.tip;
     let values = values![
-        id,
+        &session.id,
         kind.name(),
         from.branch,
         from.position,
@@ -119,13 +122,13 @@ pub(crate) fn record_with(
     }
 }
 
-/// The tips that a session has left, newest first.
+/// Returns the tips that a session has left, newest first.
 pub(crate) fn left(connection: &mut dyn Connection, session: &str) -> Result<Vec<Tip>> {
-    Ok(moves(connection, session)?.into_iter().map(|(tip, _)| tip).collect())
+    Ok(left_with_kind(connection, session)?.into_iter().map(|(tip, _)| tip).collect())
 }
 
-/// The same, each with the word for why it was left.
-fn moves(connection: &mut dyn Connection, session: &str) -> Result<Vec<(Tip, String)>> {
+/// Returns the tips that a session has left, newest first, with the kind of each move.
+fn left_with_kind(connection: &mut dyn Connection, session: &str) -> Result<Vec<(Tip, String)>> {
     let sql =
         "SELECT from_branch, from_position, kind FROM move WHERE session = $1 ORDER BY number DESC";
     let rows = connection.rows(sql, values![session])?;
@@ -133,14 +136,15 @@ fn moves(connection: &mut dyn Connection, session: &str) -> Result<Vec<(Tip, Str
     Ok(rows.into_iter().map(of).collect())
 }
 
-/// Where the newest step back began that ended where a session stands.
-fn stepped_back_from(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
-    let sql = "SELECT from_branch, from_position FROM move WHERE session = $1 AND kind = $2 AND to_branch = $3 \
-               AND to_position = $4 ORDER BY number DESC";
-    let (id, Tip { branch, position }) = (&session.id, session.tip);
-    for row in connection.rows(sql, values![id, Kind::Rewind.name(), branch, position])? {
+/// Returns the start of the newest rewind that ended at the current tip.
+fn rewound_from(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
+    let sql = "SELECT from_branch, from_position FROM move WHERE session = $1 AND kind = $2 \
+               AND to_branch = $3 AND to_position = $4 ORDER BY number DESC";
+    let Tip { branch, position } = session.tip;
+    let values = values![&session.id, Kind::Rewind.name(), branch, position];
+    for row in connection.rows(sql, values)? {
         let tip = Tip { branch: row.int(0), position: row.count(1) };
-        // What was imported may have been left for another way.
+        // An import records every left branch as a rewind, also those on another path.
         if tip.position > position && Path::of(connection, tip)?.contains(session.tip) {
             return Ok(Some(tip));
         }
@@ -148,8 +152,8 @@ fn stepped_back_from(connection: &mut dyn Connection, session: &Session) -> Resu
     Ok(None)
 }
 
-/// The end of the way that a session left last, if it stands on it.
-fn ahead(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
+/// Returns the end of the newest left branch that the current tip is on.
+fn forward_end(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
     let mut end = session.tip;
     for tip in left(connection, &session.id)? {
         if tip.position > end.position && Path::of(connection, tip)?.contains(end) {
@@ -159,7 +163,8 @@ fn ahead(connection: &mut dyn Connection, session: &Session) -> Result<Option<Ti
     Ok(Some(end).filter(|&end| end != session.tip))
 }
 
-/// The place before the message that opened one of the last `count` turns.
+/// Returns the position before the user message that started the last `count` turns; `None` if
+/// there are fewer turns.
 pub(crate) fn turns_back(
     connection: &mut dyn Connection,
     path: &Path,
@@ -179,27 +184,34 @@ pub(crate) fn turns_back(
     Ok(None)
 }
 
-fn behind(session: &Session, path: &Path, position: Option<u64>) -> Result<Tip> {
-    let found = position
-        .filter(|&position| position <= session.tip.position)
-        .and_then(|position| path.at(position));
-    found.ok_or_else(|| {
-        let text = format!(
-            "session {} has {} messages; there is no such place to go back to",
-            session.id, session.tip.position
-        );
-        LogError::Refused(text)
+fn cannot_rewind(session: &Session, to: To) -> LogError {
+    let id = &session.id;
+    LogError::Refused(match to {
+        To::Message(message) => {
+            format!("cannot rewind session {id}: message {} is not in it", message.short())
+        }
+        To::Position(_) | To::Messages(_) | To::Turns(_) => {
+            let count = messages(session.tip.position);
+            format!("cannot rewind session {id} that far: it has {count}")
+        }
     })
 }
 
+fn nothing_to_redo(session: &str) -> LogError {
+    LogError::Refused(format!("nothing to redo in session {session}"))
+}
+
 impl Log {
-    /// Goes back. What comes after is kept: [`Log::forward`] returns to it, and appending goes
-    /// another way from here.
+    /// Moves a session back to an earlier message and returns it.
+    ///
+    /// No message is lost: [`Log::redo`] and [`Log::forward`] return to the later messages, and
+    /// appending starts a new branch.
     ///
     /// # Errors
-    /// When the session has no such place.
+    /// If the session does not reach back that far or does not contain the message.
     pub fn rewind(&self, session: &str, to: To) -> Result<Session> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let path = Path::of(connection, session.tip)?;
@@ -212,7 +224,10 @@ impl Log {
                     place(connection, id)?.filter(|&tip| path.contains(tip)).map(|tip| tip.position)
                 }
             };
-            let tip = behind(&session, &path, position)?;
+            let tip = position
+                .filter(|&position| position <= session.tip.position)
+                .and_then(|position| path.at(position))
+                .ok_or_else(|| cannot_rewind(&session, to))?;
             if tip != session.tip {
                 record(connection, &session, Kind::Rewind, tip, now)?;
             }
@@ -220,19 +235,18 @@ impl Log {
         })
     }
 
-    /// Goes on to what was left last, through several steps back if there were: so many messages,
-    /// or all of them.
+    /// Moves a session forward again after rewinding, by this number of messages or to the end of
+    /// the branch that it left last. Several rewinds are undone at once.
     ///
     /// # Errors
-    /// When there is nothing to go on to.
+    /// If there are no later messages on the branch.
     pub fn forward(&self, session: &str, messages: Option<u64>) -> Result<Session> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let Some(end) = ahead(connection, &session)? else {
-                return Err(LogError::Refused(format!(
-                    "session {id} has nothing to go forward to"
-                )));
+            let Some(end) = forward_end(connection, &session)? else {
+                return Err(nothing_to_redo(&id));
             };
             let position =
                 messages.map_or(end.position, |count| session.tip.position.saturating_add(count));
@@ -242,38 +256,38 @@ impl Log {
         })
     }
 
-    /// Takes the newest step back that ended here back: of several steps the last one first, as
-    /// they were made.
+    /// Undoes the newest rewind that ended at the current tip. Calling it again undoes the rewind
+    /// before that.
     ///
     /// # Errors
-    /// When nobody went back to where the session stands.
+    /// If no rewind ended at the current tip.
     pub fn redo(&self, session: &str) -> Result<Session> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let Some(to) = stepped_back_from(connection, &session)? else {
-                return Err(LogError::Refused(format!(
-                    "session {id} has nothing to go forward to"
-                )));
+            let Some(to) = rewound_from(connection, &session)? else {
+                return Err(nothing_to_redo(&id));
             };
             record(connection, &session, Kind::Forward, to, now)?;
             session::load(connection, &id)
         })
     }
 
-    /// The ways that a session has gone: where it stands, and where it stood before it went back.
+    /// Returns the branches of a session: the current one first, then those that it has left by
+    /// rewinding or switching, newest first.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn branches(&self, session: &str) -> Result<Vec<Branch>> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
             let current = Path::of(connection, session.tip)?;
             let mut found: Vec<(Tip, Path)> = vec![(session.tip, current.clone())];
-            let ways = moves(connection, &session.id)?;
-            for (tip, _) in &ways {
-                let (tip, path) = (*tip, Path::of(connection, *tip)?);
-                // What lies on the way to another end is no way of its own.
+            let left = left_with_kind(connection, &session.id)?;
+            for &(tip, _) in &left {
+                let path = Path::of(connection, tip)?;
+                // A tip on the path to another tip is not a separate branch.
                 if !found.iter().any(|(_, other)| other.contains(tip)) {
                     found.retain(|(other, _)| *other == session.tip || !path.contains(*other));
                     found.push((tip, path));
@@ -283,32 +297,34 @@ impl Log {
             for (tip, path) in found {
                 let id = id_at(connection, tip)?;
                 let is_aside =
-                    ways.iter().any(|(left, kind)| *left == tip && kind == Kind::Aside.name());
-                let (shared, is_current) = (current.shared(&path), tip == session.tip);
+                    left.iter().any(|(left, kind)| *left == tip && kind == Kind::Aside.name());
+                let shared = current.shared(&path);
+                let is_current = tip == session.tip;
                 branches.push(Branch { tip, id, shared, is_current, is_aside });
             }
             Ok(branches)
         })
     }
 
-    /// Goes over to another way that the session has gone.
+    /// Moves a session to a message on any of its branches.
     ///
     /// # Errors
-    /// When the message is not in the log.
+    /// If no branch of the session contains the message.
     pub fn switch(&self, session: &str, to: Id) -> Result<Session> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let mut ways = left(connection, &id)?;
-            ways.push(session.tip);
-            let tip = place(connection, to)?;
+            let mut tips = left(connection, &id)?;
+            tips.push(session.tip);
+            let target = place(connection, to)?;
             let mut reachable = None;
-            for way in ways {
-                let path = Path::of(connection, way)?;
-                reachable = reachable.or(tip.filter(|&tip| path.contains(tip)));
+            for tip in tips {
+                let path = Path::of(connection, tip)?;
+                reachable = reachable.or(target.filter(|&target| path.contains(target)));
             }
             let tip = reachable.ok_or_else(|| LogError::Missing {
-                what: "message of this session",
+                what: "branch with message",
                 id: to.to_string(),
             })?;
             record(connection, &session, Kind::Switch, tip, now)?;

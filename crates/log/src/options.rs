@@ -1,20 +1,22 @@
-//! How a log is opened: its clock, how long it waits, and how many connections it may hold.
+//! Options for opening a log: clock, timeout, connection limit and cache size.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, SystemTime};
 
-/// How a log is opened.
+/// Options for [`Log::open_with`](crate::Log::open_with).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// How long to wait for another process's lock, or for a free connection.
+    /// How long to wait for another process's lock, a free connection, or the server. Default: ten
+    /// seconds.
     pub wait: Duration,
-    /// The clock: milliseconds since 1970.
+    /// The clock, in milliseconds since 1970. Default: the system clock.
     pub clock: fn() -> i64,
-    /// The most connections at a time: of SQLite, those that read (one more writes); of PostgreSQL,
-    /// all of them. An [`AsyncLog`](crate::AsyncLog) has as many worker threads.
+    /// The connection limit. On SQLite it counts readers (one more connection writes), on
+    /// PostgreSQL all connections. An [`AsyncLog`](crate::AsyncLog) has the same number of worker
+    /// threads. Default: 8.
     pub connections: NonZeroUsize,
-    /// The page cache of one SQLite connection, in KiB.
+    /// The page cache of each SQLite connection, in KiB. Default: 4,096.
     pub cache: u32,
 }
 
@@ -32,28 +34,28 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same with another waiting time.
+    /// Sets [`wait`](Self::wait).
     #[must_use]
     pub const fn with_wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// The same with another clock.
+    /// Sets [`clock`](Self::clock).
     #[must_use]
     pub const fn with_clock(mut self, clock: fn() -> i64) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The same with another limit on connections.
+    /// Sets [`connections`](Self::connections).
     #[must_use]
     pub const fn with_connections(mut self, connections: NonZeroUsize) -> Self {
         self.connections = connections;
         self
     }
 
-    /// The same with another page cache for each SQLite connection, in KiB.
+    /// Sets [`cache`](Self::cache).
     #[must_use]
     pub const fn with_cache(mut self, cache: u32) -> Self {
         self.cache = cache;

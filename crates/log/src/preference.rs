@@ -1,4 +1,4 @@
-//! Settings of a user, which hold in all of their sessions.
+//! Preferences of a user, which apply to all of the user's sessions.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::log::Log;
 use crate::store::{Connection, values};
 
 impl Log {
-    /// The settings of a user.
+    /// Returns the preferences of a user, by name.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn preferences(&self, user: &str) -> Result<BTreeMap<String, String>> {
         self.read(|connection| {
             let rows = connection
@@ -19,12 +19,14 @@ impl Log {
         })
     }
 
-    /// Sets a user's setting, or takes it away.
+    /// Sets a preference of a user, or deletes it if `value` is `None`.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn set_preference(&self, user: &str, name: &str, value: Option<&str>) -> Result<()> {
-        let (user, name, value) = (user.to_owned(), name.to_owned(), value.map(str::to_owned));
+        let user = user.to_owned();
+        let name = name.to_owned();
+        let value = value.map(str::to_owned);
         self.write(move |connection| set(connection, &user, &name, value.as_deref()))
     }
 }

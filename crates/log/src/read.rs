@@ -1,4 +1,4 @@
-//! Reading a session, at any point of it.
+//! Reads the messages of a session, and compares sessions.
 
 use std::ops::Range;
 
@@ -11,20 +11,19 @@ use crate::store::Connection;
 use crate::tree::{Path, Tip, id_at, place};
 
 impl Log {
-    /// The messages of a session, oldest first.
+    /// Returns all messages of a session, oldest first.
     ///
     /// # Errors
-    /// When there is no such session, or a message is damaged.
+    /// If the session does not exist or a message is damaged.
     pub fn entries(&self, session: &str) -> Result<Vec<Entry>> {
         let tip = self.session(session)?.tip;
         self.entries_in(tip, 0..tip.position)
     }
 
-    /// The messages that lead to a place, of which the first `range.start` are left out and those
-    /// behind `range.end` too.
+    /// Returns the messages up to `tip` whose indices, from 0, lie in `range`.
     ///
     /// # Errors
-    /// When a message is damaged.
+    /// If a message is damaged.
     pub fn entries_in(&self, tip: Tip, range: Range<u64>) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         self.each(tip, range, |entry| {
@@ -34,11 +33,11 @@ impl Log {
         Ok(entries)
     }
 
-    /// Hands over the messages that lead to a place, one at a time, so that a session may be larger
-    /// than the memory.
+    /// Calls `visit` with each message that [`Log::entries_in`] would return. Only one message is
+    /// in memory at a time, so a session may be larger than memory.
     ///
     /// # Errors
-    /// When a message is damaged; and whatever `visit` returns.
+    /// If a message is damaged, or the error that `visit` returns.
     pub fn each(
         &self,
         tip: Tip,
@@ -48,15 +47,14 @@ impl Log {
         self.read(|connection| each(connection, tip, range.clone(), &mut visit))
     }
 
-    /// One message.
+    /// Returns the message with this id.
     ///
     /// # Errors
-    /// When it is not in the log.
+    /// If it does not exist or is damaged.
     pub fn entry(&self, id: Id) -> Result<Entry> {
         self.read(|connection| {
-            let tip = place(connection, id)?;
-            let tip =
-                tip.ok_or_else(|| LogError::Missing { what: "message", id: id.to_string() })?;
+            let missing = || LogError::Missing { what: "message", id: id.to_string() };
+            let tip = place(connection, id)?.ok_or_else(missing)?;
             let mut found = None;
             let run = crate::tree::Run {
                 branch: tip.branch,
@@ -67,53 +65,53 @@ impl Log {
                 found = Some(entry);
                 Ok(())
             })?;
-            found.ok_or_else(|| LogError::Missing { what: "message", id: id.to_string() })
+            found.ok_or_else(missing)
         })
     }
 
-    /// The id of the message at a place.
+    /// Returns the id of the message at `tip`; `None` for [`Tip::EMPTY`].
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn id_at(&self, tip: Tip) -> Result<Option<Id>> {
         self.read(|connection| id_at(connection, tip))
     }
 
-    /// What two sessions have in common, and where they part.
+    /// Returns how many leading messages two sessions share.
     ///
     /// # Errors
-    /// When one of them is not there.
+    /// If one of them does not exist.
     pub fn compare(&self, left: &str, right: &str) -> Result<Comparison> {
         self.read(|connection| {
-            let (left, right) =
-                (session::load(connection, left)?.tip, session::load(connection, right)?.tip);
+            let left = session::load(connection, left)?.tip;
+            let right = session::load(connection, right)?.tip;
             compare(connection, left, right)
         })
     }
 
-    /// What the ways to two places have in common.
+    /// Returns how many leading messages two tips share.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn compare_tips(&self, left: Tip, right: Tip) -> Result<Comparison> {
         self.read(|connection| compare(connection, left, right))
     }
 }
 
-/// Two ways beside each other.
+/// A comparison of two sessions or tips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// How many messages they share.
+    /// How many leading messages both share.
     pub shared: u64,
-    /// Where one ends.
+    /// The tip of the first.
     pub left: Tip,
-    /// Where the other ends.
+    /// The tip of the second.
     pub right: Tip,
 }
 
 fn compare(connection: &mut dyn Connection, left: Tip, right: Tip) -> Result<Comparison> {
-    let (ours, theirs) = (Path::of(connection, left)?, Path::of(connection, right)?);
-    Ok(Comparison { shared: ours.shared(&theirs), left, right })
+    let shared = Path::of(connection, left)?.shared(&Path::of(connection, right)?);
+    Ok(Comparison { shared, left, right })
 }
 
 pub(crate) fn each(

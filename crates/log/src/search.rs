@@ -1,37 +1,40 @@
-//! Full-text search. The index says which messages have the words; the messages themselves say how
-//! well they fit, so that both databases answer alike.
+//! Full-text search. The index selects the messages that contain the terms; the score is computed
+//! from the messages, so that both databases return the same results.
 
 use crate::entry::{COLUMNS, Entry};
 use crate::error::Result;
 use crate::log::Log;
-use crate::search_terms::asked;
+use crate::search_terms::query_terms;
 use crate::session::{self};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
 
-/// How many messages with the words are looked at, newest first.
-const LOOK: usize = 400;
+/// How many matching messages are scored, newest first.
+const MAX_SCORED: usize = 400;
 
-/// A message that fits a question.
+/// A search result.
 #[derive(Clone, Debug)]
 pub struct Hit {
     /// The message.
     pub entry: Entry,
-    /// A session it belongs to; none where only a way that was left has it.
+    /// A session that contains it; `None` if it is only on a branch that its session has left.
     pub session: Option<String>,
-    /// How well it fits.
+    /// The score; higher is better.
     pub score: u32,
 }
 
 impl Log {
-    /// The messages that fit a question best, of one session or of all. A message must have all
-    /// words; where none has, some of them are enough.
+    /// Searches the messages of one session, or of all, and returns at most `limit` results, best
+    /// first.
+    ///
+    /// A message matches if it contains all terms of the query. If none does, messages with some of
+    /// the terms match. A term that ends in `*` matches by prefix.
     ///
     /// # Errors
-    /// When there is no such session.
-    pub fn search(&self, question: &str, session: Option<&str>, limit: usize) -> Result<Vec<Hit>> {
-        let words = asked(question);
-        if words.is_empty() {
+    /// If the session does not exist.
+    pub fn search(&self, query: &str, session: Option<&str>, limit: usize) -> Result<Vec<Hit>> {
+        let terms = query_terms(query);
+        if terms.is_empty() {
             return Ok(Vec::new());
         }
         self.read(|connection| {
@@ -42,11 +45,11 @@ impl Log {
                 }
                 None => None,
             };
-            let mut hits = find(connection, question, &words, true, path.as_ref())?;
-            if hits.is_empty() && words.len() > 1 {
-                hits = find(connection, question, &words, false, path.as_ref())?;
+            let mut hits = find(connection, query, &terms, true, path.as_ref())?;
+            if hits.is_empty() && terms.len() > 1 {
+                hits = find(connection, query, &terms, false, path.as_ref())?;
             }
-            // The best first; of equals the newest.
+            // Best first; with equal scores, newest first.
             hits.sort_by_key(|hit| {
                 std::cmp::Reverse((hit.score, hit.entry.time, hit.entry.position, hit.entry.id))
             });
@@ -63,17 +66,17 @@ impl Log {
 
 fn find(
     connection: &mut dyn Connection,
-    question: &str,
-    words: &[(String, bool)],
+    query: &str,
+    terms: &[(String, bool)],
     all: bool,
     path: Option<&(String, Path)>,
 ) -> Result<Vec<Hit>> {
     let dialect = connection.dialect();
-    let sql = dialect.find_words();
-    // Of one session, what fits may be old: the index is asked for more before the session's own
-    // are picked out.
-    let limit = if path.is_some() { LOOK * 100 } else { LOOK };
-    let keys = connection.rows(sql, values![dialect.question(words, all), limit])?;
+    let sql = dialect.find_terms();
+    // The index covers all sessions. The matches of one session may be old, so ask for more before
+    // filtering by session.
+    let limit = if path.is_some() { MAX_SCORED * 100 } else { MAX_SCORED };
+    let keys = connection.rows(sql, values![dialect.match_expression(terms, all), limit])?;
     let name = connection.name().to_owned();
     let mut hits = Vec::new();
     for key in keys {
@@ -86,37 +89,40 @@ fn find(
             continue;
         };
         let sql = format!(
-            "SELECT {COLUMNS} FROM message m JOIN content c ON c.key = m.content WHERE m.branch = $1 AND m.position = $2"
+            "SELECT {COLUMNS} FROM message m JOIN content c ON c.key = m.content \
+             WHERE m.branch = $1 AND m.position = $2"
         );
         let Some(row) = connection.row(&sql, values![tip.branch, tip.position])? else { continue };
-        // A damaged message is found by `verify`; it must not keep the others from being found.
+        // `verify` reports damaged messages. They must not prevent other results.
         let Ok(entry) = Entry::of(&name, row) else { continue };
-        let score = score(&entry.bytes, question, words);
+        let score = score(&entry.bytes, query, terms);
         hits.push(Hit { entry, session: path.map(|(id, _)| id.clone()), score });
-        if hits.len() >= LOOK {
+        if hits.len() >= MAX_SCORED {
             break;
         }
     }
     Ok(hits)
 }
 
-/// How often the words stand in it, each counted a few times at most; the question as a whole
-/// counts most.
-fn score(bytes: &[u8], question: &str, words: &[(String, bool)]) -> u32 {
+/// Scores a message by how often it contains each term, up to three times, with a bonus for the
+/// whole query.
+fn score(bytes: &[u8], query: &str, terms: &[(String, bool)]) -> u32 {
     let text = String::from_utf8_lossy(bytes).to_lowercase();
-    let whole = question.trim().to_lowercase();
-    let phrase = if !whole.is_empty() && text.contains(&whole) { 20 } else { 0 };
-    let each = words.iter().map(|(word, _)| text.matches(word.as_str()).take(3).count());
-    let each: usize = each.map(|count| if count > 0 { 4 + count } else { 0 }).sum();
-    phrase + u32::try_from(each).unwrap_or(u32::MAX / 2)
+    let phrase = query.trim().to_lowercase();
+    let bonus = if !phrase.is_empty() && text.contains(&phrase) { 20 } else { 0 };
+    let counts = terms.iter().map(|(term, _)| text.matches(term.as_str()).take(3).count());
+    let sum: usize = counts.map(|count| if count > 0 { 4 + count } else { 0 }).sum();
+    bonus + u32::try_from(sum).unwrap_or(u32::MAX / 2)
 }
 
-/// A session whose way leads through a message: the first one, before its forks.
+/// Returns a session that contains a message, the original one before its forks.
 fn owner(connection: &mut dyn Connection, hit: &Hit) -> Result<Option<String>> {
     let sql = "WITH RECURSIVE below (key, at) AS (\
                  SELECT branch, position FROM message WHERE id = $1 \
-                 UNION ALL SELECT b.key, b.fork FROM below JOIN branch b ON b.parent = below.key AND b.fork >= below.at) \
-               SELECT s.id FROM below JOIN session s ON s.branch = below.key AND s.position >= below.at \
+                 UNION ALL SELECT b.key, b.fork FROM below \
+                 JOIN branch b ON b.parent = below.key AND b.fork >= below.at) \
+               SELECT s.id FROM below \
+               JOIN session s ON s.branch = below.key AND s.position >= below.at \
                ORDER BY CASE s.relation WHEN 'main' THEN 0 ELSE 1 END, s.created, s.id LIMIT 1";
     Ok(connection.row(sql, values![hit.entry.id])?.map(|mut row| row.text(0)))
 }

@@ -1,19 +1,19 @@
-//! The words of a text, as the index knows them. Names in code are found whole and by their pieces;
-//! Chinese, Japanese and Korean, which write no blanks, by every two neighbouring characters.
+//! Splits text into the terms of the search index. Identifiers are indexed whole and by their
+//! parts. Chinese, Japanese and Korean, which have no spaces, are indexed by character pairs.
 
 use std::collections::HashSet;
 
 use waterline::message::{Body, Message, Part};
 use waterline::tokens::is_cjk;
 
-/// Of one message, words are indexed up to so many bytes: one row of PostgreSQL's index takes no
-/// more than a megabyte.
-const MOST: usize = 600_000;
+/// The most bytes of terms that are indexed per message. A `tsvector` of PostgreSQL holds at most
+/// one megabyte.
+const MAX_INDEXED_BYTES: usize = 600_000;
 
 /// A longer run of letters is data, not a word.
-const LONGEST: usize = 64;
+const MAX_TERM_BYTES: usize = 64;
 
-/// What can be searched of a message.
+/// Returns the text of a message that can be searched.
 pub(crate) fn searchable(message: &Message) -> String {
     let mut text = String::new();
     message.parts.iter().for_each(|part| add(part, &mut text));
@@ -22,7 +22,7 @@ pub(crate) fn searchable(message: &Message) -> String {
 
 fn add(part: &Part, text: &mut String) {
     match &part.body {
-        Body::Text(words) => text.push_str(words),
+        Body::Text(body) => text.push_str(body),
         Body::Thinking(thinking) => text.push_str(&thinking.text),
         Body::Call(call) => {
             text.push_str(&call.name);
@@ -35,27 +35,27 @@ fn add(part: &Part, text: &mut String) {
     text.push('\n');
 }
 
-/// The distinct words of a text, separated by blanks.
-pub(crate) fn indexed(text: &str) -> String {
+/// Returns the distinct terms of a text, separated by spaces.
+pub(crate) fn index_terms(text: &str) -> String {
     let mut known = HashSet::new();
     let mut out = String::new();
-    let mut take = |word: &str| {
-        if out.len() < MOST && !known.contains(word) {
-            known.insert(word.to_owned());
+    let mut add = |term: &str| {
+        if out.len() < MAX_INDEXED_BYTES && !known.contains(term) {
+            known.insert(term.to_owned());
             if !out.is_empty() {
                 out.push(' ');
             }
-            out.push_str(word);
+            out.push_str(term);
         }
     };
     for run in runs(text) {
         match run {
-            Run::Cjk(run) => pairs(&run).for_each(|pair| take(&pair)),
+            Run::Cjk(run) => pairs(&run).for_each(|pair| add(&pair)),
             Run::Word(word) => {
                 let whole = word.to_lowercase();
-                pieces(word).filter(|piece| *piece != whole).for_each(|piece| take(&piece));
-                if whole.len() <= LONGEST {
-                    take(&whole);
+                parts(word).filter(|part| *part != whole).for_each(|part| add(&part));
+                if whole.len() <= MAX_TERM_BYTES {
+                    add(&whole);
                 }
             }
         }
@@ -63,33 +63,34 @@ pub(crate) fn indexed(text: &str) -> String {
     out
 }
 
-/// The words to ask the index for, and whether each is only the beginning of one: `connect*` finds
-/// `connection`.
-pub(crate) fn asked(question: &str) -> Vec<(String, bool)> {
-    let mut asked: Vec<(String, bool)> = Vec::new();
-    for term in question.split_whitespace() {
-        ask(term, &mut asked);
-        if let Some((_, prefix)) = asked.last_mut().filter(|_| term.ends_with('*')) {
-            *prefix = true;
+/// Returns the terms of a query, each with whether it is a prefix: `connect*` finds `connection`.
+pub(crate) fn query_terms(query: &str) -> Vec<(String, bool)> {
+    let mut terms: Vec<(String, bool)> = Vec::new();
+    for word in query.split_whitespace() {
+        add_query_terms(word, &mut terms);
+        if let Some((_, is_prefix)) = terms.last_mut().filter(|_| word.ends_with('*')) {
+            *is_prefix = true;
         }
     }
-    asked.sort();
-    asked.dedup();
-    asked
+    terms.sort();
+    terms.dedup();
+    terms
 }
 
-fn ask(term: &str, asked: &mut Vec<(String, bool)>) {
-    for run in runs(term) {
+fn add_query_terms(word: &str, terms: &mut Vec<(String, bool)>) {
+    for run in runs(word) {
         match run {
-            // The last character of a run stands alone in the index, so every one begins some
-            // entry.
+            // The index has every pair and the last character alone, so a prefix search finds any
+            // single character.
             Run::Cjk(run) if run.len() == 1 => {
-                asked.extend(run.first().map(|character| (character.to_string(), true)))
+                terms.extend(run.first().map(|character| (character.to_string(), true)))
             }
-            Run::Cjk(run) => asked.extend(
+            Run::Cjk(run) => terms.extend(
                 pairs(&run).filter(|pair| pair.chars().count() == 2).map(|pair| (pair, false)),
             ),
-            Run::Word(word) if word.len() <= LONGEST => asked.push((word.to_lowercase(), false)),
+            Run::Word(word) if word.len() <= MAX_TERM_BYTES => {
+                terms.push((word.to_lowercase(), false))
+            }
             Run::Word(_) => {}
         }
     }
@@ -100,7 +101,7 @@ enum Run<'a> {
     Cjk(Vec<char>),
 }
 
-/// The runs of letters and digits; a run of CJK characters is one of its own.
+/// Returns the runs of letters, digits and underscores. CJK characters form separate runs.
 fn runs(text: &str) -> impl Iterator<Item = Run<'_>> {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     text.split(move |character| !is_word(character))
@@ -121,50 +122,51 @@ fn split_scripts(run: &str) -> Vec<Run<'_>> {
     found
 }
 
-/// Every two neighbours, and the last character alone.
+/// Returns every two adjacent characters, then the last character alone.
 fn pairs(run: &[char]) -> impl Iterator<Item = String> {
     (0..run.len()).map(|at| run.iter().skip(at).take(2).collect())
 }
 
-/// The pieces of a name: `read_file`, `readFile` and `HTTPServer2` have two or three.
-fn pieces(word: &str) -> impl Iterator<Item = String> {
-    let mut pieces: Vec<String> = Vec::new();
-    let mut piece = String::new();
+/// Returns the parts of an identifier: `readFile` gives `read` and `file`, `HTTPServer2` gives
+/// `http` and `server`.
+fn parts(word: &str) -> impl Iterator<Item = String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut part = String::new();
     let mut before: Option<char> = None;
     let mut characters = word.chars().peekable();
     while let Some(character) = characters.next() {
         let next_is_lower = characters.peek().is_some_and(|next| next.is_lowercase());
-        let begins = before.is_some_and(|before| {
+        let starts_part = before.is_some_and(|before| {
             character == '_'
                 || before == '_'
                 || character.is_uppercase() && (before.is_lowercase() || next_is_lower)
                 || character.is_numeric() != before.is_numeric()
         });
-        if begins {
-            pieces.push(std::mem::take(&mut piece));
+        if starts_part {
+            parts.push(std::mem::take(&mut part));
         }
         if character != '_' {
-            piece.extend(character.to_lowercase());
+            part.extend(character.to_lowercase());
         }
         before = Some(character);
     }
-    pieces.push(piece);
-    // A single letter says nothing; most of them come from hashes.
-    pieces.into_iter().filter(|piece| piece.len() > 1 && piece.len() <= LONGEST)
+    parts.push(part);
+    // Single letters are not useful: most of them come from hashes.
+    parts.into_iter().filter(|part| part.len() > 1 && part.len() <= MAX_TERM_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<String> {
-        indexed(text).split(' ').map(str::to_owned).collect()
+    fn terms(text: &str) -> Vec<String> {
+        index_terms(text).split(' ').map(str::to_owned).collect()
     }
 
     #[test]
-    fn names_are_found_whole_and_by_their_pieces() {
+    fn identifiers_are_indexed_whole_and_by_their_parts() {
         assert_eq!(
-            words("readFile(HTTPServer2, max_retries)"),
+            terms("readFile(HTTPServer2, max_retries)"),
             [
                 "read",
                 "file",
@@ -180,16 +182,19 @@ mod tests {
     }
 
     #[test]
-    fn chinese_is_indexed_by_neighbours() {
-        assert_eq!(words("数据库 v2升级"), ["数据", "据库", "库", "v2", "升级", "级"]);
-        assert_eq!(asked("数据库"), [("据库".to_owned(), false), ("数据".to_owned(), false)]);
-        assert_eq!(asked("库"), [("库".to_owned(), true)]);
-        assert_eq!(asked("* connect* x"), [("connect".to_owned(), true), ("x".to_owned(), false)]);
+    fn chinese_is_indexed_by_character_pairs() {
+        assert_eq!(terms("数据库 v2升级"), ["数据", "据库", "库", "v2", "升级", "级"]);
+        assert_eq!(query_terms("数据库"), [("据库".to_owned(), false), ("数据".to_owned(), false)]);
+        assert_eq!(query_terms("库"), [("库".to_owned(), true)]);
+        assert_eq!(
+            query_terms("* connect* x"),
+            [("connect".to_owned(), true), ("x".to_owned(), false)]
+        );
     }
 
     #[test]
-    fn what_is_no_word_is_left_out() {
-        assert_eq!(words(&format!("{} 'x\"; DROP\u{0}", "A".repeat(100))), ["x", "drop"]);
-        assert!(asked("?! …").is_empty());
+    fn punctuation_and_long_runs_are_not_indexed() {
+        assert_eq!(terms(&format!("{} 'x\"; DROP\u{0}", "A".repeat(100))), ["x", "drop"]);
+        assert!(query_terms("?! …").is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions: a named tip in the tree, and what belongs to it.
+//! Sessions: a tip in the message tree with an id, settings and state.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use crate::store::{Connection, Row, values};
 use crate::toolset;
 use crate::tree::Tip;
 
-/// A JSON object that the log stores and does not read.
+/// A JSON object that the log stores without interpreting it.
 pub type Document = Map<String, Value>;
 
-/// How a session stands to its parent.
+/// The relation of a session to its parent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Relation {
-    /// It has none.
+    /// Neither a fork nor a sub-agent.
     #[default]
     Main,
-    /// It goes on from a message of its parent.
+    /// The session continues from a message of its parent.
     Fork,
-    /// Its parent started it for a task.
+    /// The parent started the session for a task.
     SubAgent,
 }
 
 impl Relation {
-    /// The word for it.
+    /// Returns the name that the log stores and exports use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,52 +44,54 @@ impl Relation {
     }
 }
 
-/// A session.
+/// A session: a conversation with its settings and state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// Its id; also the id of its thread.
+    /// The id; also the thread id of its checkpoints.
     pub id: String,
-    /// What it is called.
+    /// The title, for display.
     pub title: String,
-    /// Whose it is.
+    /// The user who owns the session.
     pub user: Option<String>,
-    /// The session it came from.
+    /// The session that this one was forked from or started by.
     pub parent: Option<String>,
-    /// How it stands to it.
+    /// The relation to the parent.
     pub relation: Relation,
-    /// `main`, or `subagent-` and eight digits.
+    /// `main`, or `subagent-` and eight hexadecimal digits.
     pub context_id: String,
-    /// The context that started it.
+    /// The context id of the parent.
     pub parent_context: Option<String>,
-    /// The model it is held with.
+    /// The model.
     pub model: Option<String>,
-    /// Its policy.
+    /// The name of the policy.
     pub policy: Option<String>,
-    /// Keys of the policy that are set otherwise.
+    /// Policy keys that differ from the policy's own values.
     pub overrides: BTreeMap<String, String>,
-    /// What its host keeps with it. Forks, checkpoints and exports carry it.
+    /// The application's state. Forks, checkpoints and exports include it.
     pub state: Document,
-    /// What its host keeps about this user and this machine: consent, calls under way. Nothing
-    /// carries it: a fork, an import and an export begin without it.
+    /// The application's data about this user and this machine, such as approvals and running
+    /// calls. Forks, exports and imports never include it.
     pub local: Document,
-    /// The directory its tools work in. A fork begins from it; exports and imports do not carry it.
+    /// The directory that the tools work in. A fork inherits it; exports and imports do not include
+    /// it.
     pub workspace: Option<String>,
-    /// How many of its first messages were imported: nobody here asked for what they ask for.
+    /// How many of the first messages were imported. They are untrusted: no user of this log wrote
+    /// the requests in them.
     pub imported: u64,
-    /// The hash of the tool definitions it is held with ([`Log::tools`]).
+    /// The hash of the tool definitions that the session uses ([`Log::tools`]).
     pub tools: Option<String>,
-    /// Where it stands.
+    /// The newest message.
     pub tip: Tip,
-    /// When it was made, in milliseconds since 1970.
+    /// When the session was created, in milliseconds since 1970.
     pub created: i64,
-    /// When it was last used.
+    /// When the session was last used, in milliseconds since 1970.
     pub active: i64,
-    /// The newest step of what it sent, by the number that the log gave it.
+    /// The database key of the newest stored request context ([`Log::freeze`]).
     pub frozen: Option<i64>,
 }
 
 impl Session {
-    /// A session without messages.
+    /// Returns an empty session with this id. [`Log::create`] stores it.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -114,7 +116,7 @@ impl Session {
         }
     }
 
-    /// A session for a task of `parent`, with a history of its own. Its context id is its id.
+    /// Returns an empty session for a task of `parent`. Its id is also its context id.
     #[must_use]
     pub fn sub_agent(parent: &Self) -> Self {
         let digits: String = uuid::Uuid::new_v4().simple().to_string().chars().take(8).collect();
@@ -129,7 +131,7 @@ impl Session {
         }
     }
 
-    /// A session under a new id.
+    /// Returns an empty session with a generated id.
     #[must_use]
     pub fn with_new_id() -> Self {
         Self::new(uuid::Uuid::new_v4().simple().to_string())
@@ -141,7 +143,9 @@ impl Session {
             text: format!("the {what} of session {id}"),
         };
         let id = row.text(0);
-        let (overrides, state, local) = (row.text(12), row.text(13), row.text(16));
+        let overrides = row.text(12);
+        let state = row.text(13);
+        let local = row.text(16);
         Ok(Self {
             tip: Tip { branch: row.int(1), position: row.count(2) },
             frozen: row.maybe_int(3),
@@ -170,22 +174,23 @@ impl Session {
     }
 }
 
-/// A document as it is stored.
+/// Returns the stored form of a document.
 pub(crate) fn text(document: &Document) -> String {
     Value::Object(document.clone()).to_string()
 }
 
-const COLUMNS: &str = "id, branch, position, frozen, title, user_id, parent, relation, context_id, parent_context, model, \
-                       policy, overrides, state, created, active, local, workspace, imported, tools";
+const COLUMNS: &str = "id, branch, position, frozen, title, user_id, parent, relation, \
+                       context_id, parent_context, model, policy, overrides, state, created, \
+                       active, local, workspace, imported, tools";
 
-/// Which sessions are listed.
+/// Selects sessions for [`Log::sessions`]. The default selects all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only those of this user.
+    /// Only sessions of this user.
     pub user: Option<String>,
-    /// Only those that came from this one.
+    /// Only forks and sub-agents of this session.
     pub parent: Option<String>,
-    /// Only those not used since this time.
+    /// Only sessions not used since this time, in milliseconds since 1970.
     pub idle_since: Option<i64>,
 }
 
@@ -197,17 +202,18 @@ pub(crate) fn load(connection: &mut dyn Connection, id: &str) -> Result<Session>
     Session::of(connection.name(), row)
 }
 
-/// The session, which nobody else changes meanwhile: what is added to it is numbered, or added only
-/// once.
+/// Loads a session and locks its row until the transaction ends. Callers that number new rows, or
+/// add a row only once, need the lock.
 pub(crate) fn hold(connection: &mut dyn Connection, id: &str) -> Result<Session> {
-    let hold = connection.dialect().hold();
-    if !hold.is_empty() {
-        connection.rows(&format!("SELECT id FROM session WHERE id = $1 {hold}"), values![id])?;
+    let for_update = connection.dialect().hold();
+    if !for_update.is_empty() {
+        let sql = format!("SELECT id FROM session WHERE id = $1 {for_update}");
+        connection.rows(&sql, values![id])?;
     }
     load(connection, id)
 }
 
-/// A session and those it was forked from, nearest first.
+/// Returns the ids of a session and of the sessions it was forked from, nearest first.
 pub(crate) fn forked_from(
     connection: &mut dyn Connection,
     session: &Session,
@@ -230,7 +236,8 @@ pub(crate) fn forked_from(
 pub(crate) fn list(connection: &mut dyn Connection, filter: &Filter) -> Result<Vec<Session>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM session WHERE (CAST($1 AS TEXT) IS NULL OR user_id = $1) \
-         AND (CAST($2 AS TEXT) IS NULL OR parent = $2) AND (CAST($3 AS BIGINT) IS NULL OR active < $3) \
+         AND (CAST($2 AS TEXT) IS NULL OR parent = $2) \
+         AND (CAST($3 AS BIGINT) IS NULL OR active < $3) \
          ORDER BY active DESC, id"
     );
     let values =
@@ -239,22 +246,22 @@ pub(crate) fn list(connection: &mut dyn Connection, filter: &Filter) -> Result<V
     rows.into_iter().map(|row| Session::of(connection.name(), row)).collect()
 }
 
-/// Whether an id can be written on a command line and a screen.
+/// Checks that an id can be typed on a command line and shown on a screen.
 pub(crate) fn check_id(id: &str) -> Result<()> {
     if id.trim().is_empty() || id.len() > 400 || id.chars().any(char::is_control) {
         let shown: String = id.chars().take(40).collect();
-        let text =
-            format!("{shown:?} is no id of a session: one to 400 bytes, no control characters");
-        return Err(LogError::Refused(text));
+        return Err(LogError::Refused(format!(
+            "invalid session id {shown:?}: use 1 to 400 bytes without control characters"
+        )));
     }
     Ok(())
 }
 
-/// Puts a session in; `false` when its id is taken.
+/// Inserts a session. Returns `false` if its id is taken.
 pub(crate) fn insert(connection: &mut dyn Connection, session: &Session) -> Result<bool> {
     let sql = format!(
-        "INSERT INTO session ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
-         $17, $18, $19, $20) \
+        "INSERT INTO session ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+         $12, $13, $14, $15, $16, $17, $18, $19, $20) \
          ON CONFLICT (id) DO NOTHING"
     );
     let values = values![
@@ -282,22 +289,23 @@ pub(crate) fn insert(connection: &mut dyn Connection, session: &Session) -> Resu
     Ok(connection.run(&sql, values)? == 1)
 }
 
-/// Moves a tip forward, if it is where it is thought to be; what was sent stays what it is, whoever
-/// changes that meanwhile. Says whether it was there.
+/// Moves a tip forward unless it has changed since `session` was loaded; returns whether it moved.
+/// Leaves the stored request context alone, even if another writer changed it in between.
 pub(crate) fn advance(
     connection: &mut dyn Connection,
     session: &Session,
     tip: Tip,
     now: i64,
 ) -> Result<bool> {
-    let sql = "UPDATE session SET branch = $1, position = $2, active = $3 WHERE id = $4 AND branch = $5 AND position = $6";
-    let (from, id) = (session.tip, &session.id);
-    Ok(connection
-        .run(sql, values![tip.branch, tip.position, now, id, from.branch, from.position])?
-        == 1)
+    let sql = "UPDATE session SET branch = $1, position = $2, active = $3 \
+               WHERE id = $4 AND branch = $5 AND position = $6";
+    let from = session.tip;
+    let values = values![tip.branch, tip.position, now, &session.id, from.branch, from.position];
+    Ok(connection.run(sql, values)? == 1)
 }
 
-/// Moves a tip and what was sent, if both are what they are thought to be.
+/// Moves a tip and the stored request context unless either has changed since `session` was loaded;
+/// returns whether they moved.
 pub(crate) fn put(
     connection: &mut dyn Connection,
     session: &Session,
@@ -306,14 +314,15 @@ pub(crate) fn put(
     now: i64,
 ) -> Result<bool> {
     let sql = "UPDATE session SET branch = $1, position = $2, frozen = $3, active = $4 \
-               WHERE id = $5 AND branch = $6 AND position = $7 AND frozen IS NOT DISTINCT FROM CAST($8 AS BIGINT)";
-    let (from, id) = (session.tip, &session.id);
+               WHERE id = $5 AND branch = $6 AND position = $7 \
+               AND frozen IS NOT DISTINCT FROM CAST($8 AS BIGINT)";
+    let from = session.tip;
     let values = values![
         tip.branch,
         tip.position,
         frozen,
         now,
-        id,
+        &session.id,
         from.branch,
         from.position,
         session.frozen
@@ -322,29 +331,30 @@ pub(crate) fn put(
 }
 
 impl Log {
-    /// Makes a session, used now; made now too, unless it says when.
+    /// Creates a session and returns it as stored. Sets `active` to the current time, and `created`
+    /// too if it is 0.
     ///
     /// # Errors
-    /// When a session of its id is there already, or the id is none.
+    /// If the id is taken or invalid.
     pub fn create(&self, session: Session) -> Result<Session> {
         let now = self.now();
         check_id(&session.id)?;
         self.write(move |connection| {
             let created = if session.created == 0 { now } else { session.created };
             let session = Session { created, active: now, ..session.clone() };
-            let made = insert(connection, &session)?;
-            if made { Ok(session) } else { Err(LogError::Exists { id: session.id }) }
+            let is_new = insert(connection, &session)?;
+            if is_new { Ok(session) } else { Err(LogError::Exists { id: session.id }) }
         })
     }
 
-    /// Makes a session for a task of another one.
+    /// Creates an empty session for a task of the session `parent`.
     ///
     /// # Errors
-    /// When the parent is not there.
+    /// If the parent does not exist.
     pub fn create_sub_agent(&self, parent: &str) -> Result<Session> {
         let parent = self.session(parent)?;
         loop {
-            // Eight digits are few: an id that is taken is drawn again.
+            // Eight digits can collide: draw another id if this one is taken.
             match self.create(Session::sub_agent(&parent)) {
                 Err(LogError::Exists { .. }) => {}
                 outcome => return outcome,
@@ -352,24 +362,25 @@ impl Log {
         }
     }
 
-    /// The session of an id.
+    /// Returns the session with this id.
     ///
     /// # Errors
-    /// When there is none.
+    /// If it does not exist.
     pub fn session(&self, id: &str) -> Result<Session> {
         self.read(|connection| load(connection, id))
     }
 
-    /// The session whose id begins so.
+    /// Returns the session whose id is, or starts with, `prefix`.
     ///
     /// # Errors
-    /// When there is none, or more than one.
+    /// If no session or more than one matches.
     pub fn find(&self, prefix: &str) -> Result<Session> {
         self.read(|connection| {
             if let Ok(exact) = load(connection, prefix) {
                 return Ok(exact);
             }
-            let sql = "SELECT id FROM session WHERE LENGTH($1) > 0 AND SUBSTR(id, 1, LENGTH($1)) = $1 \
+            let sql = "SELECT id FROM session \
+                       WHERE LENGTH($1) > 0 AND SUBSTR(id, 1, LENGTH($1)) = $1 \
                        ORDER BY active DESC, id LIMIT 6";
             let rows = connection.rows(sql, values![prefix])?;
             let mut matches: Vec<String> = rows.into_iter().map(|mut row| row.text(0)).collect();
@@ -384,29 +395,32 @@ impl Log {
         })
     }
 
-    /// Sessions, the one used last first.
+    /// Returns the sessions that `filter` selects, most recently used first.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn sessions(&self, filter: &Filter) -> Result<Vec<Session>> {
         self.read(|connection| list(connection, filter))
     }
 
-    /// Stores title, user, model, policy, documents and workspace of a session. Its tip is moved by
-    /// appending and rewinding only, its tools are set by [`Log::set_tools`].
+    /// Stores the title, user, model, policy, overrides, documents, workspace and import count of a
+    /// session. Other fields are ignored: appending and rewinding move the tip, and
+    /// [`Log::set_tools`] sets the tools.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn save(&self, session: &Session) -> Result<()> {
-        let (session, now) = (session.clone(), self.now());
+        let session = session.clone();
+        let now = self.now();
         self.write(move |connection| update(connection, &session, now))
     }
 }
 
-/// Stores what [`Log::save`] stores.
+/// Stores the fields of a session that [`Log::save`] stores.
 pub(crate) fn update(connection: &mut dyn Connection, session: &Session, now: i64) -> Result<()> {
-    let sql = "UPDATE session SET title = $1, user_id = $2, model = $3, policy = $4, overrides = $5, state = $6, \
-               active = $7, local = $8, workspace = $9, imported = $10 WHERE id = $11";
+    let sql = "UPDATE session SET title = $1, user_id = $2, model = $3, policy = $4, \
+               overrides = $5, state = $6, active = $7, local = $8, workspace = $9, imported = $10 \
+               WHERE id = $11";
     let values = values![
         &session.title,
         session.user.as_ref(),

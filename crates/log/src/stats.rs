@@ -1,74 +1,79 @@
-//! How much there is.
+//! Statistics about a log.
 
 use crate::error::Result;
 use crate::log::Log;
 use crate::store::{Connection, values};
 
-/// How much there is.
+/// Statistics about a log, returned by [`Log::stats`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Users who have any.
+    /// Number of users with sessions.
     pub users: u64,
-    /// Messages in the tree.
+    /// Number of messages in the tree.
     pub messages: u64,
-    /// Different ones among them.
+    /// Number of distinct message contents; each is stored once.
     pub contents: u64,
-    /// Ways in the tree: the first one, and one for each fork that went on.
+    /// Number of branches in the tree: a fork adds one when messages are appended to it.
     pub branches: u64,
-    /// Bytes of all messages in the tree, as they came.
+    /// Bytes of all messages in the tree, as received.
     pub message_bytes: u64,
-    /// Bytes of the different ones, as they are stored.
+    /// Bytes of the distinct contents, as stored.
     pub stored_bytes: u64,
-    /// Bytes of the whole database.
+    /// Size of the database.
     pub database_bytes: u64,
     /// Tokens of all messages in the tree.
     pub tokens: u64,
-    /// Folds.
+    /// Number of folds.
     pub generations: u64,
-    /// Summaries.
+    /// Number of summaries.
     pub summaries: u64,
-    /// Checkpoints.
+    /// Number of checkpoints.
     pub checkpoints: u64,
-    /// Artifacts.
+    /// Number of artifacts.
     pub artifacts: u64,
-    /// Bytes of the artifacts, as they came.
+    /// Bytes of the artifacts, before compression.
     pub artifact_bytes: u64,
-    /// Model calls.
+    /// Number of model calls.
     pub calls: u64,
-    /// Tokens of their prompts: paid in full, read from the cache, written to it.
+    /// Prompt tokens of the calls: uncached, read from the cache, written to the cache.
     pub prompt: [u64; 3],
-    /// Tokens of their answers.
+    /// Output tokens of the calls.
     pub output: u64,
-    /// Their price in millionths, as far as it is known.
+    /// Total price of the calls with a known price, in millionths of the currency unit.
     pub price: u64,
-    /// Jobs that wait or run.
+    /// Number of waiting and running jobs.
     pub jobs: u64,
-    /// Jobs that failed.
+    /// Number of failed jobs.
     pub failed_jobs: u64,
 }
 
 impl Log {
-    /// How much there is.
+    /// Returns statistics about the whole log. Reads all of it.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn stats(&self) -> Result<Stats> {
         let database_bytes = self.store().size()?;
         self.read(|connection| {
             let mut stats = Stats { database_bytes, ..count(connection)? };
-            let sql = "SELECT CAST(COALESCE(SUM(c.size), 0) AS BIGINT), CAST(COALESCE(SUM(c.tokens), 0) AS BIGINT) \
+            let sql = "SELECT CAST(COALESCE(SUM(c.size), 0) AS BIGINT), \
+                       CAST(COALESCE(SUM(c.tokens), 0) AS BIGINT) \
                        FROM message m JOIN content c ON c.key = m.content";
             if let Some(row) = connection.row(sql, &[])? {
-                (stats.message_bytes, stats.tokens) = (row.count(0), row.count(1));
+                stats.message_bytes = row.count(0);
+                stats.tokens = row.count(1);
             }
-            let sql = "SELECT CAST(COALESCE(SUM(input), 0) AS BIGINT), CAST(COALESCE(SUM(cache_read), 0) AS BIGINT), \
-                       CAST(COALESCE(SUM(cache_write), 0) AS BIGINT), CAST(COALESCE(SUM(output), 0) AS BIGINT), \
+            let sql = "SELECT CAST(COALESCE(SUM(input), 0) AS BIGINT), \
+                       CAST(COALESCE(SUM(cache_read), 0) AS BIGINT), \
+                       CAST(COALESCE(SUM(cache_write), 0) AS BIGINT), \
+                       CAST(COALESCE(SUM(output), 0) AS BIGINT), \
                        CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM usage";
             if let Some(row) = connection.row(sql, &[])? {
                 stats.prompt = [row.count(0), row.count(1), row.count(2)];
-                (stats.output, stats.price) = (row.count(3), row.count(4));
+                stats.output = row.count(3);
+                stats.price = row.count(4);
             }
             Ok(stats)
         })

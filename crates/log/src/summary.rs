@@ -1,5 +1,5 @@
-//! Summaries with the messages they cover. Newer ones supersede older ones, of which ten are kept;
-//! whoever goes back behind a summary gets the newest that still holds.
+//! Summaries of a session's messages. The newest ten versions are kept, so that after a rewind the
+//! newest version that is still valid can be used.
 
 use crate::error::{LogError, Result};
 use crate::id::Id;
@@ -8,88 +8,96 @@ use crate::session::{self};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip, place};
 
-/// How many versions of a session's summary are kept.
+/// How many versions of a session's summary the log keeps.
 pub const VERSIONS: u64 = 10;
 
-/// A summary.
+/// A summary of some of a session's messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// Its version, from 1; given by the log.
+    /// The version, from 1. The log sets it.
     pub version: u64,
-    /// It covers the messages behind this one,
+    /// How many messages precede the summarized ones.
     pub start: u64,
-    /// up to and with this one.
+    /// The position of the last summarized message, counting from 1.
     pub until: u64,
-    /// The message it was made for: it is of use only while that one is there.
+    /// The message that the summary was made for. The summary is valid only while the session
+    /// contains it.
     pub target: Option<Id>,
-    /// The generation it was made for.
+    /// The generation that the summary was made for.
     pub generation: Option<u64>,
-    /// What it says.
+    /// The text of the summary.
     pub text: String,
-    /// Its tokens.
+    /// The tokens of the summary.
     pub tokens: usize,
-    /// The tokens of what it covers.
+    /// The tokens of the summarized messages.
     pub original_tokens: usize,
-    /// When it was made, in milliseconds since 1970; given by the log if it is 0.
+    /// When it was made, in milliseconds since 1970. If it is 0, the log sets it.
     pub time: i64,
 }
 
 impl Summary {
-    /// How many messages it covers.
+    /// Returns the number of summarized messages.
     #[must_use]
     pub const fn messages(&self) -> u64 {
         self.until.saturating_sub(self.start)
     }
 
-    /// The share of tokens that it saves: 1 − summary / original.
+    /// Returns the share of tokens that the summary saves: 1 − summary / original.
     #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
     pub fn compression_rate(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-        let (made, original) = (self.tokens as f64, self.original_tokens as f64);
-        if original > 0.0 { 1.0 - made / original } else { 0.0 }
+        match self.original_tokens {
+            0 => 0.0,
+            original => 1.0 - self.tokens as f64 / original as f64,
+        }
     }
 }
 
 impl Log {
-    /// Stores a summary of a session's messages and gives it its version. A summary that is there
-    /// already, word for word, is not stored again.
+    /// Stores a summary of a session's messages and returns it with its version. An identical
+    /// summary is not stored again.
     ///
     /// # Errors
-    /// When the session has no such messages.
+    /// If the session does not exist or has no such messages.
     pub fn summarise(&self, session: &str, summary: Summary) -> Result<Summary> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::hold(connection, &id)?;
             let path = Path::of(connection, session.tip)?;
-            let until = path.at(summary.until).filter(|_| summary.start < summary.until).ok_or_else(|| {
-                LogError::Refused(format!("session {id} has no messages {} to {}", summary.start + 1, summary.until))
+            let last = path.at(summary.until).filter(|_| summary.start < summary.until);
+            let last = last.ok_or_else(|| {
+                LogError::Refused(format!(
+                    "session {id} has no messages {} to {}",
+                    summary.start + 1,
+                    summary.until
+                ))
             })?;
-            let same = "SELECT version, created FROM summary WHERE session = $1 AND branch = $2 AND position = $3 AND text = $4";
-            if let Some(row) = connection.row(same, values![&id, until.branch, until.position, &summary.text])? {
+            let sql = "SELECT version, created FROM summary \
+                       WHERE session = $1 AND branch = $2 AND position = $3 AND text = $4";
+            let values = values![&id, last.branch, last.position, &summary.text];
+            if let Some(row) = connection.row(sql, values)? {
                 return Ok(Summary { version: row.count(0), time: row.int(1), ..summary.clone() });
             }
-            let newest = connection.number("SELECT MAX(version) FROM summary WHERE session = $1", values![&id])?;
-            let time = if summary.time == 0 { now } else { summary.time };
-            let made = Summary { version: u64::try_from(newest).unwrap_or_default() + 1, time, ..summary.clone() };
-            let sql = "INSERT INTO summary (session, version, start, branch, position, target, generation, text, tokens, \
-                       original_tokens, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-            let values = values![
-                &id, made.version, made.start, until.branch, until.position, made.target, made.generation, &made.text,
-                made.tokens, made.original_tokens,
-                made.time
-            ];
-            connection.run(sql, values)?;
+            let sql = "SELECT MAX(version) FROM summary WHERE session = $1";
+            let newest = connection.number(sql, values![&id])?;
+            let stored = Summary {
+                version: u64::try_from(newest).unwrap_or_default() + 1,
+                time: if summary.time == 0 { now } else { summary.time },
+                ..summary.clone()
+            };
+            insert(connection, &id, last, &stored)?;
             let sql = "DELETE FROM summary WHERE session = $1 AND version <= $2";
-            connection.run(sql, values![&id, made.version.saturating_sub(VERSIONS)])?;
-            Ok(made)
+            connection.run(sql, values![&id, stored.version.saturating_sub(VERSIONS)])?;
+            Ok(stored)
         })
     }
 
-    /// The newest summary that holds where the session stands, its own or one of a session it was
-    /// forked from: what it covers is still said, and so is what it was made for.
+    /// Returns the newest valid summary of a session, or of a session it was forked from. A summary
+    /// is valid if the session contains its last message and its target.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn summary(&self, session: &str) -> Result<Option<Summary>> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
@@ -103,10 +111,10 @@ impl Log {
         })
     }
 
-    /// All versions that are kept, newest first, whether they hold or not.
+    /// Returns all stored versions, newest first, valid or not.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn summaries(&self, session: &str) -> Result<Vec<Summary>> {
         self.read(|connection| {
             session::load(connection, session)?;
@@ -117,7 +125,32 @@ impl Log {
     }
 }
 
-/// The newest version that holds on a way.
+fn insert(
+    connection: &mut dyn Connection,
+    session: &str,
+    last: Tip,
+    summary: &Summary,
+) -> Result<()> {
+    let sql = "INSERT INTO summary (session, version, start, branch, position, target, \
+               generation, text, tokens, original_tokens, created) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    let values = values![
+        session,
+        summary.version,
+        summary.start,
+        last.branch,
+        last.position,
+        summary.target,
+        summary.generation,
+        &summary.text,
+        summary.tokens,
+        summary.original_tokens,
+        summary.time
+    ];
+    connection.run(sql, values).map(drop)
+}
+
+/// Returns the newest version that is valid on a path.
 fn newest(connection: &mut dyn Connection, session: &str, path: &Path) -> Result<Option<Summary>> {
     let sql = format!("SELECT {COLUMNS} FROM summary WHERE session = $1 ORDER BY version DESC");
     for row in connection.rows(&sql, values![session])? {

@@ -1,5 +1,5 @@
-//! The tree of messages. It is cut into branches, so that a conversation of any length reads as a
-//! few runs of rows; ids make it one tree, whoever appends.
+//! The message tree. It is stored as branches, so that a conversation of any length is a few runs
+//! of consecutive rows. Because ids are content hashes, all writers build the same tree.
 
 use waterline::message::Role;
 
@@ -8,13 +8,13 @@ use crate::encoding::{Encoding, role_code};
 use crate::error::Result;
 use crate::id::Id;
 use crate::incoming::Incoming;
-use crate::search_terms::indexed;
+use crate::search_terms::index_terms;
 use crate::store::{Connection, Row, Value, values};
 
-/// How many rows go into one statement.
-const ROWS: usize = 32;
+/// How many rows one statement inserts.
+const ROWS_PER_STATEMENT: usize = 32;
 
-/// A place in the tree: a message, with everything before it.
+/// A position in the message tree: a message, together with all messages before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tip {
     pub(crate) branch: i64,
@@ -22,23 +22,23 @@ pub struct Tip {
 }
 
 impl Tip {
-    /// The place before the first message.
+    /// The position before the first message.
     pub const EMPTY: Self = Self { branch: 0, position: 0 };
 
-    /// How many messages lead to it, itself included.
+    /// Returns the number of messages up to and including this one.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
     }
 }
 
-/// The way from the first message to a tip: runs of positions, newest first.
+/// The path from the first message to a tip: runs of positions, newest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Path {
     runs: Vec<Run>,
 }
 
-/// The positions of a branch behind `after`, up to `upto`.
+/// The positions of a branch after `after`, up to and including `upto`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) branch: i64,
@@ -51,7 +51,8 @@ impl Path {
         let sql = "WITH RECURSIVE way (branch, after, upto, parent) AS (\
                      SELECT key, fork, CAST($2 AS BIGINT), parent FROM branch WHERE key = $1 \
                      UNION ALL \
-                     SELECT b.key, b.fork, w.after, b.parent FROM way w JOIN branch b ON b.key = w.parent) \
+                     SELECT b.key, b.fork, w.after, b.parent \
+                     FROM way w JOIN branch b ON b.key = w.parent) \
                    SELECT branch, after, upto FROM way";
         let rows = connection.rows(sql, values![tip.branch, tip.position])?;
         let runs = rows.iter().map(|row| Run {
@@ -64,7 +65,7 @@ impl Path {
         Ok(Self { runs })
     }
 
-    /// The runs that lie behind `after`, oldest first.
+    /// Returns the runs after position `after`, oldest first.
     pub(crate) fn runs(&self, after: u64) -> impl Iterator<Item = Run> {
         self.runs
             .iter()
@@ -73,7 +74,7 @@ impl Path {
             .map(move |run| Run { after: run.after.max(after), ..*run })
     }
 
-    /// Whether a place is on it.
+    /// Returns whether a tip is on the path.
     pub(crate) fn contains(&self, tip: Tip) -> bool {
         tip.position == 0
             || self.runs.iter().any(|run| {
@@ -81,7 +82,7 @@ impl Path {
             })
     }
 
-    /// The place after so many messages.
+    /// Returns the tip at a position; `None` if the path is shorter.
     pub(crate) fn at(&self, position: u64) -> Option<Tip> {
         if position == 0 {
             return Some(Tip::EMPTY);
@@ -90,7 +91,7 @@ impl Path {
         Some(Tip { branch: run.branch, position })
     }
 
-    /// How many messages it has in common with another.
+    /// Returns how many leading messages two paths share.
     pub(crate) fn shared(&self, other: &Self) -> u64 {
         let of = |run: &Run| {
             other
@@ -103,20 +104,20 @@ impl Path {
     }
 }
 
-/// Where a message is, if it is anywhere.
+/// Returns the tip of a message, if it exists.
 pub(crate) fn place(connection: &mut dyn Connection, id: Id) -> Result<Option<Tip>> {
     let row = connection.row("SELECT branch, position FROM message WHERE id = $1", values![id])?;
     Ok(row.map(|row| Tip { branch: row.int(0), position: row.count(1) }))
 }
 
-/// The id of the message at a tip.
+/// Returns the id of the message at a tip.
 pub(crate) fn id_at(connection: &mut dyn Connection, tip: Tip) -> Result<Option<Id>> {
     let sql = "SELECT id FROM message WHERE branch = $1 AND position = $2";
     let row = connection.row(sql, values![tip.branch, tip.position])?;
     Ok(row.and_then(|mut row| Id::stored(&row.bytes(0))))
 }
 
-/// What growing a conversation gave.
+/// The result of [`grow`].
 #[derive(Clone, Debug)]
 pub(crate) struct Grown {
     pub(crate) tip: Tip,
@@ -125,7 +126,7 @@ pub(crate) struct Grown {
     pub(crate) ids: Vec<Id>,
 }
 
-/// Puts messages behind a tip. Those that are there already are only walked over.
+/// Adds messages after a tip. Messages that exist already are not added again.
 pub(crate) fn grow(
     connection: &mut dyn Connection,
     tip: Tip,
@@ -133,19 +134,16 @@ pub(crate) fn grow(
     now: i64,
 ) -> Result<Grown> {
     let ids = ids_behind(connection, tip, incoming)?;
-    let (known, mut at) = known(connection, &ids)?;
-    if known == 0 {
-        at = tip;
+    let (known, last_known) = known_prefix(connection, &ids)?;
+    let mut end = if known == 0 { tip } else { last_known };
+    let new = incoming.get(known..).unwrap_or_default();
+    if !new.is_empty() {
+        end = insert(connection, end, new, ids.get(known..).unwrap_or_default(), now)?;
     }
-    let (fresh, ids_of_fresh) =
-        (incoming.get(known..).unwrap_or_default(), ids.get(known..).unwrap_or_default());
-    if !fresh.is_empty() {
-        at = insert(connection, at, fresh, ids_of_fresh, now)?;
-    }
-    Ok(Grown { tip: at, new: fresh.len(), ids })
+    Ok(Grown { tip: end, new: new.len(), ids })
 }
 
-/// The ids that messages have behind a tip.
+/// Returns the ids that messages get after a tip.
 pub(crate) fn ids_behind(
     connection: &mut dyn Connection,
     tip: Tip,
@@ -167,21 +165,26 @@ pub(crate) fn ids_behind(
     Ok(ids)
 }
 
-/// How many of a chain of ids are there, and where the last of those is. Whoever is there has its
-/// parents there.
-pub(crate) fn known(connection: &mut dyn Connection, ids: &[Id]) -> Result<(usize, Tip)> {
-    let (mut low, mut high, mut at) = (0, ids.len(), Tip::EMPTY);
-    // Most often everything is known or nothing is: ask for the last one first.
+/// Returns how many ids at the start of a chain exist, and the tip of the last of them. A binary
+/// search works because a message exists only with its parents.
+pub(crate) fn known_prefix(connection: &mut dyn Connection, ids: &[Id]) -> Result<(usize, Tip)> {
+    let mut low = 0;
+    let mut high = ids.len();
+    let mut last = Tip::EMPTY;
+    // Usually all or none exist, so try the last one first.
     let mut next = ids.len();
     while low < high {
         let id = ids.get(next - 1).copied().ok_or_else(|| connection.race())?;
         match place(connection, id)? {
-            Some(tip) => (low, at) = (next, tip),
+            Some(tip) => {
+                low = next;
+                last = tip;
+            }
             None => high = next - 1,
         }
         next = if low == 0 && high == ids.len() - 1 { 1 } else { (low + high).div_ceil(2) };
     }
-    Ok((low, at))
+    Ok((low, last))
 }
 
 fn insert(
@@ -204,9 +207,9 @@ fn insert(
     Ok(Tip { branch, position })
 }
 
-/// The branch on which the next messages may stand: that of the tip, if nothing stands behind it
-/// yet. Two writers who both want it meet in the row of the branch, and only one of them finds it
-/// as it was.
+/// Reserves positions for `count` messages after a tip and returns their branch: the branch of the
+/// tip if the tip is its end, else a new one. If two writers extend the same branch, the
+/// conditional update succeeds for only one of them.
 fn claim(connection: &mut dyn Connection, tip: Tip, count: u64) -> Result<i64> {
     let last = tip.position + count;
     let sql = "UPDATE branch SET last = $1 WHERE key = $2 AND last = $3";
@@ -218,21 +221,21 @@ fn claim(connection: &mut dyn Connection, tip: Tip, count: u64) -> Result<i64> {
     connection.number(sql, values![parent, tip.position, last])
 }
 
-/// The keys of the contents, each of which is stored once.
+/// Stores each distinct content once and returns the keys.
 fn store_contents(connection: &mut dyn Connection, incoming: &[Incoming]) -> Result<Vec<i64>> {
     let mut keys = Vec::with_capacity(incoming.len());
-    for incoming in incoming.chunks(ROWS) {
-        let hashes: Vec<Vec<u8>> = incoming
+    for batch in incoming.chunks(ROWS_PER_STATEMENT) {
+        let hashes: Vec<Vec<u8>> = batch
             .iter()
             .map(|message| hash(message.role, message.encoding, &message.bytes))
             .collect();
-        let mut different: Vec<(&Vec<u8>, &Incoming)> = hashes.iter().zip(incoming).collect();
-        different.sort_by_key(|(hash, _)| *hash);
-        different.dedup_by_key(|(hash, _)| *hash);
-        // Most are new: they are put in first, and only those that were not are looked for.
-        let mut known = insert_contents(connection, &different)?;
-        index(connection, &different, &known)?;
-        let missing: Vec<&Vec<u8>> = different
+        let mut distinct: Vec<(&Vec<u8>, &Incoming)> = hashes.iter().zip(batch).collect();
+        distinct.sort_by_key(|(hash, _)| *hash);
+        distinct.dedup_by_key(|(hash, _)| *hash);
+        // Most are new, so insert first and look up only those that existed.
+        let mut known = insert_contents(connection, &distinct)?;
+        index(connection, &distinct, &known)?;
+        let missing: Vec<&Vec<u8>> = distinct
             .iter()
             .map(|(hash, _)| *hash)
             .filter(|hash| !known.contains_key(*hash))
@@ -247,8 +250,8 @@ fn store_contents(connection: &mut dyn Connection, incoming: &[Incoming]) -> Res
     Ok(keys)
 }
 
-/// The hash under which a content is stored once: half of the usual length is enough to tell
-/// contents apart, and ids have the whole.
+/// Returns the hash that identifies a content. Half the usual length is enough to distinguish
+/// contents; message ids use the full length.
 pub(crate) fn hash(role: Role, encoding: Encoding, bytes: &[u8]) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[encoding.code(), role_code(role)]);
@@ -259,31 +262,29 @@ pub(crate) fn hash(role: Role, encoding: Encoding, bytes: &[u8]) -> Vec<u8> {
 type Keys = std::collections::HashMap<Vec<u8>, i64>;
 
 fn keys_of(connection: &mut dyn Connection, hashes: &[&Vec<u8>]) -> Result<Keys> {
-    let marks: Vec<String> = (1..=hashes.len()).map(|at| format!("${at}")).collect();
-    let sql = format!("SELECT hash, key FROM content WHERE hash IN ({})", marks.join(", "));
+    let placeholders: Vec<String> = (1..=hashes.len()).map(|at| format!("${at}")).collect();
+    let sql = format!("SELECT hash, key FROM content WHERE hash IN ({})", placeholders.join(", "));
     let values: Vec<Value> = hashes.iter().map(|hash| Value::Bytes((*hash).clone())).collect();
     let rows = connection.rows(&sql, &values)?;
     Ok(rows.into_iter().map(|mut row| (row.bytes(0), row.int(1))).collect())
 }
 
-/// Puts in those that are not there, and gives their keys.
+/// Inserts the contents that do not exist yet and returns their keys.
 fn insert_contents(
     connection: &mut dyn Connection,
-    fresh: &[(&Vec<u8>, &Incoming)],
+    contents: &[(&Vec<u8>, &Incoming)],
 ) -> Result<Keys> {
-    let rows: Vec<Vec<Value>> = fresh
+    let rows: Vec<Vec<Value>> = contents
         .iter()
         .map(|(hash, message)| {
             let (packed, bytes) = pack(&message.bytes);
-            let wire = i64::from(message.encoding.code());
-            let (role, size) = (i64::from(role_code(message.role)), message.bytes.len());
             values![
                 hash.as_slice(),
-                wire,
-                role,
+                i64::from(message.encoding.code()),
+                i64::from(role_code(message.role)),
                 message.tokens,
                 &message.counter,
-                size,
+                message.bytes.len(),
                 packed,
                 bytes.into_owned()
             ]
@@ -292,29 +293,29 @@ fn insert_contents(
         .collect();
     let head = "INSERT INTO content (hash, wire, role, tokens, counter, size, packed, bytes)";
     let tail = "ON CONFLICT (hash) DO NOTHING RETURNING hash, key";
-    let made = insert_rows(connection, head, "(@, @, @, @, @, @, @, @)", &rows, tail)?;
-    Ok(made.into_iter().map(|mut row| (row.bytes(0), row.int(1))).collect())
+    let inserted = insert_rows(connection, head, "(@, @, @, @, @, @, @, @)", &rows, tail)?;
+    Ok(inserted.into_iter().map(|mut row| (row.bytes(0), row.int(1))).collect())
 }
 
 fn index(
     connection: &mut dyn Connection,
-    fresh: &[(&Vec<u8>, &Incoming)],
+    contents: &[(&Vec<u8>, &Incoming)],
     keys: &Keys,
 ) -> Result<()> {
     let dialect = connection.dialect();
     let mut rows = Vec::new();
-    for (hash, message) in fresh {
-        let words = indexed(&message.text);
-        if let Some(key) = keys.get(*hash).filter(|_| !words.is_empty()) {
-            rows.push(values![*key, words].to_vec());
+    for (hash, message) in contents {
+        let terms = index_terms(&message.text);
+        if let Some(key) = keys.get(*hash).filter(|_| !terms.is_empty()) {
+            rows.push(values![*key, terms].to_vec());
         }
     }
-    let (head, row) = dialect.index_words();
-    insert_rows(connection, head, row, &rows, dialect.index_again()).map(drop)
+    let (head, row) = dialect.index_terms();
+    insert_rows(connection, head, row, &rows, dialect.on_index_conflict()).map(drop)
 }
 
-/// Inserts many rows with few statements; each `@` in `row` stands for a value. Gives the rows that
-/// `tail` asks for.
+/// Inserts many rows with few statements. Each `@` in `row` is a placeholder for a value. Returns
+/// the rows of the `RETURNING` clause in `tail`, if it has one.
 pub(crate) fn insert_rows(
     connection: &mut dyn Connection,
     head: &str,
@@ -323,7 +324,7 @@ pub(crate) fn insert_rows(
     tail: &str,
 ) -> Result<Vec<Row>> {
     let mut returned = Vec::new();
-    for rows in rows.chunks(ROWS) {
+    for rows in rows.chunks(ROWS_PER_STATEMENT) {
         let mut sql = format!("{head} VALUES ");
         let mut number = 0;
         for at in 0..rows.len() {

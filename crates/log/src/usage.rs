@@ -1,4 +1,4 @@
-//! What each model call took: tokens, price, time.
+//! Tokens, price and latency of each model call.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,26 +7,26 @@ use crate::log::Log;
 use crate::session::Relation;
 use crate::store::{Connection, Row, values};
 
-/// One model call.
+/// The usage of one model call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// How many messages the session had after it.
+    /// How many messages the session had after the call.
     pub position: u64,
     /// The model.
     pub model: String,
-    /// Tokens of the prompt that no cache served.
+    /// Prompt tokens that were not cached.
     pub input: u64,
-    /// Tokens of the prompt that the cache served.
+    /// Prompt tokens read from the cache.
     pub cache_read: u64,
-    /// Tokens of the prompt that were written to the cache.
+    /// Prompt tokens written to the cache.
     pub cache_write: u64,
-    /// Tokens of the answer.
+    /// Output tokens.
     pub output: u64,
-    /// The price in millionths, where it is known.
+    /// The price in millionths of the currency unit, if known.
     pub price: Option<i64>,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub latency: Option<i64>,
-    /// When, in milliseconds since 1970; given by the log if it is 0.
+    /// The time of the call, in milliseconds since 1970. If it is 0, the log sets it.
     pub time: i64,
 }
 
@@ -34,12 +34,13 @@ const COLUMNS: &str =
     "position, model, input, cache_read, cache_write, output, price, latency, created";
 
 impl Log {
-    /// Writes down what a call took.
+    /// Stores the usage of a call.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn record_usage(&self, session: &str, call: Usage) -> Result<()> {
-        let (session, now) = (session.to_owned(), self.now());
+        let session = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             crate::session::hold(connection, &session)?;
             let time = if call.time == 0 { now } else { call.time };
@@ -47,11 +48,12 @@ impl Log {
         })
     }
 
-    /// Writes down calls that another program recorded; one at a place where a call is known is not
-    /// added again, but may have gone on since.
+    /// Stores the usage of calls that another program recorded, and returns how many were new. A
+    /// call with the position of a stored call is not added; it updates the stored call if its
+    /// output has grown since.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn note_usage(&self, session: &str, calls: Vec<Usage>) -> Result<u64> {
         let session = session.to_owned();
         self.write(move |connection| {
@@ -64,7 +66,9 @@ impl Log {
                         insert(connection, &session, call)?;
                         added += 1;
                     }
-                    Some(other) if other.output < call.output => grow(connection, &session, call)?,
+                    Some(other) if other.output < call.output => {
+                        update(connection, &session, call)?
+                    }
                     Some(_) => {}
                 }
             }
@@ -72,10 +76,10 @@ impl Log {
         })
     }
 
-    /// The newest call of a session.
+    /// Returns the newest call of a session.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn last_usage(&self, session: &str) -> Result<Option<Usage>> {
         self.read(|connection| {
             let sql = format!(
@@ -85,25 +89,27 @@ impl Log {
         })
     }
 
-    /// The calls of a session, oldest first.
+    /// Returns the calls of a session, oldest first.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn usage(&self, session: &str) -> Result<Vec<Usage>> {
         self.read(|connection| of_session(connection, session))
     }
 
-    /// The calls of those who work for a session: its sub-agents, the roles that went on for it,
-    /// and theirs; each with how its session stands to the one above. A fork works for itself.
+    /// Returns the calls of all sessions below a session, at any depth: its sub-agents and the
+    /// roles it handed off to. Each comes with the relation of its session to its parent. Forks are
+    /// not included.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn usage_below(&self, session: &str) -> Result<Vec<(Relation, Usage)>> {
         let fork = Relation::Fork.name();
         let sql = format!(
             "WITH RECURSIVE below (id, relation) AS (\
                SELECT id, relation FROM session WHERE parent = $1 AND relation <> '{fork}' \
-               UNION SELECT s.id, s.relation FROM below b JOIN session s ON s.parent = b.id WHERE s.relation <> '{fork}') \
+               UNION SELECT s.id, s.relation FROM below b JOIN session s ON s.parent = b.id \
+               WHERE s.relation <> '{fork}') \
              SELECT {COLUMNS}, relation FROM below JOIN usage ON session = id ORDER BY id, number"
         );
         self.read(|connection| {
@@ -118,10 +124,10 @@ pub(crate) fn of_session(connection: &mut dyn Connection, session: &str) -> Resu
     Ok(connection.rows(&sql, values![session])?.into_iter().map(of).collect())
 }
 
-/// An answer that was not finished when its call was written down took more in the end.
-fn grow(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result<()> {
-    let sql = "UPDATE usage SET input = $1, cache_read = $2, cache_write = $3, output = $4, created = $5 \
-               WHERE session = $6 AND position = $7";
+/// Updates a call that was recorded before its output was complete.
+fn update(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result<()> {
+    let sql = "UPDATE usage SET input = $1, cache_read = $2, cache_write = $3, output = $4, \
+               created = $5 WHERE session = $6 AND position = $7";
     let values = values![
         usage.input,
         usage.cache_read,
@@ -134,16 +140,16 @@ fn grow(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result
     connection.run(sql, values).map(drop)
 }
 
-/// Puts what a call took behind the others.
+/// Inserts a call after the other calls of its session.
 pub(crate) fn insert(connection: &mut dyn Connection, session: &str, usage: &Usage) -> Result<()> {
-    // The index answers this at once; an aggregate in an expression would read all rows.
+    // The index answers this directly; an aggregate in an expression would read all rows.
     let sql = "SELECT number FROM usage WHERE session = $1 ORDER BY number DESC LIMIT 1";
     let newest = connection.rows(sql, values![session])?.first().map_or(0, |row| row.count(0));
-    let made = insert_as(connection, session, newest + 1, usage)?;
-    if made { Ok(()) } else { Err(connection.race()) }
+    let is_new = insert_as(connection, session, newest + 1, usage)?;
+    if is_new { Ok(()) } else { Err(connection.race()) }
 }
 
-/// Puts what a call took under a number; `false` when that is taken.
+/// Inserts a call under a number. Returns `false` if the number is taken.
 pub(crate) fn insert_as(
     connection: &mut dyn Connection,
     session: &str,
@@ -151,7 +157,8 @@ pub(crate) fn insert_as(
     usage: &Usage,
 ) -> Result<bool> {
     let sql = format!(
-        "INSERT INTO usage (session, number, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+        "INSERT INTO usage (session, number, {COLUMNS}) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
          ON CONFLICT (session, number) DO NOTHING"
     );
     let values = values![

@@ -1,6 +1,7 @@
-//! Looking at everything once more: every message is hashed again, every tip is followed.
+//! Verifies a log: hashes every message and artifact again and follows every session to its first
+//! message.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::compress::unpack;
 use crate::entry::attempt_each;
@@ -11,30 +12,35 @@ use crate::session::{self, Filter};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Run, Tip, id_at};
 
-/// What was found.
+/// The result of [`Log::verify`]. The log is intact if `problems` is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Messages whose id is right.
+    /// Messages that match their ids.
     pub messages: u64,
-    /// Sessions whose way is whole.
+    /// Sessions with all their messages.
     pub sessions: u64,
-    /// Artifacts whose bytes are right.
+    /// Artifacts that match their hashes.
     pub artifacts: u64,
-    /// What is wrong, each in a sentence.
+    /// The damage, one line of text per problem. Each names the message, branch, session or
+    /// artifact, and damaged branches are followed by the sessions that use them.
     pub problems: Vec<String>,
 }
 
 impl Log {
-    /// Hashes everything again. `progress` hears how many messages have been looked at, and how
-    /// many there are.
+    /// Checks the whole log: runs the database's own integrity check (SQLite only), hashes every
+    /// message and artifact again, and checks that every session has all its messages.
+    ///
+    /// After each message, calls `progress` with the number of messages checked and their total.
+    /// The log stays usable meanwhile; the check sees one consistent snapshot.
     ///
     /// # Errors
-    /// When the log cannot be read at all; what is damaged is reported, not an error.
+    /// If the log cannot be read at all. Damage is not an error: it is listed in
+    /// [`Verified::problems`].
     pub fn verify(&self, mut progress: impl FnMut(u64, u64)) -> Result<Verified> {
-        let mut found = Verified::default();
+        let mut report = Verified::default();
         match self.store().check() {
-            Ok(problems) => found.problems = problems,
-            Err(error) => found.problems.push(error.to_string()),
+            Ok(problems) => report.problems = problems,
+            Err(error) => report.problems.push(error.to_string()),
         }
         self.read(|connection| {
             let counted = connection.number("SELECT COUNT(*) FROM message", &[]);
@@ -44,21 +50,21 @@ impl Log {
                 done += 1;
                 progress(done, total);
             };
-            let outcome = check_messages(connection, &mut found, &mut step);
-            found.note("messages", outcome);
-            let outcome = check_sessions(connection, &mut found);
-            found.note("sessions", outcome);
-            let outcome = check_artifacts(connection, &mut found);
-            found.note("artifacts", outcome);
+            let outcome = check_messages(connection, &mut report, &mut step);
+            report.add("messages", outcome);
+            let outcome = check_sessions(connection, &mut report);
+            report.add("sessions", outcome);
+            let outcome = check_artifacts(connection, &mut report);
+            report.add("artifacts", outcome);
             Ok(())
         })?;
-        Ok(found)
+        Ok(report)
     }
 }
 
 impl Verified {
-    /// Writes a problem down instead of stopping at it.
-    fn note(&mut self, what: &str, outcome: Result<()>) {
+    /// Records an error as a problem, so that the check continues.
+    fn add(&mut self, what: &str, outcome: Result<()>) {
         if let Err(error) = outcome {
             let text = match error {
                 LogError::Damaged { text, .. } => text,
@@ -71,7 +77,7 @@ impl Verified {
 
 fn check_messages(
     connection: &mut dyn Connection,
-    found: &mut Verified,
+    report: &mut Verified,
     step: &mut dyn FnMut(),
 ) -> Result<()> {
     let branches =
@@ -82,34 +88,34 @@ fn check_messages(
             Some(parent) => id_at(connection, Tip { branch: parent, position: run.after }),
             None => Ok(None),
         };
-        let before = found.problems.len();
-        let outcome = parent.and_then(|parent| check_branch(connection, found, run, parent, step));
-        found.note(&format!("branch {}", run.branch), outcome);
-        if found.problems.len() > before {
-            let who = users(connection, run.branch).unwrap_or_default();
-            found.problems.push(format!("branch {} belongs to {who}", run.branch));
+        let before = report.problems.len();
+        let outcome = parent.and_then(|parent| check_branch(connection, report, run, parent, step));
+        report.add(&format!("branch {}", run.branch), outcome);
+        if report.problems.len() > before {
+            let sessions = sessions_on(connection, run.branch).unwrap_or_default();
+            report.problems.push(match sessions.as_slice() {
+                [] => format!("branch {} is not used by any session", run.branch),
+                [id] => format!("branch {} is used by session {id}", run.branch),
+                ids => format!("branch {} is used by sessions {}", run.branch, ids.join(", ")),
+            });
         }
     }
     Ok(())
 }
 
-/// The sessions that a branch leads to, for a person.
-fn users(connection: &mut dyn Connection, branch: i64) -> Result<String> {
+/// Returns the sessions on a branch or on branches below it, at most ten.
+fn sessions_on(connection: &mut dyn Connection, branch: i64) -> Result<Vec<String>> {
     let sql = "WITH RECURSIVE below (key) AS (\
-                 SELECT key FROM branch WHERE key = $1 UNION ALL SELECT b.key FROM below JOIN branch b ON b.parent = below.key) \
-               SELECT s.id FROM below JOIN session s ON s.branch = below.key ORDER BY s.id LIMIT 10";
-    let names: Vec<String> =
-        connection.rows(sql, values![branch])?.into_iter().map(|mut row| row.text(0)).collect();
-    Ok(if names.is_empty() {
-        "no session".to_owned()
-    } else {
-        format!("session {}", names.join(", "))
-    })
+                 SELECT key FROM branch WHERE key = $1 \
+                 UNION ALL SELECT b.key FROM below JOIN branch b ON b.parent = below.key) \
+               SELECT s.id FROM below JOIN session s ON s.branch = below.key \
+               ORDER BY s.id LIMIT 10";
+    Ok(connection.rows(sql, values![branch])?.into_iter().map(|mut row| row.text(0)).collect())
 }
 
 fn check_branch(
     connection: &mut dyn Connection,
-    found: &mut Verified,
+    report: &mut Verified,
     run: Run,
     mut parent: Option<Id>,
     step: &mut dyn FnMut(),
@@ -120,18 +126,18 @@ fn check_branch(
         step();
         position += 1;
         if named.position != position {
-            found.problems.push(format!("branch {}: message {position} is missing", run.branch));
+            report.problems.push(format!("branch {}: message {position} is missing", run.branch));
             position = named.position;
         }
         match entry {
             Ok(entry) if Id::of(parent, entry.role, entry.encoding, &entry.bytes) == entry.id => {
-                found.messages += 1
+                report.messages += 1
             }
-            Ok(entry) => found
+            Ok(entry) => report
                 .problems
-                .push(format!("message {position}, {}: its bytes do not give its id", entry.id)),
+                .push(format!("message {position} ({}): content does not match its id", entry.id)),
             Err(LogError::Damaged { text, .. }) => {
-                found.problems.push(format!("branch {}: {text}", run.branch))
+                report.problems.push(format!("branch {}: {text}", run.branch))
             }
             Err(error) => return Err(error),
         }
@@ -139,51 +145,54 @@ fn check_branch(
         Ok(())
     })?;
     if position != run.upto {
-        found.problems.push(format!(
-            "branch {}: it ends at message {position}, not at {}",
+        report.problems.push(format!(
+            "branch {}: ends at message {position}, expected message {}",
             run.branch, run.upto
         ));
     }
     Ok(())
 }
 
-fn check_sessions(connection: &mut dyn Connection, found: &mut Verified) -> Result<()> {
+fn check_sessions(connection: &mut dyn Connection, report: &mut Verified) -> Result<()> {
     for session in session::list(connection, &Filter::default())? {
-        let is_there = session.tip == Tip::EMPTY || id_at(connection, session.tip)?.is_some();
+        let has_tip = session.tip == Tip::EMPTY || id_at(connection, session.tip)?.is_some();
         let path = Path::of(connection, session.tip)?;
-        let whole =
+        let has_path =
             path.runs(0).map(|run| run.upto - run.after).sum::<u64>() == session.tip.position;
-        let sent = match session.frozen {
+        let has_sent = match session.frozen {
             Some(key) => {
                 connection.row("SELECT key FROM frozen WHERE key = $1", values![key])?.is_some()
             }
             None => true,
         };
-        if is_there && whole && sent {
-            found.sessions += 1;
+        if has_tip && has_path && has_sent {
+            report.sessions += 1;
         } else {
-            found
-                .problems
-                .push(format!("session {}: the way to its last message is not whole", session.id));
+            report.problems.push(format!(
+                "session {}: a message or its stored request context is missing",
+                session.id
+            ));
         }
     }
     Ok(())
 }
 
-fn check_artifacts(connection: &mut dyn Connection, found: &mut Verified) -> Result<()> {
-    let mut bad: HashMap<String, &str> = HashMap::new();
+fn check_artifacts(connection: &mut dyn Connection, report: &mut Verified) -> Result<()> {
+    let mut damaged: HashSet<String> = HashSet::new();
     connection.each("SELECT hash, packed, bytes, size FROM artifact", &[], &mut |mut row| {
         let hash = row.bytes(0);
         let bytes = unpack(row.int(1), row.bytes(2), row.size(3));
         if bytes.is_some_and(|bytes| blake3::hash(&bytes).as_bytes().as_slice() == hash.as_slice())
         {
-            found.artifacts += 1;
+            report.artifacts += 1;
         } else {
-            let name = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-            bad.insert(name, "its bytes do not give its hash");
+            damaged.insert(hash.iter().map(|byte| format!("{byte:02x}")).collect());
         }
         Ok(())
     })?;
-    found.problems.extend(bad.into_iter().map(|(name, text)| format!("artifact {name}: {text}")));
+    let problems = damaged.into_iter();
+    report
+        .problems
+        .extend(problems.map(|hash| format!("artifact {hash}: content does not match its hash")));
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The threads on which an [`AsyncLog`](crate::AsyncLog) does its blocking work: at most as many as
-//! the log has connections, started when they are needed. Work that was queued is done, whether or
-//! not its caller still waits.
+//! The thread pool that runs the blocking work of an [`AsyncLog`](crate::AsyncLog). Threads start
+//! on demand, at most one per connection of the log. Queued jobs always run, even if their caller
+//! no longer waits.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -9,10 +9,10 @@ use std::thread::JoinHandle;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A bounded pool of threads with one queue.
+/// A bounded thread pool with one queue.
 pub(crate) struct Workers {
     queue: Arc<Queue>,
-    most: usize,
+    max_threads: usize,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -30,16 +30,15 @@ struct State {
 }
 
 impl Workers {
-    pub(crate) fn new(most: NonZeroUsize) -> Self {
-        Self { queue: Arc::default(), most: most.get(), threads: Mutex::default() }
+    pub(crate) fn new(max_threads: NonZeroUsize) -> Self {
+        Self { queue: Arc::default(), max_threads: max_threads.get(), threads: Mutex::default() }
     }
 
-    /// How many threads there are at most.
-    pub(crate) const fn most(&self) -> usize {
-        self.most
+    pub(crate) const fn max_threads(&self) -> usize {
+        self.max_threads
     }
 
-    /// Queues a job, and starts a thread for it if all are busy and one more is allowed.
+    /// Queues a job. Starts another thread if all are busy and the limit allows it.
     pub(crate) fn run(&self, job: Job) {
         let mut state = lock(&self.queue.state);
         state.jobs.push_back(job);
@@ -53,7 +52,7 @@ impl Workers {
 
     fn start(&self) {
         let mut threads = lock(&self.threads);
-        if threads.len() < self.most {
+        if threads.len() < self.max_threads {
             let queue = Arc::clone(&self.queue);
             threads.push(std::thread::spawn(move || queue.serve()));
         }
@@ -63,13 +62,13 @@ impl Workers {
 impl Queue {
     fn serve(&self) {
         while let Some(job) = self.next() {
-            // A job that panics drops its reply: its caller is told, and the thread serves the next
-            // one.
+            // A job that panics drops its reply channel, so its caller gets an error. The thread
+            // continues with the next job.
             drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)));
         }
     }
 
-    /// The next job; none when the pool is closed and everything is done.
+    /// Waits for the next job. Returns `None` once the pool is closed and the queue is empty.
     fn next(&self) -> Option<Job> {
         let mut state = lock(&self.state);
         loop {
@@ -87,13 +86,13 @@ impl Queue {
 }
 
 impl Drop for Workers {
-    /// Waits until everything that was queued is done.
+    /// Waits until all queued jobs are done.
     fn drop(&mut self) {
         lock(&self.queue.state).closed = true;
         self.queue.changed.notify_all();
         let current = std::thread::current().id();
         for thread in std::mem::take(&mut *lock(&self.threads)) {
-            // The last handle may be dropped by a job: that thread cannot wait for itself.
+            // A job may drop the last handle: its thread must not join itself.
             if thread.thread().id() != current {
                 drop(thread.join());
             }
@@ -102,6 +101,6 @@ impl Drop for Workers {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Jobs run outside the lock, so a panic cannot leave the state half changed.
+    // Jobs run outside the lock, so a panic cannot leave the state inconsistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What the two databases say differently.
+//! SQL that differs between the two databases.
 
 /// A kind of database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,9 +8,9 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// A statement of a migration in this database's words.
+    /// Replaces the placeholders of a migration with this database's types.
     pub(super) fn translate(self, sql: &str) -> String {
-        let words = match self {
+        let replacements = match self {
             Self::Sqlite => [
                 ("{key}", "INTEGER PRIMARY KEY"),
                 ("{int}", "INTEGER"),
@@ -26,11 +26,11 @@ impl Dialect {
                 ("{clustered}", ""),
             ],
         };
-        words.iter().fold(sql.to_owned(), |sql, (word, meaning)| sql.replace(word, meaning))
+        replacements.iter().fold(sql.to_owned(), |sql, (from, to)| sql.replace(from, to))
     }
 
-    /// Behind a query whose rows are then changed: the rows that another worker holds are passed
-    /// over. SQLite has one writer at a time and needs no such words.
+    /// The suffix of a query that locks its rows and skips rows locked by others. SQLite has one
+    /// writer at a time and does not need it.
     pub(crate) const fn skip_locked(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -38,8 +38,8 @@ impl Dialect {
         }
     }
 
-    /// Behind a query for one row: whoever wants to change what belongs to it waits until this is
-    /// done. SQLite has one writer at a time.
+    /// The suffix of a query that locks its row until the transaction ends. SQLite has one writer
+    /// at a time and does not need it.
     pub(crate) const fn hold(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -47,7 +47,7 @@ impl Dialect {
         }
     }
 
-    /// The time of the server, in milliseconds since 1970; none where the database is a file.
+    /// The query for the server's time in milliseconds since 1970; `None` if there is no server.
     pub(crate) const fn server_time(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,
@@ -57,9 +57,8 @@ impl Dialect {
         }
     }
 
-    /// How the words of a text, separated by blanks, go into the index under a key: the statement's
-    /// head, and one row.
-    pub(crate) const fn index_words(self) -> (&'static str, &'static str) {
+    /// The head and the row template of the statement that adds space-separated terms to the index.
+    pub(crate) const fn index_terms(self) -> (&'static str, &'static str) {
         match self {
             Self::Sqlite => ("INSERT INTO search (rowid, words)", "(@, @)"),
             Self::Postgres => (
@@ -69,49 +68,49 @@ impl Dialect {
         }
     }
 
-    /// Behind it: what another writer has indexed meanwhile is left alone. SQLite has one writer at
-    /// a time.
-    pub(crate) const fn index_again(self) -> &'static str {
+    /// The suffix of that statement that skips what another writer has indexed. SQLite has one
+    /// writer at a time and does not need it.
+    pub(crate) const fn on_index_conflict(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Postgres => "ON CONFLICT (content) DO NOTHING",
         }
     }
 
-    /// Takes a text out of the index.
-    pub(crate) const fn unindex_words(self) -> &'static str {
+    /// The statement that removes a content from the index.
+    pub(crate) const fn unindex_terms(self) -> &'static str {
         match self {
             Self::Sqlite => "DELETE FROM search WHERE rowid = $1",
             Self::Postgres => "DELETE FROM search WHERE content = $1",
         }
     }
 
-    /// The keys of texts that fit a question ($1), newest first, at most $2.
-    pub(crate) const fn find_words(self) -> &'static str {
+    /// The query for the keys of at most $2 contents that match the expression $1, newest first.
+    pub(crate) const fn find_terms(self) -> &'static str {
         match self {
             Self::Sqlite => {
                 "SELECT rowid FROM search WHERE search MATCH $1 ORDER BY rowid DESC LIMIT $2"
             }
             Self::Postgres => {
-                "SELECT content FROM search WHERE words @@ CAST($1 AS text)::tsquery ORDER BY content DESC LIMIT $2"
+                "SELECT content FROM search WHERE words @@ CAST($1 AS text)::tsquery \
+                 ORDER BY content DESC LIMIT $2"
             }
         }
     }
 
-    /// A question for words; `prefix` tells of each whether it is only the beginning of one.
-    pub(crate) fn question(self, words: &[(String, bool)], all: bool) -> String {
+    /// Returns the match expression for terms, each with whether it is a prefix.
+    pub(crate) fn match_expression(self, terms: &[(String, bool)], all: bool) -> String {
         let (and, or, star) = match self {
             Self::Sqlite => (" AND ", " OR ", "*"),
             Self::Postgres => (" & ", " | ", ":*"),
         };
-        // Words hold letters, digits and underscores only, so there is nothing to escape inside the
-        // quotes.
-        let quoted = |word: &str| match self {
-            Self::Sqlite => format!("\"{word}\""),
-            Self::Postgres => format!("'{word}'"),
+        // Terms contain only letters, digits and underscores, so they need no escaping.
+        let quoted = |term: &str| match self {
+            Self::Sqlite => format!("\"{term}\""),
+            Self::Postgres => format!("'{term}'"),
         };
-        let words =
-            words.iter().map(|(word, prefix)| quoted(word) + if *prefix { star } else { "" });
-        words.collect::<Vec<_>>().join(if all { and } else { or })
+        let quoted_terms =
+            terms.iter().map(|(term, is_prefix)| quoted(term) + if *is_prefix { star } else { "" });
+        quoted_terms.collect::<Vec<_>>().join(if all { and } else { or })
     }
 }

@@ -1,5 +1,5 @@
-//! The narrow gate to a database: statements once, in `$1` style with portable types; what differs
-//! between the two is in [`Dialect`]. Nothing above this folder knows which database it is.
+//! Access to the database. Statements are written once, with `$1` placeholders and portable types;
+//! [`Dialect`] has the differences. Code outside this module does not know which database it uses.
 
 mod dialect;
 mod migrate;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 use crate::error::{LogError, Result};
 use crate::options::Options;
 
-/// One transaction.
+/// A connection with an open transaction.
 pub(crate) trait Connection {
-    /// Runs a statement and says how many rows it touched.
+    /// Runs a statement and returns the number of affected rows.
     fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64>;
 
-    /// Hands over the rows of a query, one at a time.
+    /// Calls `visit` with each row of a query.
     fn each(
         &mut self,
         sql: &str,
@@ -31,18 +31,17 @@ pub(crate) trait Connection {
         visit: &mut dyn FnMut(Row) -> Result<()>,
     ) -> Result<()>;
 
-    /// Runs statements that have no values and no rows.
+    /// Runs statements without values and without results.
     fn batch(&mut self, sql: &str) -> Result<()>;
 
-    /// What is special about this database.
     fn dialect(&self) -> Dialect;
 
-    /// Its name, for errors.
+    /// Returns the name of the database, for errors.
     fn name(&self) -> &str;
 }
 
 impl dyn Connection + '_ {
-    /// The rows of a query.
+    /// Returns the rows of a query.
     pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         self.each(sql, values, &mut |row| {
@@ -52,12 +51,12 @@ impl dyn Connection + '_ {
         Ok(rows)
     }
 
-    /// The first row of a query.
+    /// Returns the first row of a query.
     pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>> {
         Ok(self.rows(sql, values)?.into_iter().next())
     }
 
-    /// The first number of the first row; 0 where there is none.
+    /// Returns the first column of the first row as a number; 0 if there is none.
     pub(crate) fn number(&mut self, sql: &str, values: &[Value]) -> Result<i64> {
         Ok(self.row(sql, values)?.map_or(0, |row| row.int(0)))
     }
@@ -71,11 +70,11 @@ impl dyn Connection + '_ {
     }
 }
 
-/// Work inside one transaction. It may be run again when two writers meet.
+/// Work inside one transaction. It runs again after a write conflict.
 pub(crate) type Work = Box<dyn Fn(&mut dyn Connection) -> Result<()> + Send>;
 
-/// Operations inside one transaction, which they see as a store of its own. They may be run again
-/// when two writers meet.
+/// Several operations inside one transaction, which they use as a store. They run again after a
+/// write conflict.
 pub(crate) type Job = Box<dyn Fn(&Arc<dyn Store>) -> Result<()> + Send>;
 
 /// Receives the outcome of a transaction, once it is durable.
@@ -83,39 +82,40 @@ pub(crate) type Finish = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// A database.
 pub(crate) trait Store: Send + Sync {
-    /// Reads one consistent state.
+    /// Runs `work` on one consistent snapshot.
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()>;
 
-    /// Writes; what was written is durable when it returns.
+    /// Runs `work` in a write transaction, which is durable on return.
     fn write(&self, work: Work) -> Result<()>;
 
-    /// Writes while nobody else does: what is deleted must not be what another one just found.
+    /// Runs `work` while no other writer is active, so that it does not delete rows that another
+    /// transaction has just found.
     fn write_alone(&self, work: Work) -> Result<()>;
 
-    /// Does several operations in one transaction.
+    /// Runs several operations in one transaction, then calls `finish`.
     fn transact(&self, job: Job, finish: Finish);
 
-    /// Whether [`Store::transact`] only queues the work, so that it may be called where blocking is
-    /// not allowed.
+    /// Returns whether [`Store::transact`] only queues the work, so that it may be called on a
+    /// thread that must not block.
     fn queues_writes(&self) -> bool;
 
-    /// What the database itself finds wrong with its files.
+    /// Runs the database's own integrity check and returns the problems.
     fn check(&self) -> Result<Vec<String>>;
 
-    /// Gives back the room of what was deleted, and leaves nothing of it behind.
+    /// Frees the space of deleted data and removes all traces of it.
     fn shrink(&self) -> Result<()>;
 
-    /// The bytes it takes.
+    /// Returns the size in bytes.
     fn size(&self) -> Result<u64>;
 
-    /// Its address, as it may be shown.
+    /// Returns the URL, without a password.
     fn name(&self) -> &str;
 
-    /// Copies the database into a file while it is used; `false` where that is not its way.
+    /// Copies the database to a file while it is in use. Returns `false` if the store cannot do so.
     fn backup(&self, to: &Path) -> Result<bool>;
 }
 
-/// Opens the database at an address and brings it to the newest format.
+/// Opens the database at a URL and migrates it to the newest format.
 pub(crate) fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>> {
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         return Ok(Arc::new(postgres::Postgres::open(url, options)?));
@@ -125,7 +125,7 @@ pub(crate) fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>> {
         Some(_) => return Err(LogError::Address { url: shown(url) }),
         None => url.strip_prefix("sqlite:").unwrap_or(url),
     };
-    // A list of settings is no file name, and may hold a password.
+    // A PostgreSQL connection string is not a file name, and may contain a password.
     if file.is_empty() || file.contains("password=") || file.starts_with("host=") {
         return Err(LogError::Address {
             url: if file.is_empty() { String::new() } else { "host=…".to_owned() },
@@ -134,7 +134,8 @@ pub(crate) fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>> {
     Ok(Arc::new(sqlite::Sqlite::open(Path::new(file), options)?))
 }
 
-/// An address as it may be shown: of one that may hold a password, only what it begins with.
+/// Returns the part of a URL that is safe to show: of a URL with a scheme only the scheme, since
+/// the rest may contain a password.
 fn shown(url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, _)) => format!("{scheme}://…"),
@@ -142,9 +143,8 @@ fn shown(url: &str) -> String {
     }
 }
 
-/// A new file that only its owner can read: what was said is nobody else's business. One that is
-/// there is left alone.
-pub(crate) fn private(path: &Path) -> std::io::Result<std::fs::File> {
+/// Creates a file that only its owner can read. Fails if the file exists.
+pub(crate) fn create_private(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -1,9 +1,9 @@
-//! PostgreSQL, for programs on many machines. Tables live in a schema of their own (`?schema=NAME`,
-//! else `waterline`).
+//! The PostgreSQL store, for programs on many machines. Its tables are in a separate schema
+//! (`?schema=NAME`, default `waterline`).
 //!
-//! The client blocks, and refuses to on a thread that drives async work: from there it belongs on a
-//! thread for blocking work, as SQLite does. Only opening and letting go, which happen anywhere,
-//! see to that themselves.
+//! The client blocks, and panics on a thread that runs async tasks, so callers use it on threads
+//! that may block. Opening and dropping the store can happen on any thread, so these use a thread
+//! of their own.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,18 +21,18 @@ use super::{Connection, Dialect, Finish, Job, Row, Store, Value, Work, values};
 use crate::error::{LogError, Result};
 use crate::options::Options;
 
-/// How often a write is tried when two writers meet.
-const TRIES: usize = 5;
+/// The maximum number of attempts per write after write conflicts.
+const ATTEMPTS: usize = 5;
 
-/// Any number that nobody else uses: whoever migrates holds this lock.
-const LOCK: i64 = 0x7761_7465_726c_696e;
+/// The key of the advisory lock that a migration holds: an arbitrary number.
+const MIGRATION_LOCK: i64 = 0x7761_7465_726c_696e;
 
-/// Whoever erases holds this lock alone, whoever writes shares it.
-const ERASING: i32 = 0x7761_7465;
+/// The key of the advisory lock that writers share and an erasure holds exclusively.
+const WRITE_LOCK: i32 = 0x7761_7465;
 
-/// How a writer holds that lock.
+/// The functions that take the write lock.
 const SHARED: &str = "pg_advisory_xact_lock_shared";
-const ALONE: &str = "pg_advisory_xact_lock";
+const EXCLUSIVE: &str = "pg_advisory_xact_lock";
 
 type Pooled = r2d2::PooledConnection<Server>;
 
@@ -40,19 +40,19 @@ type Pooled = r2d2::PooledConnection<Server>;
 pub(super) struct Postgres {
     name: String,
     schema: String,
-    /// There until it is let go of.
+    /// `Some` until the store is dropped.
     pool: Option<r2d2::Pool<Server>>,
 }
 
 impl Drop for Postgres {
     fn drop(&mut self) {
         let pool = self.pool.take();
-        // A thread that panics took the connections with it all the same.
+        // If the thread panics, the connections are closed all the same.
         drop(std::thread::spawn(move || drop(pool)).join());
     }
 }
 
-/// How to connect.
+/// The connection parameters.
 struct Server {
     name: String,
     config: Config,
@@ -61,25 +61,25 @@ struct Server {
     wait: Duration,
 }
 
-/// A connection with the statements it knows.
+/// A connection with its prepared statements.
 struct Handle {
     client: Client,
     name: String,
     statements: HashMap<String, Statement>,
-    /// Failed in a way that the next user of the connection would notice.
+    /// Whether the connection must not be reused.
     broken: bool,
 }
 
 impl Postgres {
     pub(super) fn open(url: &str, options: &Options) -> Result<Self> {
         let wait = options.wait;
-        let (url, own) = take_own(url);
-        // What cannot be read is not shown: it may hold a password.
-        let unread = |error: postgres::Error| LogError::Open {
+        let (url, parameters) = split_parameters(url);
+        // Do not show a URL that cannot be parsed: it may contain a password.
+        let invalid = |error: postgres::Error| LogError::Open {
             name: "postgres://…".to_owned(),
             text: cause(&error),
         };
-        let mut config: Config = url.parse().map_err(unread)?;
+        let mut config: Config = url.parse().map_err(invalid)?;
         let name = name_of(&config);
         config.connect_timeout(wait);
         config.tcp_user_timeout(wait.max(Duration::from_secs(30)));
@@ -87,35 +87,36 @@ impl Postgres {
         if config.get_application_name().is_none() {
             config.application_name("waterline");
         }
-        let tls = super::tls::connector(own.roots.as_deref())?;
-        let server = Server { name: name.clone(), config, tls, schema: own.schema.clone(), wait };
-        // The first connection by hand: its error says more than the pool's.
+        let Parameters { schema, roots } = parameters;
+        let tls = super::tls::connector(roots.as_deref())?;
+        let server = Server { name: name.clone(), config, tls, schema: schema.clone(), wait };
+        // The first connection is made without the pool, whose errors say less.
         let first = std::thread::scope(|scope| {
-            let first = scope.spawn(|| server.connect_without_schema()?.migrate(&own.schema));
+            let first = scope.spawn(|| server.connect_without_schema()?.migrate(&schema));
             first.join()
         });
         first.map_err(|_| LogError::Open {
             name: name.clone(),
-            text: "its thread ended early".to_owned(),
+            text: "the connecting thread panicked".to_owned(),
         })??;
-        let most = u32::try_from(options.connections.get()).unwrap_or(u32::MAX);
+        let max_size = u32::try_from(options.connections.get()).unwrap_or(u32::MAX);
         let builder =
-            r2d2::Pool::builder().max_size(most).min_idle(Some(0)).connection_timeout(wait);
+            r2d2::Pool::builder().max_size(max_size).min_idle(Some(0)).connection_timeout(wait);
         let pool = builder
             .test_on_check_out(true)
             .error_handler(Box::new(r2d2::NopErrorHandler))
             .build_unchecked(server);
-        Ok(Self { name, schema: own.schema, pool: Some(pool) })
+        Ok(Self { name, schema, pool: Some(pool) })
     }
 
     fn handle(&self) -> Result<Pooled> {
         let failed = |text: String| LogError::Connection { name: self.name.clone(), text };
-        let pool = self.pool.as_ref().ok_or_else(|| failed("it was let go of".to_owned()))?;
+        let pool = self.pool.as_ref().ok_or_else(|| failed("the log was closed".to_owned()))?;
         pool.get().map_err(|error| failed(error.to_string()))
     }
 }
 
-/// A server's address, without a password.
+/// Returns the URL of a server, without a password.
 fn name_of(config: &Config) -> String {
     let host = config.get_hosts().first().map_or_else(String::new, |host| match host {
         postgres::config::Host::Tcp(name) => name.clone(),
@@ -127,27 +128,27 @@ fn name_of(config: &Config) -> String {
     format!("postgres://{user}{host}{port}/{}", config.get_dbname().unwrap_or_default())
 }
 
-/// What of an address is ours and not the driver's.
-struct Own {
+/// The URL parameters that the driver does not support.
+struct Parameters {
     schema: String,
     roots: Option<PathBuf>,
 }
 
-fn take_own(url: &str) -> (String, Own) {
-    let mut own = Own { schema: "waterline".to_owned(), roots: None };
-    let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), own) };
+fn split_parameters(url: &str) -> (String, Parameters) {
+    let mut parameters = Parameters { schema: "waterline".to_owned(), roots: None };
+    let Some((base, query)) = url.split_once('?') else { return (url.to_owned(), parameters) };
     let mut rest = Vec::new();
     for pair in query.split('&') {
         match pair.split_once('=') {
-            Some(("schema", schema)) => own.schema = schema.to_owned(),
-            Some(("sslrootcert", path)) => own.roots = Some(PathBuf::from(path)),
-            // Certificates are always checked; the driver has no words for more than that.
+            Some(("schema", schema)) => parameters.schema = schema.to_owned(),
+            Some(("sslrootcert", path)) => parameters.roots = Some(PathBuf::from(path)),
+            // Certificates are always verified, and the driver does not know these values.
             Some(("sslmode", "verify-full" | "verify-ca")) => rest.push("sslmode=require"),
             _ => rest.push(pair),
         }
     }
     let query = rest.join("&");
-    (if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") }, own)
+    (if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") }, parameters)
 }
 
 fn quoted(schema: &str) -> String {
@@ -155,23 +156,23 @@ fn quoted(schema: &str) -> String {
 }
 
 impl Server {
-    /// The driver limits the time for a connection, not for what is said on it first: a server that
-    /// takes the call and says nothing would be waited for without end. Whoever waits for it then
-    /// is a thread that nobody needs any more.
-    fn connect_in_time(&self) -> Result<std::result::Result<Client, postgres::Error>> {
-        let (config, tls) = (self.config.clone(), self.tls.clone());
+    /// Connects with a timeout. The driver's timeout covers the TCP connection but not the startup
+    /// exchange, so a server that accepts and never answers would block forever. After a timeout,
+    /// the connecting thread is abandoned.
+    fn connect_with_timeout(&self) -> Result<std::result::Result<Client, postgres::Error>> {
+        let config = self.config.clone();
+        let tls = self.tls.clone();
         let (reply, answer) = std::sync::mpsc::sync_channel(1);
         std::thread::spawn(move || drop(reply.send(config.connect(tls))));
         answer.recv_timeout(self.wait).map_err(|_| LogError::Connection {
             name: self.name.clone(),
-            text: format!("it has said nothing for {:?}", self.wait),
+            text: format!("timed out after {:?}", self.wait),
         })
     }
 
     fn connect_without_schema(&self) -> Result<Handle> {
-        let client = self.connect_in_time()?;
-        let client = client.map_err(|error| match error.as_db_error() {
-            // It is there and says no: a wrong password, no such database.
+        let client = self.connect_with_timeout()?.map_err(|error| match error.as_db_error() {
+            // The server refused the connection: wrong password, missing database.
             Some(_) => LogError::Open { name: self.name.clone(), text: cause(&error) },
             None => LogError::Connection { name: self.name.clone(), text: cause(&error) },
         })?;
@@ -202,21 +203,21 @@ impl Store for Postgres {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
         let mut handle = self.handle()?;
         handle.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-        let outcome = handle.doing(work);
+        let outcome = handle.run_guarded(work);
         let ended = handle.batch("ROLLBACK");
         outcome.and(ended)
     }
 
     fn write(&self, work: Work) -> Result<()> {
-        self.write_under(SHARED, &mut |handle| handle.doing(&work))
+        self.write_under(SHARED, &mut |handle| handle.run_guarded(&work))
     }
 
     fn write_alone(&self, work: Work) -> Result<()> {
-        self.write_under(ALONE, &mut |handle| handle.doing(&work))
+        self.write_under(EXCLUSIVE, &mut |handle| handle.run_guarded(&work))
     }
 
     fn transact(&self, job: Job, finish: Finish) {
-        finish(self.attempt(|| self.try_job(&job)));
+        finish(self.retry(|| self.try_job(&job)));
     }
 
     fn queues_writes(&self) -> bool {
@@ -224,7 +225,7 @@ impl Store for Postgres {
     }
 
     fn check(&self) -> Result<Vec<String>> {
-        // A server checks its own files; what can be asked from here is whether the tables answer.
+        // The server checks its own files; here we only check that the tables can be read.
         let mut handle = self.handle()?;
         (&mut *handle as &mut dyn Connection).number("SELECT COUNT(*) FROM format", &[])?;
         Ok(Vec::new())
@@ -247,8 +248,9 @@ impl Store for Postgres {
 
     fn size(&self) -> Result<u64> {
         let mut handle = self.handle()?;
-        let sql = "SELECT CAST(COALESCE(SUM(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class c \
-                   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'";
+        let sql = "SELECT CAST(COALESCE(SUM(pg_total_relation_size(c.oid)), 0) AS BIGINT) \
+                   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                   WHERE n.nspname = $1 AND c.relkind = 'r'";
         let size =
             (&mut *handle as &mut dyn Connection).number(sql, values![self.schema.as_str()])?;
         Ok(u64::try_from(size).unwrap_or_default())
@@ -269,16 +271,16 @@ impl Postgres {
         lock: &str,
         work: &mut dyn FnMut(&mut Handle) -> Result<()>,
     ) -> Result<()> {
-        self.attempt(|| {
+        self.retry(|| {
             let mut handle = self.begin(lock)?;
             let outcome = work(&mut handle);
             end(&mut handle, outcome)
         })
     }
 
-    /// Tries again when two writers meet.
-    fn attempt(&self, mut write: impl FnMut() -> Result<()>) -> Result<()> {
-        for _ in 1..TRIES {
+    /// Retries after write conflicts.
+    fn retry(&self, mut write: impl FnMut() -> Result<()>) -> Result<()> {
+        for _ in 1..ATTEMPTS {
             match write() {
                 Err(LogError::Race { .. }) => {}
                 outcome => return outcome,
@@ -289,7 +291,7 @@ impl Postgres {
 
     fn try_job(&self, job: &Job) -> Result<()> {
         let mut handle = self.begin(SHARED)?;
-        // A job that panics leaves a transaction open, and the connection must not be used again.
+        // A job that panics leaves a transaction open: the connection must not be reused.
         let before = std::mem::replace(&mut handle.broken, true);
         let (handle, outcome) = Transaction::run(handle, job);
         let mut handle = handle.ok_or_else(|| LogError::Race { name: self.name.clone() })?;
@@ -299,28 +301,31 @@ impl Postgres {
 
     fn begin(&self, lock: &str) -> Result<Pooled> {
         let mut handle = self.handle()?;
-        handle.batch(&format!("BEGIN; SELECT {lock}(hashtext(current_schema()), {ERASING})"))?;
+        handle.batch(&format!("BEGIN; SELECT {lock}(hashtext(current_schema()), {WRITE_LOCK})"))?;
         Ok(handle)
     }
 }
 
-/// Commits, or takes back what failed.
+/// Commits, or rolls back after an error.
 fn end(handle: &mut Handle, outcome: Result<()>) -> Result<()> {
     if outcome.is_ok() {
         return handle.batch("COMMIT");
     }
-    // The first error is the one to report; a connection that cannot even roll back is closed.
+    // Report the first error. A connection that cannot roll back is closed.
     handle.broken |= handle.batch("ROLLBACK").is_err();
     outcome
 }
 
 impl Handle {
-    /// Does work. Whoever panics in it leaves a transaction open, and nobody may use the connection
-    /// again.
-    fn doing(&mut self, mut work: impl FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
+    /// Runs `work`. If it panics, a transaction is left open and the connection stays marked as
+    /// broken.
+    fn run_guarded(
+        &mut self,
+        mut work: impl FnMut(&mut dyn Connection) -> Result<()>,
+    ) -> Result<()> {
         let before = std::mem::replace(&mut self.broken, true);
         let outcome = work(self);
-        // A lost connection is noticed by the pool.
+        // The pool notices a lost connection by itself.
         self.broken = before;
         outcome
     }
@@ -334,7 +339,8 @@ impl Handle {
         let version = (self as &mut dyn Connection)
             .number("SELECT CAST(current_setting('server_version_num') AS BIGINT)", &[])?;
         if version < 150_000 {
-            let text = format!("PostgreSQL {} is older than 15", version / 10_000);
+            let text =
+                format!("PostgreSQL {} is unsupported; version 15 is required", version / 10_000);
             return Err(LogError::Open { name: self.name.clone(), text });
         }
         self.batch("BEGIN")?;
@@ -345,7 +351,10 @@ impl Handle {
 
     fn migrate_locked(&mut self, schema: &str) -> Result<()> {
         let connection: &mut dyn Connection = self;
-        connection.rows("SELECT 1 FROM (SELECT pg_advisory_xact_lock($1)) held", values![LOCK])?;
+        connection.rows(
+            "SELECT 1 FROM (SELECT pg_advisory_xact_lock($1)) held",
+            values![MIGRATION_LOCK],
+        )?;
         let known = connection
             .number("SELECT COUNT(*) FROM pg_namespace WHERE nspname = $1", values![schema])?;
         if known == 0 {
@@ -477,7 +486,7 @@ impl<'a> FromSql<'a> for Value {
     }
 }
 
-/// The innermost reason: the driver's own words say only "error connecting to server".
+/// Returns the innermost cause: the driver's own message is only "error connecting to server".
 fn cause(error: &postgres::Error) -> String {
     let mut text = error.to_string();
     let mut inner = std::error::Error::source(error);
@@ -489,7 +498,8 @@ fn cause(error: &postgres::Error) -> String {
 }
 
 fn explain(name: &str, error: &postgres::Error) -> LogError {
-    let (name, text) = (name.to_owned(), cause(error));
+    let name = name.to_owned();
+    let text = cause(error);
     let Some(code) = error.code() else { return LogError::Connection { name, text } };
     match *code {
         SqlState::UNIQUE_VIOLATION

@@ -1,5 +1,5 @@
-//! Encrypted connections to PostgreSQL: the server's certificate is checked against those the
-//! system trusts, or against the file that `sslrootcert` names.
+//! TLS for PostgreSQL. The server's certificate is verified against the system's root certificates,
+//! or against the file in `sslrootcert`.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! One open transaction as a store: operations that would each be a transaction become steps of it,
-//! each of which may fail alone.
+//! An open transaction as a store: operations that would each be a transaction become savepoints in
+//! it, each of which may fail without the others.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,52 +7,53 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Connection, Finish, Job, Store, Work};
 use crate::error::{LogError, Result};
 
-/// A transaction that operations share.
+/// A transaction that several operations share.
 pub(super) struct Transaction<C> {
     name: String,
-    /// There while a job runs.
+    /// `Some` while the job runs.
     connection: Mutex<Option<C>>,
 }
 
 impl<C: Connection + Send + 'static> Transaction<C> {
-    /// Runs a job on a connection with an open transaction, and gives the connection back.
+    /// Runs a job on a connection with an open transaction, and returns the connection.
     pub(super) fn run(connection: C, job: &Job) -> (Option<C>, Result<()>) {
         let name = connection.name().to_owned();
-        let open = Arc::new(Self { name, connection: Mutex::new(Some(connection)) });
-        let store: Arc<dyn Store> = Arc::<Self>::clone(&open);
+        let transaction = Arc::new(Self { name, connection: Mutex::new(Some(connection)) });
+        let store: Arc<dyn Store> = Arc::<Self>::clone(&transaction);
         let outcome = job(&store);
-        let connection = open.hold().take();
+        let connection = transaction.lock().take();
         (connection, outcome)
     }
 
-    fn hold(&self) -> MutexGuard<'_, Option<C>> {
+    fn lock(&self) -> MutexGuard<'_, Option<C>> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn over(&self) -> LogError {
-        LogError::Database { name: self.name.clone(), text: "its transaction is over".to_owned() }
+    fn ended(&self) -> LogError {
+        let text = "the transaction has already ended".to_owned();
+        LogError::Database { name: self.name.clone(), text }
     }
 
     fn refused<T>(&self) -> Result<T> {
-        let text = "this cannot be done inside a transaction".to_owned();
+        let text = "this operation is not possible inside a transaction".to_owned();
         Err(LogError::Database { name: self.name.clone(), text })
     }
 }
 
 impl<C: Connection + Send + 'static> Store for Transaction<C> {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
-        let mut held = self.hold();
-        work(held.as_mut().ok_or_else(|| self.over())?)
+        let mut guard = self.lock();
+        work(guard.as_mut().ok_or_else(|| self.ended())?)
     }
 
     fn write(&self, work: Work) -> Result<()> {
-        let mut held = self.hold();
-        let connection = held.as_mut().ok_or_else(|| self.over())?;
+        let mut guard = self.lock();
+        let connection = guard.as_mut().ok_or_else(|| self.ended())?;
         connection.batch("SAVEPOINT step")?;
         match work(connection) {
             Ok(()) => connection.batch("RELEASE SAVEPOINT step"),
             Err(error) => {
-                // If the step cannot be taken back, neither can the transaction be committed.
+                // If this rollback fails, the commit of the transaction fails too.
                 drop(connection.batch("ROLLBACK TO SAVEPOINT step; RELEASE SAVEPOINT step"));
                 Err(error)
             }

@@ -1,6 +1,6 @@
-//! What goes into statements and comes out of rows: the types that both databases have.
+//! Values of statements and rows, with the types that both databases support.
 
-/// A value of a column.
+/// A column value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Null,
@@ -10,10 +10,10 @@ pub(crate) enum Value {
 }
 
 macro_rules! from {
-    ($kind:ty, $value:ident => $made:expr) => {
+    ($kind:ty, $value:ident => $converted:expr) => {
         impl From<$kind> for Value {
             fn from($value: $kind) -> Self {
-                $made
+                $converted
             }
         }
     };
@@ -23,10 +23,14 @@ from!(i64, value => Self::Int(value));
 // Counts and sizes are far below 2^63.
 from!(u64, value => Self::Int(i64::try_from(value).unwrap_or(i64::MAX)));
 from!(usize, value => Self::Int(i64::try_from(value).unwrap_or(i64::MAX)));
-// PostgreSQL takes no NUL in a text. None of our texts needs one; messages are bytes.
-from!(&str, value => Self::Text(if value.contains('\0') { value.replace('\0', "\u{FFFD}") } else { value.to_owned() }));
+// PostgreSQL does not allow NUL in text. Our text columns do not need it; messages are bytes.
+from!(&str, value => Self::Text(value.replace('\0', "\u{FFFD}")));
 from!(&String, value => value.as_str().into());
-from!(String, value => if value.contains('\0') { value.as_str().into() } else { Self::Text(value) });
+from!(String, value => if value.contains('\0') {
+    value.as_str().into()
+} else {
+    Self::Text(value)
+});
 from!(Vec<u8>, value => Self::Bytes(value));
 from!(&[u8], value => Self::Bytes(value.to_vec()));
 
@@ -42,8 +46,8 @@ macro_rules! values {
 }
 pub(crate) use values;
 
-/// A row of a query. A column of another type reads as nothing: the statements and the tables are
-/// both ours.
+/// A row of a query. A column of an unexpected type reads as its default: this crate owns both the
+/// statements and the tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Row(pub(in crate::store) Vec<Value>);
 
@@ -78,7 +82,7 @@ impl Row {
         }
     }
 
-    /// The bytes of a column, without taking them.
+    /// Returns the bytes of a column without taking them out of the row.
     pub(crate) fn peek(&self, at: usize) -> Option<&[u8]> {
         match self.0.get(at) {
             Some(Value::Bytes(bytes)) => Some(bytes),

@@ -1,4 +1,4 @@
-//! A fresh place for a log, and what the cases share.
+//! The backends of the suite, and helpers that the cases share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,10 +8,10 @@ use waterline::tokens::{Counter, Method};
 use waterline_log::{Incoming, Log, Session};
 
 pub(crate) trait Backend {
-    /// Opens the log of this place; a second time it is the same log.
+    /// Opens the log of this backend. Every call opens the same log.
     fn open(&self) -> Log;
 
-    /// An address for a log of its own.
+    /// Returns the URL of a new, separate log.
     fn other(&self) -> String;
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Sqlite(tempfile::TempDir, AtomicUsize);
 
 impl Sqlite {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().expect("a temporary folder"), AtomicUsize::new(0))
+        Self(tempfile::tempdir().expect("a temporary directory"), AtomicUsize::new(0))
     }
 }
 
@@ -34,11 +34,11 @@ impl Backend for Sqlite {
     }
 }
 
-/// A schema of its own, dropped at the end.
+/// A separate schema, dropped at the end.
 pub(crate) struct Postgres {
     url: String,
     schema: String,
-    made: AtomicUsize,
+    count: AtomicUsize,
 }
 
 impl Postgres {
@@ -46,7 +46,7 @@ impl Postgres {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let schema = format!("test_{}_{number}", std::process::id());
-        Self { url: url.to_owned(), schema, made: AtomicUsize::new(0) }
+        Self { url: url.to_owned(), schema, count: AtomicUsize::new(0) }
     }
 
     fn at(&self, schema: &str) -> String {
@@ -61,7 +61,7 @@ impl Backend for Postgres {
     }
 
     fn other(&self) -> String {
-        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
         self.at(&format!("{}_{number}", self.schema))
     }
 }
@@ -69,7 +69,7 @@ impl Backend for Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         let Ok(mut client) = postgres::Client::connect(&self.url, postgres::NoTls) else { return };
-        for number in 0..=self.made.load(Ordering::Relaxed) {
+        for number in 0..=self.count.load(Ordering::Relaxed) {
             let other = format!("{}_{number}", self.schema);
             for schema in [&self.schema, &other] {
                 drop(client.batch_execute(&format!("DROP SCHEMA IF EXISTS \"{schema}\" CASCADE")));
@@ -82,32 +82,34 @@ pub(crate) fn counter() -> Counter {
     Counter::new(Method::Chars4, 1_000)
 }
 
-/// Messages as a client sends them: the user speaks first, then they take turns.
-pub(crate) fn said(texts: &[&str]) -> Vec<Incoming> {
+/// Returns messages with alternating roles, starting with the user.
+pub(crate) fn alternating(texts: &[&str]) -> Vec<Incoming> {
     texts
         .iter()
         .enumerate()
-        .map(|(at, text)| one(if at % 2 == 0 { Role::User } else { Role::Assistant }, text))
+        .map(|(at, text)| {
+            text_message(if at % 2 == 0 { Role::User } else { Role::Assistant }, text)
+        })
         .collect()
 }
 
-pub(crate) fn one(role: Role, text: &str) -> Incoming {
+pub(crate) fn text_message(role: Role, text: &str) -> Incoming {
     Incoming::of(&Message::new(role, vec![Part::text(text)]), &counter())
 }
 
-/// A session with these messages.
+/// Creates a session with these messages.
 pub(crate) fn session(log: &Log, id: &str, texts: &[&str]) -> Session {
-    let made = log.create(Session::new(id)).expect("a session");
-    log.append(id, made.tip, said(texts)).expect("appended");
+    let created = log.create(Session::new(id)).expect("a session");
+    log.append(id, created.tip, alternating(texts)).expect("appended");
     log.session(id).expect("the session")
 }
 
-/// What a session says, one text a message.
+/// Returns the texts of a session's messages.
 pub(crate) fn texts(log: &Log, id: &str) -> Vec<String> {
     log.entries(id).expect("the messages").iter().map(|entry| entry.message(parse).text()).collect()
 }
 
-/// Stands for a reader of vendor JSON: `{"role":…,"content":"…"}`.
+/// Replaces a parser of vendor JSON; reads `{"role":…,"content":"…"}`.
 pub(crate) fn parse(json: Arc<String>, _: Wire, role: Role) -> Option<Message> {
     let value: serde_json::Value = serde_json::from_str(&json).ok()?;
     Some(Message::new(role, vec![Part::text(value.get("content")?.as_str()?)]))

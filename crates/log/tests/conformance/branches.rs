@@ -1,32 +1,32 @@
-//! Forks, going back and forth, clearing, comparing.
+//! Forks, rewind and redo, clearing, comparing.
 
 use waterline::message::Role;
 use waterline_log::{LogError, Relation, To};
 
-use crate::backend::{Backend, one, session, texts};
+use crate::backend::{Backend, session, text_message, texts};
 use crate::cases;
 
 cases![
-    a_fork_goes_on_from_anywhere,
-    a_hundred_forks_cost_a_hundred_tips,
+    a_fork_continues_from_any_message,
+    a_hundred_forks_copy_no_messages,
     forks_of_forks_read_as_one_history,
     rewind_and_forward,
     rewind_by_turns,
-    steps_back_are_taken_back_one_by_one,
-    an_answer_that_was_kept_aside_is_told_from_a_way_that_was_left,
-    going_back_too_far_is_refused,
-    what_was_left_can_be_found_and_returned_to,
-    branches_are_compared,
+    redo_undoes_rewinds_one_by_one,
+    a_side_branch_is_distinct_from_a_left_branch,
+    rewinding_too_far_is_refused,
+    a_left_branch_is_listed_and_can_be_switched_to,
+    compare_counts_shared_messages,
     c2_5_clearing_keeps_the_messages,
-    a_session_is_read_at_any_point,
+    any_range_of_a_session_can_be_read,
 ];
 
-fn a_fork_goes_on_from_anywhere(backend: &dyn Backend) {
+fn a_fork_continues_from_any_message(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three", "four"]);
     let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
     assert_eq!((fork.relation, fork.parent.as_deref()), (Relation::Fork, Some("s")));
-    log.append("f", fork.tip, vec![one(Role::User, "other")]).unwrap();
+    log.append("f", fork.tip, vec![text_message(Role::User, "other")]).unwrap();
     assert_eq!(texts(&log, "f"), ["one", "two", "other"]);
     assert_eq!(texts(&log, "s"), ["one", "two", "three", "four"]);
     assert!(matches!(log.fork("s", None, Some("f".into())), Err(LogError::Exists { .. })));
@@ -34,7 +34,7 @@ fn a_fork_goes_on_from_anywhere(backend: &dyn Backend) {
     assert_eq!(log.fork("s", Some(0), None).unwrap().tip.position(), 0);
 }
 
-fn a_hundred_forks_cost_a_hundred_tips(backend: &dyn Backend) {
+fn a_hundred_forks_copy_no_messages(backend: &dyn Backend) {
     let log = backend.open();
     let lines: Vec<String> = (0..200).map(|n| format!("message {n}")).collect();
     session(&log, "s", &lines.iter().map(String::as_str).collect::<Vec<_>>());
@@ -55,10 +55,11 @@ fn forks_of_forks_read_as_one_history(backend: &dyn Backend) {
     session(&log, "f0", &["m0"]);
     for depth in 1..40 {
         let fork = log.fork(&format!("f{}", depth - 1), None, Some(format!("f{depth}"))).unwrap();
-        log.append(&fork.id, fork.tip, vec![one(Role::User, &format!("m{depth}"))]).unwrap();
-        // Its parent goes another way, so the next fork is a branch of its own.
+        log.append(&fork.id, fork.tip, vec![text_message(Role::User, &format!("m{depth}"))])
+            .unwrap();
+        // The parent continues differently, so the next fork is a separate branch.
         let parent = log.session(&format!("f{}", depth - 1)).unwrap();
-        log.append(&parent.id, parent.tip, vec![one(Role::User, "elsewhere")]).unwrap();
+        log.append(&parent.id, parent.tip, vec![text_message(Role::User, "elsewhere")]).unwrap();
     }
     let expected: Vec<String> = (0..39).map(|n| format!("m{n}")).chain(["m39".into()]).collect();
     assert_eq!(texts(&log, "f39"), expected);
@@ -89,7 +90,7 @@ fn rewind_by_turns(backend: &dyn Backend) {
     assert!(log.rewind("s", To::Turns(4)).is_err());
 }
 
-fn steps_back_are_taken_back_one_by_one(backend: &dyn Backend) {
+fn redo_undoes_rewinds_one_by_one(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "a", "two", "b", "three", "c"]);
     for _ in 0..3 {
@@ -100,27 +101,27 @@ fn steps_back_are_taken_back_one_by_one(backend: &dyn Backend) {
     }
     assert!(log.redo("s").is_err());
     let back = log.rewind("s", To::Turns(2)).unwrap();
-    log.append("s", back.tip, vec![one(Role::User, "other")]).unwrap();
-    assert!(log.redo("s").is_err(), "who goes another way has nothing to go on to");
+    log.append("s", back.tip, vec![text_message(Role::User, "other")]).unwrap();
+    assert!(log.redo("s").is_err(), "after appending there is nothing to redo");
     log.rewind("s", To::Turns(1)).unwrap();
     log.redo("s").unwrap();
-    assert_eq!(texts(&log, "s"), ["one", "a", "other"], "the step that was made last");
+    assert_eq!(texts(&log, "s"), ["one", "a", "other"], "only the newest rewind is undone");
 }
 
-fn an_answer_that_was_kept_aside_is_told_from_a_way_that_was_left(backend: &dyn Backend) {
+fn a_side_branch_is_distinct_from_a_left_branch(backend: &dyn Backend) {
     let log = backend.open();
-    let begun = session(&log, "s", &["one", "a", "two"]);
-    log.append_aside("s", begun.tip, vec![one(Role::Assistant, "half an ans")]).unwrap();
+    let start = session(&log, "s", &["one", "a", "two"]);
+    log.append_aside("s", start.tip, vec![text_message(Role::Assistant, "half an ans")]).unwrap();
     let branches = log.branches("s").unwrap();
-    let told =
+    let listed =
         branches.iter().map(|branch| (branch.tip.position(), branch.is_current, branch.is_aside));
-    assert_eq!(told.collect::<Vec<_>>(), [(3, true, false), (4, false, true)]);
-    assert!(log.redo("s").is_err(), "nobody went back");
+    assert_eq!(listed.collect::<Vec<_>>(), [(3, true, false), (4, false, true)]);
+    assert!(log.redo("s").is_err(), "there was no rewind");
     log.rewind("s", To::Turns(1)).unwrap();
     assert_eq!(log.redo("s").unwrap().tip.position(), 3);
 }
 
-fn going_back_too_far_is_refused(backend: &dyn Backend) {
+fn rewinding_too_far_is_refused(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two"]);
     session(&log, "t", &["other"]);
@@ -131,12 +132,12 @@ fn going_back_too_far_is_refused(backend: &dyn Backend) {
     assert_eq!(log.session("s").unwrap().tip.position(), 2);
 }
 
-fn what_was_left_can_be_found_and_returned_to(backend: &dyn Backend) {
+fn a_left_branch_is_listed_and_can_be_switched_to(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let left = log.entries("s").unwrap()[2].id;
     let back = log.rewind("s", To::Position(1)).unwrap();
-    log.append("s", back.tip, vec![one(Role::Assistant, "otherwise")]).unwrap();
+    log.append("s", back.tip, vec![text_message(Role::Assistant, "otherwise")]).unwrap();
     assert!(log.forward("s", None).is_err());
     let branches = log.branches("s").unwrap();
     assert_eq!(branches.len(), 2);
@@ -149,11 +150,16 @@ fn what_was_left_can_be_found_and_returned_to(backend: &dyn Backend) {
     assert_eq!(log.branches("s").unwrap().len(), 2);
 }
 
-fn branches_are_compared(backend: &dyn Backend) {
+fn compare_counts_shared_messages(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
-    log.append("f", fork.tip, vec![one(Role::User, "x"), one(Role::Assistant, "y")]).unwrap();
+    log.append(
+        "f",
+        fork.tip,
+        vec![text_message(Role::User, "x"), text_message(Role::Assistant, "y")],
+    )
+    .unwrap();
     let comparison = log.compare("s", "f").unwrap();
     assert_eq!(
         (comparison.shared, comparison.left.position(), comparison.right.position()),
@@ -169,13 +175,13 @@ fn c2_5_clearing_keeps_the_messages(backend: &dyn Backend) {
     let log = backend.open();
     let before = session(&log, "s", &["one", "two"]);
     log.cut("s").unwrap();
-    let tip = log.append("s", before.tip, vec![one(Role::User, "three")]).unwrap().tip;
+    let tip = log.append("s", before.tip, vec![text_message(Role::User, "three")]).unwrap().tip;
     assert_eq!(log.cleared("s").unwrap(), 2);
     assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
     log.cut("s").unwrap();
-    log.append("s", tip, vec![one(Role::User, "four")]).unwrap();
+    log.append("s", tip, vec![text_message(Role::User, "four")]).unwrap();
     assert_eq!(log.cleared("s").unwrap(), 3);
-    // A fork has been cleared where its parent was; behind a mark, an older one holds.
+    // A fork inherits the marks of its parent. Before a mark, the older one applies.
     assert_eq!(log.cleared(&log.fork("s", None, None).unwrap().id).unwrap(), 3);
     log.rewind("s", To::Position(2)).unwrap();
     assert_eq!(log.cleared("s").unwrap(), 2);
@@ -184,7 +190,7 @@ fn c2_5_clearing_keeps_the_messages(backend: &dyn Backend) {
     assert!(log.uncut("s").is_err());
 }
 
-fn a_session_is_read_at_any_point(backend: &dyn Backend) {
+fn any_range_of_a_session_can_be_read(backend: &dyn Backend) {
     let log = backend.open();
     let tip = session(&log, "s", &["one", "two", "three", "four"]).tip;
     let positions = |range| {

@@ -1,4 +1,4 @@
-//! What was sent, folds, summaries.
+//! Stored request contexts, folds, summaries.
 
 use waterline::history::{History, Past};
 use waterline::message::{Message, Part, Role};
@@ -9,26 +9,26 @@ use waterline_log::{
     Fold, Incoming, Log, LogError, Resumed, Sent, Session, Summary, Tip, To, VERSIONS,
 };
 
-use crate::backend::{Backend, counter, one, parse, session};
+use crate::backend::{Backend, counter, parse, session, text_message};
 use crate::cases;
 
 cases![
-    what_was_sent_is_taken_up_again_byte_for_byte,
-    s4_33_v13_a_fold_leaves_the_log_as_it_was,
-    a_cleared_session_is_taken_up_behind_the_mark,
-    a_session_that_sent_nothing_is_taken_up_whole,
-    what_is_cleared_or_restored_meanwhile_is_not_mixed_up,
-    two_who_send_at_once_are_told,
+    resume_sends_the_same_bytes,
+    s4_33_v13_a_fold_leaves_the_log_unchanged,
+    a_cleared_session_resumes_after_the_mark,
+    a_session_without_calls_resumes_with_all_messages,
+    clearing_invalidates_the_request_context,
+    concurrent_freezes_conflict,
     a_fold_can_be_undone,
-    going_back_behind_a_fold_goes_back_to_what_was_sent_then,
-    a_fork_goes_on_with_what_its_parent_sent,
-    folds_of_other_programs_are_noted_once,
+    rewinding_before_a_fold_restores_the_earlier_context,
+    a_fork_continues_with_its_parents_context,
+    imported_folds_are_stored_once,
     s3_11_s3_13_summaries_keep_ten_versions,
-    e17_rollback_behind_a_summary_returns_to_the_newest_that_holds,
-    c2_8_a_summary_whose_target_is_gone_does_not_hold,
+    e17_rollback_before_a_summary_uses_the_newest_valid_one,
+    c2_8_a_summary_without_its_target_is_invalid,
 ];
 
-/// A session that plans each call and stores what it sent: what `waterline-session` does.
+/// Plans each call of a session and stores the request context, as `waterline-session` does.
 struct Runner<'a> {
     log: &'a Log,
     id: String,
@@ -41,33 +41,37 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     fn new(log: &'a Log, id: &str, window: usize) -> Self {
         log.create(Session::new(id)).unwrap();
-        let policy = Policy::preset("auto").unwrap();
-        let (history, generation) = (History::new(counter()), Generation::new());
-        Self { log, id: id.to_owned(), policy, history, generation, window }
+        Self {
+            log,
+            id: id.to_owned(),
+            policy: Policy::preset("auto").unwrap(),
+            history: History::new(counter()),
+            generation: Generation::new(),
+            window,
+        }
     }
 
     fn tip(&self) -> Tip {
         self.log.session(&self.id).unwrap().tip
     }
 
-    fn say(&mut self, role: Role, text: &str) {
+    fn append(&mut self, role: Role, text: &str) {
         let message = Message::new(role, vec![Part::text(text)]);
         self.log.append(&self.id, self.tip(), vec![Incoming::of(&message, &counter())]).unwrap();
         self.history.append(message);
     }
 
-    /// Plans a call, stores what it sends and gives it.
+    /// Plans a call, stores its request context and returns the messages.
     fn call(&mut self) -> Vec<String> {
-        let (history, generation, policy) = (&self.history, &self.generation, &self.policy);
         let model = Models::builtin().unknown();
-        let input = Input::new(history, generation, policy, Budget::of(self.window), &model);
+        let budget = Budget::of(self.window);
+        let input = Input::new(&self.history, &self.generation, &self.policy, budget, &model);
         let planned = plan(&input);
-        let (before, after) = (planned.tokens.before, planned.tokens.after);
         let fold = match &planned.action {
             Action::Fold { reason, .. } => Some(Fold {
                 reason: reason.clone(),
-                tokens_before: before,
-                tokens_after: after,
+                tokens_before: planned.tokens.before,
+                tokens_after: planned.tokens.after,
                 ..Fold::default()
             }),
             Action::Extend => None,
@@ -75,10 +79,15 @@ impl<'a> Runner<'a> {
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         self.generation.freeze(&self.history, planned);
         let slots = self.generation.frozen(&self.history, from);
-        let (head, past, cleared) =
-            (self.generation.head(), self.history.past(), self.log.cleared(&self.id).unwrap());
+        let sent = Sent {
+            cleared: self.log.cleared(&self.id).unwrap(),
+            head: self.generation.head(),
+            past: self.history.past(),
+            slots,
+            fold,
+        };
         let session = self.log.session(&self.id).unwrap();
-        self.log.freeze(&session, Sent { cleared, head, past, slots, fold }).unwrap();
+        self.log.freeze(&session, sent).unwrap();
         self.sent()
     }
 
@@ -91,18 +100,18 @@ impl<'a> Runner<'a> {
 
     fn turns(&mut self, turns: std::ops::Range<usize>) {
         for turn in turns {
-            self.say(
+            self.append(
                 Role::User,
                 &format!("question {turn}: what about src/file_{turn}.rs? {}", "words ".repeat(40)),
             );
             self.call();
-            self.say(Role::Assistant, &format!("answer {turn}: {}", "it is so ".repeat(40)));
+            self.append(Role::Assistant, &format!("answer {turn}: {}", "it is so ".repeat(40)));
         }
     }
 }
 
-/// Takes a session up again, plans its next call and gives what would be sent; with the number of
-/// messages that it holds.
+/// Resumes a session and plans its next call. Returns the messages to send and how many messages
+/// were loaded.
 fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
     let Resumed { mut generation, history, .. } = log.resume(id, &counter(), parse).unwrap();
     let policy = Policy::preset("auto").unwrap();
@@ -120,46 +129,48 @@ fn resumed(log: &Log, id: &str, window: usize) -> (Vec<String>, usize) {
     )
 }
 
-fn what_was_sent_is_taken_up_again_byte_for_byte(backend: &dyn Backend) {
+fn resume_sends_the_same_bytes(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
-    runner.say(Role::System, "be brief");
+    runner.append(Role::System, "be brief");
     runner.turns(0..40);
     assert!(runner.generation.number > 0);
-    runner.say(Role::User, "and now?");
+    runner.append(Role::User, "and now?");
     let (again, loaded) = resumed(&log, "s", 3_000);
     assert!(loaded < 6, "{loaded}");
     assert_eq!(runner.call(), again);
 }
 
-fn a_cleared_session_is_taken_up_behind_the_mark(backend: &dyn Backend) {
+fn a_cleared_session_resumes_after_the_mark(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
     log.cut("s").unwrap();
-    (runner.history, runner.generation) = (History::new(counter()), Generation::new());
+    runner.history = History::new(counter());
+    runner.generation = Generation::new();
     runner.turns(5..43);
     assert!(runner.generation.number > 0);
-    runner.say(Role::User, "and now?");
+    runner.append(Role::User, "and now?");
     let (again, _) = resumed(&log, "s", 3_000);
     assert_eq!(runner.call(), again);
     assert!(!again.concat().contains("question 3:"));
     assert_eq!(log.history("s", &counter(), parse).unwrap().len(), 77);
 }
 
-fn what_is_cleared_or_restored_meanwhile_is_not_mixed_up(backend: &dyn Backend) {
+fn clearing_invalidates_the_request_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
     log.cut("s").unwrap();
-    (runner.history, runner.generation) = (History::new(counter()), Generation::new());
+    runner.history = History::new(counter());
+    runner.generation = Generation::new();
     runner.turns(5..8);
-    // The mark is taken away: what was sent was counted from it on, and no longer holds.
+    // Without the mark, the stored context is invalid: it counts messages from the mark.
     log.uncut("s").unwrap();
     assert!(log.thaw("s").unwrap().is_none());
     let whole = log.resume("s", &counter(), parse).unwrap();
     assert_eq!((whole.history.len(), whole.cleared), (16, 0));
-    // A call planned before the session was cleared does not count after it.
+    // A call that was planned before the session was cleared is refused.
     let planned = log.session("s").unwrap();
     let sent = Sent {
         cleared: 0,
@@ -172,7 +183,7 @@ fn what_is_cleared_or_restored_meanwhile_is_not_mixed_up(backend: &dyn Backend) 
     assert!(matches!(log.freeze(&planned, sent), Err(LogError::Conflict { .. })));
 }
 
-fn two_who_send_at_once_are_told(backend: &dyn Backend) {
+fn concurrent_freezes_conflict(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one"]);
     let planned = log.session("s").unwrap();
@@ -185,20 +196,20 @@ fn two_who_send_at_once_are_told(backend: &dyn Backend) {
     };
     let first = log.freeze(&planned, sent()).unwrap();
     assert!(matches!(log.freeze(&planned, sent()), Err(LogError::Conflict { .. })));
-    // An append in between leaves what was sent alone.
-    let tip = log.append("s", first.tip, vec![one(Role::User, "two")]).unwrap().tip;
+    // An append does not change the stored context.
+    let tip = log.append("s", first.tip, vec![text_message(Role::User, "two")]).unwrap().tip;
     assert_eq!(log.session("s").unwrap().frozen, first.frozen);
     assert_eq!(tip.position(), 2);
 }
 
-fn a_session_that_sent_nothing_is_taken_up_whole(backend: &dyn Backend) {
+fn a_session_without_calls_resumes_with_all_messages(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let (again, loaded) = resumed(&log, "s", 3_000);
     assert_eq!((again.len(), loaded <= 3), (3, true));
 }
 
-fn s4_33_v13_a_fold_leaves_the_log_as_it_was(backend: &dyn Backend) {
+fn s4_33_v13_a_fold_leaves_the_log_unchanged(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..40);
@@ -234,7 +245,7 @@ fn a_fold_can_be_undone(backend: &dyn Backend) {
     assert_eq!(log.generations("s").unwrap().len() as u64, number);
 }
 
-fn going_back_behind_a_fold_goes_back_to_what_was_sent_then(backend: &dyn Backend) {
+fn rewinding_before_a_fold_restores_the_earlier_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
@@ -245,37 +256,38 @@ fn going_back_behind_a_fold_goes_back_to_what_was_sent_then(backend: &dyn Backen
     assert_eq!((back.head.clone(), back.slots.len()), (early.head, early.slots.len()));
     assert_eq!(back.head.number, 0);
     log.forward("s", None).unwrap();
-    // Going forward again, what was sent last is what was sent last.
+    // Going forward restores the newest context.
     let again = log.thaw("s").unwrap().unwrap();
     assert_eq!(
         (again.head.number, again.head.covered),
         (runner.generation.number, runner.generation.covered())
     );
     assert_eq!(log.session("s").unwrap().tip.position(), 80);
-    runner.say(Role::User, "and now?");
+    runner.append(Role::User, "and now?");
     let (sent, _) = resumed(&log, "s", 3_000);
     assert_eq!(runner.call(), sent);
 }
 
-fn a_fork_goes_on_with_what_its_parent_sent(backend: &dyn Backend) {
+fn a_fork_continues_with_its_parents_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..40);
-    let (parent, stats) = (log.thaw("s").unwrap().unwrap(), log.stats().unwrap());
+    let parent = log.thaw("s").unwrap().unwrap();
+    let stats = log.stats().unwrap();
     let fork = log.fork("s", None, Some("f".into())).unwrap();
     let sent = log.thaw("f").unwrap().unwrap();
     assert_eq!((sent.head, sent.slots.len()), (parent.head, parent.slots.len()));
     assert_eq!(log.stats().unwrap().generations, stats.generations);
-    log.append("f", fork.tip, vec![one(Role::User, "otherwise")]).unwrap();
+    log.append("f", fork.tip, vec![text_message(Role::User, "otherwise")]).unwrap();
     assert!(resumed(&log, "f", 3_000).0.last().unwrap().contains("otherwise"));
-    // Its parent folds on without it.
+    // Later folds of the parent do not affect the fork.
     runner.turns(40..80);
     assert!(
         log.thaw("s").unwrap().unwrap().head.number > log.thaw("f").unwrap().unwrap().head.number
     );
 }
 
-fn folds_of_other_programs_are_noted_once(backend: &dyn Backend) {
+fn imported_folds_are_stored_once(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let fold =
@@ -311,32 +323,33 @@ fn s3_11_s3_13_summaries_keep_ten_versions(backend: &dyn Backend) {
     let texts: Vec<String> = (0..30).map(|n| n.to_string()).collect();
     session(&log, "s", &texts.iter().map(String::as_str).collect::<Vec<_>>());
     for until in 1..=15 {
-        let made = log.summarise("s", summary(0, until, &format!("up to {until}"))).unwrap();
-        assert_eq!((made.version, made.messages()), (until, until));
+        let created = log.summarise("s", summary(0, until, &format!("up to {until}"))).unwrap();
+        assert_eq!((created.version, created.messages()), (until, until));
     }
     let current = log.summary("s").unwrap().unwrap();
     assert_eq!((current.text.as_str(), current.until, current.tokens), ("up to 15", 15, 1_500));
     assert!((current.compression_rate() - 0.875).abs() < 1e-9);
     let kept = log.summaries("s").unwrap();
     assert_eq!((kept.len() as u64, kept.last().unwrap().version), (VERSIONS, 6));
-    // The same once more is no new version.
+    // An identical summary is not a new version.
     assert_eq!(log.summarise("s", summary(0, 15, "up to 15")).unwrap().version, 15);
     assert!(log.summarise("s", summary(0, 31, "too far")).is_err());
     assert!(log.summarise("s", summary(3, 3, "nothing")).is_err());
 }
 
-/// E.17: summary, then rollback below what it covers → an older version is used.
-fn e17_rollback_behind_a_summary_returns_to_the_newest_that_holds(backend: &dyn Backend) {
+/// E.17: after a rollback to before the end of a summary, an older version is used.
+fn e17_rollback_before_a_summary_uses_the_newest_valid_one(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["1", "2", "3", "4", "5", "6"]);
     log.summarise("s", summary(0, 2, "up to 2")).unwrap();
     log.summarise("s", summary(0, 4, "up to 4")).unwrap();
     let back = log.rewind("s", To::Position(3)).unwrap();
     assert_eq!(log.summary("s").unwrap().unwrap().text, "up to 2");
-    // The other way from there does not bring the newer one back.
-    log.append("s", back.tip, vec![one(Role::User, "x"), one(Role::User, "y")]).unwrap();
+    // Appending other messages does not make the newer one valid again.
+    log.append("s", back.tip, vec![text_message(Role::User, "x"), text_message(Role::User, "y")])
+        .unwrap();
     assert_eq!(log.summary("s").unwrap().unwrap().text, "up to 2");
-    // A fork has the summaries of its parent, as far as they hold.
+    // A fork uses the valid summaries of its parent.
     assert_eq!(
         log.summary(&log.fork("s", Some(3), None).unwrap().id).unwrap().unwrap().text,
         "up to 2"
@@ -346,7 +359,7 @@ fn e17_rollback_behind_a_summary_returns_to_the_newest_that_holds(backend: &dyn 
     assert_eq!(log.summaries("s").unwrap().len(), 2);
 }
 
-fn c2_8_a_summary_whose_target_is_gone_does_not_hold(backend: &dyn Backend) {
+fn c2_8_a_summary_without_its_target_is_invalid(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["1", "2", "3", "4"]);
     let target = log.entries("s").unwrap()[3].id;

@@ -1,4 +1,4 @@
-//! The log for async programs: few connections serve many callers, and work is done to its end.
+//! The async log: a few connections serve many callers, and work always completes.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use std::sync::mpsc::channel;
 
 use waterline_log::{AsyncLog, Log, LogError, Options, Session, Tip};
 
-use crate::backend::{Backend, said, texts};
+use crate::backend::{Backend, alternating, texts};
 use crate::cases;
 
 cases![
     a_thousand_callers_share_four_connections,
-    work_that_was_given_up_is_done_to_its_end,
+    work_completes_after_its_future_is_dropped,
     several_operations_are_one_transaction,
-    a_step_that_fails_is_taken_back_alone,
-    threads_that_block_wait_for_a_free_connection,
+    a_failed_operation_is_rolled_back_without_the_others,
+    blocking_threads_wait_for_a_free_connection,
 ];
 
 fn four() -> Options {
@@ -33,54 +33,57 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 
 fn a_thousand_callers_share_four_connections(backend: &dyn Backend) {
     let url = backend.other();
-    let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let one = async |log: AsyncLog,
-                     number: usize,
-                     running: Arc<AtomicUsize>,
-                     most: Arc<AtomicUsize>| {
-        let id = format!("s{number}");
-        let made = id.clone();
-        log.write(move |log| {
-            log.append(&log.create(Session::new(&made))?.id, Tip::EMPTY, said(&["hello", "yes"]))
-        })
-        .await?;
-        log.run(move |log| {
-            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            let read = log.entries(&id);
-            running.fetch_sub(1, Ordering::SeqCst);
-            read
-        })
-        .await
-    };
+    let running = Arc::new(AtomicUsize::new(0));
+    let most = Arc::new(AtomicUsize::new(0));
+    let call =
+        async |log: AsyncLog, number: usize, running: Arc<AtomicUsize>, most: Arc<AtomicUsize>| {
+            let id = format!("s{number}");
+            let created = id.clone();
+            log.write(move |log| {
+                log.append(
+                    &log.create(Session::new(&created))?.id,
+                    Tip::EMPTY,
+                    alternating(&["hello", "yes"]),
+                )
+            })
+            .await?;
+            log.run(move |log| {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                let read = log.entries(&id);
+                running.fetch_sub(1, Ordering::SeqCst);
+                read
+            })
+            .await
+        };
     block_on(async {
         let log = AsyncLog::open(&url, &four()).await.unwrap();
         let callers: Vec<_> = (0..1_000)
-            .map(|n| tokio::spawn(one(log.clone(), n, Arc::clone(&running), Arc::clone(&most))))
+            .map(|n| tokio::spawn(call(log.clone(), n, Arc::clone(&running), Arc::clone(&most))))
             .collect();
         for caller in callers {
             assert_eq!(caller.await.unwrap().unwrap().len(), 2);
         }
     });
-    assert!(most.load(Ordering::SeqCst) <= 4, "{most:?} callers were served at a time");
+    assert!(most.load(Ordering::SeqCst) <= 4, "{most:?} callers ran at the same time");
     assert_eq!(Log::open(&url).unwrap().stats().unwrap().sessions, 1_000);
 }
 
-fn work_that_was_given_up_is_done_to_its_end(backend: &dyn Backend) {
+fn work_completes_after_its_future_is_dropped(backend: &dyn Backend) {
     let url = backend.other();
-    let (go, waits) = channel::<()>();
+    let (start, started) = channel::<()>();
     block_on(async {
         let log = AsyncLog::open(&url, &four()).await.unwrap();
-        let given_up = log.run(move |log| {
-            waits.recv().unwrap();
+        let work = log.run(move |log| {
+            started.recv().unwrap();
             log.create(Session::new("kept"))
         });
-        let mut given_up = Box::pin(given_up);
-        let started =
-            std::future::poll_fn(|context| std::task::Poll::Ready(given_up.as_mut().poll(context)));
-        assert!(started.await.is_pending());
-        drop(given_up);
-        go.send(()).unwrap();
-        // The last handle waits for what is under way.
+        let mut work = Box::pin(work);
+        let first_poll =
+            std::future::poll_fn(|context| std::task::Poll::Ready(work.as_mut().poll(context)));
+        assert!(first_poll.await.is_pending());
+        drop(work);
+        start.send(()).unwrap();
+        // Dropping the last handle waits for running work.
     });
     assert!(Log::open(&url).unwrap().session("kept").is_ok());
 }
@@ -91,8 +94,8 @@ fn several_operations_are_one_transaction(backend: &dyn Backend) {
         let handle = log.handle();
         let refused = handle.write(|log| {
             log.create(Session::new("s"))?;
-            log.append("s", Tip::EMPTY, said(&["hello"]))?;
-            log.append("t", Tip::EMPTY, said(&["nobody there"]))
+            log.append("s", Tip::EMPTY, alternating(&["hello"]))?;
+            log.append("t", Tip::EMPTY, alternating(&["no such session"]))
         });
         assert!(matches!(refused.await, Err(LogError::NoSession { .. })));
         assert!(matches!(
@@ -101,9 +104,9 @@ fn several_operations_are_one_transaction(backend: &dyn Backend) {
         ));
         let tip = handle.write(|log| {
             log.create(Session::new("s"))?;
-            let tip = log.append("s", Tip::EMPTY, said(&["hello"]))?.tip;
-            assert_eq!(log.session("s")?.tip, tip, "a step sees what the steps before it wrote");
-            Ok(log.append("s", tip, said(&["and", "more"]))?.tip)
+            let tip = log.append("s", Tip::EMPTY, alternating(&["hello"]))?.tip;
+            assert_eq!(log.session("s")?.tip, tip, "an operation sees earlier writes");
+            Ok(log.append("s", tip, alternating(&["and", "more"]))?.tip)
         });
         let tip = tip.await.unwrap();
         assert_eq!(handle.run(|log| log.session("s")).await.unwrap().tip, tip);
@@ -111,27 +114,28 @@ fn several_operations_are_one_transaction(backend: &dyn Backend) {
     assert_eq!(texts(&log, "s"), ["hello", "and", "more"]);
 }
 
-fn a_step_that_fails_is_taken_back_alone(backend: &dyn Backend) {
+fn a_failed_operation_is_rolled_back_without_the_others(backend: &dyn Backend) {
     let log = backend.open();
     block_on(log.handle().write(|log| {
-        let tip = log.append(&log.create(Session::new("s"))?.id, Tip::EMPTY, said(&["one"]))?.tip;
-        // Behind a tip that has moved on, and twice the same session: both fail, and what was
-        // before stays.
+        let tip =
+            log.append(&log.create(Session::new("s"))?.id, Tip::EMPTY, alternating(&["one"]))?.tip;
+        // A stale tip and a duplicate session: both fail, and earlier writes are kept.
         assert!(matches!(
-            log.append("s", Tip::EMPTY, said(&["two"])),
+            log.append("s", Tip::EMPTY, alternating(&["two"])),
             Err(LogError::Conflict { .. })
         ));
         assert!(matches!(log.create(Session::new("s")), Err(LogError::Exists { .. })));
-        log.append("s", tip, said(&["three"]))
+        log.append("s", tip, alternating(&["three"]))
     }))
     .unwrap();
     assert_eq!(texts(&log, "s"), ["one", "three"]);
 }
 
-fn threads_that_block_wait_for_a_free_connection(backend: &dyn Backend) {
+fn blocking_threads_wait_for_a_free_connection(backend: &dyn Backend) {
     let options = Options::default().with_connections(NonZeroUsize::MIN);
     let log = Log::open_with(&backend.other(), &options).unwrap();
-    log.append(&log.create(Session::new("s")).unwrap().id, Tip::EMPTY, said(&["hello"])).unwrap();
+    log.append(&log.create(Session::new("s")).unwrap().id, Tip::EMPTY, alternating(&["hello"]))
+        .unwrap();
     std::thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| assert_eq!(texts(&log, "s"), ["hello"]));

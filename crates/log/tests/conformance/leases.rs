@@ -1,21 +1,20 @@
-//! One holder at a time works in a session, and one whose lease was taken over can begin nothing
-//! more.
+//! A session has one lease holder at a time, and a holder that lost its lease cannot write.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use waterline_log::{Log, LogError, Options, Session, Tip, Whom};
 
-use crate::backend::{Backend, said};
+use crate::backend::{Backend, alternating};
 use crate::cases;
 
 cases![
     a_lease_has_one_holder,
-    a_lease_is_given_to_one_of_many,
+    only_one_of_many_callers_gets_a_lease,
     an_expired_lease_is_taken_over,
-    a_holder_that_is_gone_is_replaced_once,
-    an_earlier_holder_writes_nothing,
-    a_lease_goes_with_its_session,
+    a_dead_holder_is_replaced_once,
+    an_earlier_holder_cannot_write,
+    erasing_a_session_deletes_its_lease,
 ];
 
 const LONG: Duration = Duration::from_secs(600);
@@ -38,16 +37,16 @@ fn a_lease_has_one_holder(backend: &dyn Backend) {
     assert!(is_leased(&there.take_lease("s", "there", LONG)));
     here.release_lease(&lease).unwrap();
     let next = there.take_lease("s", "there", LONG).unwrap();
-    assert!(next.token > lease.token, "each holder has a number of its own");
+    assert!(next.token > lease.token, "each holder gets a higher token");
     here.release_lease(&lease).unwrap();
     assert!(
         is_leased(&here.take_lease("s", "here", LONG)),
-        "an earlier holder gives back nothing of another's"
+        "an earlier holder cannot release another's lease"
     );
     assert!(matches!(here.renew_lease(&lease, LONG), Err(LogError::LeaseLost { .. })));
 }
 
-fn a_lease_is_given_to_one_of_many(backend: &dyn Backend) {
+fn only_one_of_many_callers_gets_a_lease(backend: &dyn Backend) {
     let log = backend.open();
     for round in 0..5 {
         let id = format!("s{round}");
@@ -66,13 +65,14 @@ fn a_lease_is_given_to_one_of_many(backend: &dyn Backend) {
     }
 }
 
-/// A clock for files; a server has its own, so that there the lease is short.
+/// The clock for SQLite. PostgreSQL uses the server's clock, so the test waits for its short lease.
 static TIME: AtomicI64 = AtomicI64::new(0);
 
 fn an_expired_lease_is_taken_over(backend: &dyn Backend) {
     let now = 1_800_000_000_000;
     TIME.store(now, Ordering::SeqCst);
-    let (url, mut options) = (backend.other(), Options::default());
+    let url = backend.other();
+    let mut options = Options::default();
     if !url.starts_with("postgres") {
         options = options.with_clock(|| TIME.load(Ordering::SeqCst));
     }
@@ -84,10 +84,10 @@ fn an_expired_lease_is_taken_over(backend: &dyn Backend) {
     TIME.store(now + 2_001, Ordering::SeqCst);
     let next = until_taken(&log, "second", short);
     assert!(next.token > lost.token);
-    // A clock that was set back keeps a session no longer than twice the time of its lease.
+    // If the clock is set back, a lease blocks for at most twice its duration.
     TIME.store(now - 1_000_000, Ordering::SeqCst);
     assert!(until_taken(&log, "third", short).token > next.token);
-    // And one that went back a little while it is held changes nothing.
+    // Setting the clock back a little changes nothing.
     let held = log.take_lease("s", "third", short);
     assert!(is_leased(&held));
     TIME.fetch_sub(100, Ordering::SeqCst);
@@ -106,20 +106,20 @@ fn until_taken(log: &Log, holder: &str, time: Duration) -> waterline_log::Lease 
     }
 }
 
-fn a_holder_that_is_gone_is_replaced_once(backend: &dyn Backend) {
+fn a_dead_holder_is_replaced_once(backend: &dyn Backend) {
     let log = backend.open();
     log.create(Session::new("s")).unwrap();
-    let gone = log.take_lease("s", "gone", LONG).unwrap();
-    let next = log.take_over("s", gone.token, "next", LONG).unwrap();
-    assert!(next.token > gone.token);
+    let dead = log.take_lease("s", "dead", LONG).unwrap();
+    let next = log.take_over("s", dead.token, "next", LONG).unwrap();
+    assert!(next.token > dead.token);
     assert!(
-        is_leased(&log.take_over("s", gone.token, "late", LONG)),
-        "the lease is no longer that of the holder that is gone"
+        is_leased(&log.take_over("s", dead.token, "late", LONG)),
+        "the lease no longer belongs to the dead holder"
     );
-    assert!(matches!(log.renew_lease(&gone, LONG), Err(LogError::LeaseLost { .. })));
+    assert!(matches!(log.renew_lease(&dead, LONG), Err(LogError::LeaseLost { .. })));
 }
 
-fn an_earlier_holder_writes_nothing(backend: &dyn Backend) {
+fn an_earlier_holder_cannot_write(backend: &dyn Backend) {
     let log = backend.open();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let tip = log.create(Session::new("s")).unwrap().tip;
@@ -128,7 +128,7 @@ fn an_earlier_holder_writes_nothing(backend: &dyn Backend) {
         let lease = lease.clone();
         runtime.block_on(log.handle().write(move |log| {
             log.check_lease(&lease)?;
-            log.append("s", tip, said(&[text]))
+            log.append("s", tip, alternating(&[text]))
         }))
     };
     let tip = append(&first, tip, "one").unwrap().tip;
@@ -138,7 +138,7 @@ fn an_earlier_holder_writes_nothing(backend: &dyn Backend) {
     append(&second, tip, "three").unwrap();
 }
 
-fn a_lease_goes_with_its_session(backend: &dyn Backend) {
+fn erasing_a_session_deletes_its_lease(backend: &dyn Backend) {
     let log = backend.open();
     log.create(Session::new("s")).unwrap();
     log.take_lease("s", "/home/ada", LONG).unwrap();

@@ -9,36 +9,36 @@ use waterline_log::{
     Usage,
 };
 
-use crate::backend::{Backend, counter, one, parse, session, texts};
+use crate::backend::{Backend, counter, parse, session, text_message, texts};
 use crate::cases;
 
 cases![
-    an_export_imports_with_the_same_ids,
+    an_import_gives_the_same_ids,
     a_second_import_adds_nothing,
-    what_was_sent_is_exported_too,
+    request_contexts_are_exported,
     an_import_does_not_undo_a_rewind,
-    an_export_that_was_cut_off_is_told,
+    a_truncated_export_is_reported,
     a_changed_line_is_refused,
-    what_is_no_export_is_refused,
-    an_import_goes_on_where_a_session_was,
-    an_import_brings_no_consent,
-    lines_of_version_1_bring_state_and_no_consent,
-    a_session_that_went_another_way_stays,
+    invalid_exports_are_refused,
+    an_import_extends_an_existing_session,
+    an_import_brings_no_approvals,
+    version_1_lines_bring_state_and_no_approvals,
+    a_diverged_session_is_kept_and_the_import_forks,
     a_backup_is_made_while_others_write,
 ];
 
 const TOOLS: &[u8] = br#"[{"name": "read_file"}]"#;
 
-/// A log with something of everything.
+/// Fills a log with data of every kind.
 fn full(log: &Log) {
-    let mut made = session(log, "s", &["one", "two", "three", "four"]);
-    made.state.insert("todos".into(), json!([{"content": "x"}]));
-    made.title = "Title".into();
-    made.user = Some("u".into());
-    log.save(&made).unwrap();
+    let mut created = session(log, "s", &["one", "two", "three", "four"]);
+    created.state.insert("todos".into(), json!([{"content": "x"}]));
+    created.title = "Title".into();
+    created.user = Some("u".into());
+    log.save(&created).unwrap();
     log.set_tools("s", TOOLS.to_vec()).unwrap();
     let bytes = Incoming::unread(Role::Tool, b"\xff\x00".to_vec(), &counter());
-    log.append("s", made.tip, vec![bytes, one(Role::User, "数据库")]).unwrap();
+    log.append("s", created.tip, vec![bytes, text_message(Role::User, "数据库")]).unwrap();
     log.cut("s").unwrap();
     log.rewind("s", To::Position(3)).unwrap();
     log.note_fold(
@@ -69,9 +69,9 @@ fn full(log: &Log) {
     .unwrap();
     log.put_artifact("s", "text/plain", "large…", b"large output".to_vec()).unwrap();
     let fork = log.fork("s", Some(1), Some("f".into())).unwrap();
-    log.append("f", fork.tip, vec![one(Role::Assistant, "fork")]).unwrap();
+    log.append("f", fork.tip, vec![text_message(Role::Assistant, "fork")]).unwrap();
     let child = log.create_sub_agent("s").unwrap();
-    log.append(&child.id, child.tip, vec![one(Role::User, "task")]).unwrap();
+    log.append(&child.id, child.tip, vec![text_message(Role::User, "task")]).unwrap();
 }
 
 fn export(log: &Log, sessions: &[&str]) -> Vec<u8> {
@@ -84,7 +84,7 @@ fn import(log: &Log, lines: &[u8]) -> Result<Imported, LogError> {
     log.import(lines, parse, |_| ())
 }
 
-fn an_export_imports_with_the_same_ids(backend: &dyn Backend) {
+fn an_import_gives_the_same_ids(backend: &dyn Backend) {
     let log = backend.open();
     full(&log);
     let lines = export(&log, &[]);
@@ -100,7 +100,7 @@ fn an_export_imports_with_the_same_ids(backend: &dyn Backend) {
     }
     let (here, there) = (log.session("s").unwrap(), other.session("s").unwrap());
     assert_eq!((&there.state, &there.tools), (&here.state, &here.tools));
-    assert_eq!(there.imported, 6, "its messages came from elsewhere");
+    assert_eq!(there.imported, 6, "its messages were imported");
     assert_eq!(other.tools(&there.tools.unwrap()).unwrap(), TOOLS);
     assert_eq!(other.summaries("s").unwrap(), log.summaries("s").unwrap());
     assert_eq!(other.checkpoints("s").unwrap(), log.checkpoints("s").unwrap());
@@ -111,7 +111,7 @@ fn an_export_imports_with_the_same_ids(backend: &dyn Backend) {
     assert_eq!((other.cleared("s").unwrap(), texts(&other, "s").len()), (6, 6));
     assert_eq!(other.search("数据", Some("s"), 3).unwrap().len(), 1);
     assert_eq!(other.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
-    // The way back out says the same once more.
+    // Exporting again gives the same message lines.
     other.rewind("s", To::Position(3)).unwrap();
     let named: Vec<String> =
         log.sessions(&Default::default()).unwrap().into_iter().map(|s| s.id).collect();
@@ -141,7 +141,7 @@ fn a_second_import_adds_nothing(backend: &dyn Backend) {
     assert_eq!(size(log.stats().unwrap()), size(before));
 }
 
-fn what_was_sent_is_exported_too(backend: &dyn Backend) {
+fn request_contexts_are_exported(backend: &dyn Backend) {
     let log = backend.open();
     let tip = session(&log, "s", &["one", "two"]).tip;
     let slot = FrozenSlot {
@@ -157,16 +157,16 @@ fn what_was_sent_is_exported_too(backend: &dyn Backend) {
     };
     let fold = Fold { reason: "full".into(), tokens_before: 9, tokens_after: 3, ..Fold::default() };
     let sent = |fold: Option<Fold>, number| {
+        let head = json!({
+            "number": number, "reason": "", "covered": 2, "tokens": 7, "messages": 2, "turns": 1,
+        });
         Sent {
-        cleared: 0,
-        head: serde_json::from_value(
-            json!({"number": number, "reason": "", "covered": 2, "tokens": 7, "messages": 2, "turns": 1}),
-        )
-        .unwrap(),
-        past: Past { messages: 1, tokens: 4, system_tokens: 0, calls: 0 },
-        slots: vec![slot.clone()],
-        fold,
-    }
+            cleared: 0,
+            head: serde_json::from_value(head).unwrap(),
+            past: Past { messages: 1, tokens: 4, system_tokens: 0, calls: 0 },
+            slots: vec![slot.clone()],
+            fold,
+        }
     };
     let first = log.freeze(&log.session("s").unwrap(), sent(None, 0)).unwrap();
     log.freeze(&first, sent(Some(fold.clone()), 1)).unwrap();
@@ -180,7 +180,7 @@ fn what_was_sent_is_exported_too(backend: &dyn Backend) {
     );
     assert_eq!(other.generations("s").unwrap(), log.generations("s").unwrap());
     assert_eq!(other.generations("s").unwrap()[0].fold, fold);
-    // A fold that was taken back there stays taken back.
+    // Importing again does not redo a fold that was undone.
     other.undo_fold("s").unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
     assert_eq!(other.thaw("s").unwrap().unwrap().head.number, 0);
@@ -196,7 +196,7 @@ fn an_import_does_not_undo_a_rewind(backend: &dyn Backend) {
     assert_eq!(texts(&log, "s"), ["one"]);
 }
 
-fn an_export_that_was_cut_off_is_told(backend: &dyn Backend) {
+fn a_truncated_export_is_reported(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let lines = String::from_utf8(export(&log, &[])).unwrap();
@@ -205,7 +205,7 @@ fn an_export_that_was_cut_off_is_told(backend: &dyn Backend) {
         let part: String = lines.lines().take(count).flat_map(|line| [line, "\n"]).collect();
         let refused = import(&other, part.as_bytes());
         assert!(
-            matches!(&refused, Err(LogError::Line { text, .. }) if text.contains("cut off")),
+            matches!(&refused, Err(LogError::Line { text, .. }) if text.contains("truncated")),
             "{refused:?}"
         );
     }
@@ -226,41 +226,43 @@ fn a_changed_line_is_refused(backend: &dyn Backend) {
     assert_eq!(other.stats().unwrap().messages, 0);
 }
 
-fn what_is_no_export_is_refused(backend: &dyn Backend) {
+fn invalid_exports_are_refused(backend: &dyn Backend) {
     let log = backend.open();
-    let no = |lines: &str| matches!(import(&log, lines.as_bytes()), Err(LogError::Line { .. }));
-    assert!(no("{\"role\":\"user\"}\n"));
-    assert!(no("not json"));
-    assert!(no("{\"waterline\":99}\n"));
-    assert!(no("{\"waterline\":1}\n{\"message\":{\"id\":\"zz\"}}\n"));
+    let is_refused =
+        |lines: &str| matches!(import(&log, lines.as_bytes()), Err(LogError::Line { .. }));
+    assert!(is_refused("{\"role\":\"user\"}\n"));
+    assert!(is_refused("not json"));
+    assert!(is_refused("{\"waterline\":99}\n"));
+    assert!(is_refused("{\"waterline\":1}\n{\"message\":{\"id\":\"zz\"}}\n"));
     let orphan = format!(
-        "{{\"waterline\":1}}\n{{\"session\":{{\"id\":\"s\",\"tip\":\"{}\",\"relation\":\"main\",\"context_id\":\"main\",\"state\":{{}},\"created\":1,\"active\":1}}}}\n",
+        "{{\"waterline\":1}}\n{{\"session\":{{\"id\":\"s\",\"tip\":\"{}\",\"relation\":\"main\",\
+         \"context_id\":\"main\",\"state\":{{}},\"created\":1,\"active\":1}}}}\n",
         "ab".repeat(32)
     );
-    assert!(no(&orphan));
+    assert!(is_refused(&orphan));
     assert_eq!(import(&log, b"").unwrap(), Imported::default());
     assert_eq!(log.stats().unwrap().sessions, 0);
 }
 
-fn an_import_goes_on_where_a_session_was(backend: &dyn Backend) {
+fn an_import_extends_an_existing_session(backend: &dyn Backend) {
     let log = backend.open();
     let tip = session(&log, "s", &["one", "two"]).tip;
     let other = Log::open(&backend.other()).unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
-    log.append("s", tip, vec![one(Role::User, "three")]).unwrap();
+    log.append("s", tip, vec![text_message(Role::User, "three")]).unwrap();
     let added = import(&other, &export(&log, &["s"])).unwrap();
     assert_eq!((added.messages, added.sessions, added.continued), (1, 0, 1));
     assert_eq!(texts(&other, "s"), ["one", "two", "three"]);
 }
 
-fn an_import_brings_no_consent(backend: &dyn Backend) {
+fn an_import_brings_no_approvals(backend: &dyn Backend) {
     let log = backend.open();
-    let mut made = session(&log, "s", &["one", "two"]);
-    made.state.insert("todos".into(), json!(["measure"]));
-    made.local.insert("approvals".into(), json!(["run_bash_command"]));
-    made.workspace = Some("/w/1".into());
-    made.imported = 1;
-    log.save(&made).unwrap();
+    let mut created = session(&log, "s", &["one", "two"]);
+    created.state.insert("todos".into(), json!(["measure"]));
+    created.local.insert("approvals".into(), json!(["run_bash_command"]));
+    created.workspace = Some("/w/1".into());
+    created.imported = 1;
+    log.save(&created).unwrap();
     log.checkpoint("s", json!({})).unwrap();
     let lines = export(&log, &["s"]);
     let text = String::from_utf8_lossy(&lines);
@@ -269,24 +271,28 @@ fn an_import_brings_no_consent(backend: &dyn Backend) {
     import(&other, &lines).unwrap();
     let there = other.session("s").unwrap();
     assert_eq!((there.imported, there.workspace, there.local), (2, None, Document::new()));
-    assert_eq!(there.state, made.state);
+    assert_eq!(there.state, created.state);
     let fork = log.fork("s", None, None).unwrap();
-    assert_eq!(fork.local, Document::new(), "consent is its parent's");
-    assert_eq!((fork.imported, fork.state), (1, made.state), "where its messages came from is not");
-    // Going on with an imported conversation, the session keeps no consent that was given to what
-    // it was.
+    assert_eq!(fork.local, Document::new(), "approvals stay with the parent");
+    assert_eq!(
+        (fork.imported, fork.state),
+        (1, created.state),
+        "the import count and the state are copied"
+    );
+    // When an import extends the session, earlier approvals are dropped.
     let mut known = other.session("s").unwrap();
     known.local.insert("approvals".into(), json!(["fetch_url"]));
     known.workspace = Some("/w/2".into());
     other.save(&known).unwrap();
-    log.append("s", log.session("s").unwrap().tip, vec![one(Role::User, "three")]).unwrap();
+    log.append("s", log.session("s").unwrap().tip, vec![text_message(Role::User, "three")])
+        .unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
     let there = other.session("s").unwrap();
     assert_eq!((there.imported, there.workspace, there.local), (3, None, Document::new()));
 }
 
-/// A file that claims consent in the words of an older version brings none.
-fn lines_of_version_1_bring_state_and_no_consent(backend: &dyn Backend) {
+/// A file that claims approvals in an older format brings none.
+fn version_1_lines_bring_state_and_no_approvals(backend: &dyn Backend) {
     let lines = include_bytes!("../formats/1-agent.jsonl");
     let log = backend.open();
     import(&log, lines).unwrap();
@@ -302,7 +308,7 @@ fn lines_of_version_1_bring_state_and_no_consent(backend: &dyn Backend) {
     assert!(!restored[0].checkpoint.state.contains_key("approvals"));
 }
 
-fn a_session_that_went_another_way_stays(backend: &dyn Backend) {
+fn a_diverged_session_is_kept_and_the_import_forks(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two"]);
     let other = Log::open(&backend.other()).unwrap();
@@ -321,15 +327,15 @@ fn a_session_that_went_another_way_stays(backend: &dyn Backend) {
 fn a_backup_is_made_while_others_write(backend: &dyn Backend) {
     let log = backend.open();
     log.create(Session::new("s")).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("backup");
     let writer = {
         let log = log.clone();
         std::thread::spawn(move || {
             let mut tip = log.session("s").unwrap().tip;
             for round in 0..200 {
                 tip = log
-                    .append("s", tip, vec![one(Role::User, &format!("round {round}"))])
+                    .append("s", tip, vec![text_message(Role::User, &format!("round {round}"))])
                     .unwrap()
                     .tip;
             }
@@ -349,14 +355,14 @@ fn a_backup_is_made_while_others_write(backend: &dyn Backend) {
     assert_eq!(all.len(), 200);
     assert_eq!(copied, all[..copied.len()]);
     assert_eq!(copy.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
-    let nowhere = folder.path().join("no").join("such");
+    let nowhere = directory.path().join("no").join("such");
     assert!(log.backup(&nowhere).is_err());
     assert_eq!(
-        std::fs::read_dir(folder.path())
+        std::fs::read_dir(directory.path())
             .unwrap()
             .filter(|e| e.as_ref().unwrap().path() != file)
             .count(),
         if kind == Backup::Database { 2 } else { 0 },
-        "only the copy and what SQLite keeps beside it"
+        "only the copy and its -wal and -shm files"
     );
 }

@@ -1,5 +1,5 @@
-//! One suite, run against both databases. PostgreSQL's part needs a server (`scripts/with-postgres
-//! cargo test`); without one its tests are listed as ignored.
+//! One test suite for both databases. PostgreSQL needs a server (`scripts/with-postgres cargo
+//! test`); without one, its tests are listed as ignored.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,7 +7,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stderr,
-    reason = "a test fails by panicking; the cases are no `#[test]` functions, so the lints do not know"
+    reason = "tests panic to fail; clippy exempts only `#[test]` functions, and these are not"
 )]
 
 mod backend;
@@ -44,16 +44,17 @@ fn main() {
     let mut trials = Vec::new();
     for (name, case) in cases {
         trials.push(Trial::test(format!("sqlite::{name}"), move || run(case, &Sqlite::new())));
-        let there = server.clone();
+        let server_url = server.clone();
         let trial = Trial::test(format!("postgres::{name}"), move || {
-            let url = there.ok_or("WATERLINE_TEST_POSTGRES names no server")?;
+            let url = server_url.ok_or("WATERLINE_TEST_POSTGRES is not set")?;
             run(case, &Postgres::new(&url))
         });
         trials.push(trial.with_ignored_flag(server.is_none()));
     }
     if server.is_none() {
         eprintln!(
-            "PostgreSQL is left out: no server in WATERLINE_TEST_POSTGRES (scripts/with-postgres starts one)"
+            "PostgreSQL tests are ignored: WATERLINE_TEST_POSTGRES is not set \
+             (scripts/with-postgres starts a server)"
         );
     }
     libtest_mimic::run(&arguments, trials).exit();
@@ -64,8 +65,10 @@ fn run(case: fn(&dyn Backend), backend: &dyn Backend) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The cases of a file, by their names.
+/// Declares the cases of a file.
 macro_rules! cases {
-    ($($name:ident),* $(,)?) => { pub(crate) const CASES: &[crate::Case] = &[$((stringify!($name), $name)),*]; };
+    ($($name:ident),* $(,)?) => {
+        pub(crate) const CASES: &[crate::Case] = &[$((stringify!($name), $name)),*];
+    };
 }
 pub(crate) use cases;

@@ -1,4 +1,4 @@
-//! Sessions, their state, checkpoints, and what belongs to users.
+//! Sessions, their state, checkpoints and user preferences.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use waterline_log::{
     turns_to_restore,
 };
 
-use crate::backend::{Backend, counter, one, parse, session, texts};
+use crate::backend::{Backend, counter, parse, session, text_message, texts};
 use crate::cases;
 
 cases![
-    documents_and_tools_are_kept_as_they_came,
+    session_fields_survive_a_reopen,
     tool_definitions_are_stored_once,
     a_step_is_stored_in_one_transaction,
-    a_step_of_a_session_that_moved_on_is_refused_whole,
-    s0_17_e13_sub_agents_have_contexts_of_their_own,
-    s0_63_a_session_is_found_by_the_beginning_of_its_id,
-    s3_32_settings_are_per_user,
-    sessions_are_listed_by_use,
-    e06_s2_27_s2_28_the_newest_turns_are_restored_as_texts,
+    a_step_for_a_modified_session_is_refused,
+    s0_17_e13_sub_agents_have_separate_contexts,
+    s0_63_a_session_is_found_by_an_id_prefix,
+    s3_32_preferences_are_per_user,
+    sessions_are_listed_by_last_use,
+    e06_s2_27_s2_28_the_newest_turns_are_returned_as_text,
     s0_59_to_s0_61_a_checkpoint_after_every_step,
     s0_64_s4_41_a_checkpoint_restores_messages_and_state,
-    checkpoints_are_thinned_and_messages_are_not,
+    old_checkpoints_are_deleted_and_messages_are_not,
 ];
 
 fn document(value: serde_json::Value) -> Document {
@@ -38,26 +38,26 @@ fn full() -> Document {
     }))
 }
 
-fn documents_and_tools_are_kept_as_they_came(backend: &dyn Backend) {
+fn session_fields_survive_a_reopen(backend: &dyn Backend) {
     let log = backend.open();
-    let mut made = log
+    let mut created = log
         .create(Session { user: Some("u".into()), model: Some("m".into()), ..Session::new("s") })
         .unwrap();
-    assert_eq!(made.context_id, "main");
-    made.state = full();
-    made.local = document(json!({"approvals": ["run_bash_command ls"]}));
-    made.workspace = Some("/w/1".into());
-    made.imported = 3;
-    made.title = "a title".into();
-    made.policy = Some("chat".into());
-    made.overrides.insert("window.turns".into(), "30".into());
-    log.save(&made).unwrap();
+    assert_eq!(created.context_id, "main");
+    created.state = full();
+    created.local = document(json!({"approvals": ["run_bash_command ls"]}));
+    created.workspace = Some("/w/1".into());
+    created.imported = 3;
+    created.title = "a title".into();
+    created.policy = Some("chat".into());
+    created.overrides.insert("window.turns".into(), "30".into());
+    log.save(&created).unwrap();
     drop(log);
     let found = backend.open().session("s").unwrap();
     assert_eq!(found.state, full());
-    assert_eq!(Session { active: made.active, ..found }, made);
+    assert_eq!(Session { active: created.active, ..found }, created);
     assert!(matches!(
-        backend.open().save(&Session::new("nobody")),
+        backend.open().save(&Session::new("missing")),
         Err(LogError::NoSession { .. })
     ));
 }
@@ -79,15 +79,15 @@ fn tool_definitions_are_stored_once(backend: &dyn Backend) {
     assert_eq!(log.tools(&hash).unwrap(), tools, "the fork still has them");
     log.erase(&Whom::Session("f".into())).unwrap();
     assert!(matches!(log.tools(&hash), Err(LogError::Missing { .. })));
-    assert!(matches!(log.set_tools("nobody", tools), Err(LogError::NoSession { .. })));
+    assert!(matches!(log.set_tools("missing", tools), Err(LogError::NoSession { .. })));
 }
 
 fn a_step_is_stored_in_one_transaction(backend: &dyn Backend) {
     let log = backend.open();
-    let made = session(&log, "s", &["one"]);
+    let created = session(&log, "s", &["one"]);
     let before = log.writes();
     let step = Step {
-        messages: vec![one(Role::Assistant, "two"), one(Role::User, "three")],
+        messages: vec![text_message(Role::Assistant, "two"), text_message(Role::User, "three")],
         changes: vec![Arc::new(|session| {
             session.title = "a title".into();
             session.state.insert("loops".into(), json!(1));
@@ -99,7 +99,7 @@ fn a_step_is_stored_in_one_transaction(backend: &dyn Backend) {
         preferences: vec![("u".into(), "factor".into(), "1.1".into())],
         ..Step::default()
     };
-    let stored = log.commit(&made, step).unwrap();
+    let stored = log.commit(&created, step).unwrap();
     assert_eq!(log.writes() - before, 1);
     assert_eq!(log.session("s").unwrap(), stored);
     assert_eq!((stored.title.as_str(), stored.tip.position()), ("a title", 3));
@@ -111,11 +111,11 @@ fn a_step_is_stored_in_one_transaction(backend: &dyn Backend) {
     assert_eq!((checkpoint.messages, checkpoint.state), (3, stored.state));
 }
 
-fn a_step_of_a_session_that_moved_on_is_refused_whole(backend: &dyn Backend) {
+fn a_step_for_a_modified_session_is_refused(backend: &dyn Backend) {
     let log = backend.open();
-    let made = session(&log, "s", &["one"]);
-    let said = |text: &str| Step {
-        messages: vec![one(Role::User, text)],
+    let created = session(&log, "s", &["one"]);
+    let step = |text: &str| Step {
+        messages: vec![text_message(Role::User, text)],
         checkpoint: Some(json!({})),
         changes: vec![Arc::new(|session| {
             session.state.insert("loops".into(), json!(9));
@@ -123,20 +123,20 @@ fn a_step_of_a_session_that_moved_on_is_refused_whole(backend: &dyn Backend) {
         })],
         ..Step::default()
     };
-    let moved = log.commit(&made, Step { changes: Vec::new(), ..said("two") }).unwrap();
-    let refused = log.commit(&made, said("otherwise"));
+    let moved = log.commit(&created, Step { changes: Vec::new(), ..step("two") }).unwrap();
+    let refused = log.commit(&created, step("otherwise"));
     assert!(matches!(refused, Err(LogError::Conflict { position: 2, .. })), "{refused:?}");
     assert_eq!(
         (texts(&log, "s"), log.checkpoints("s").unwrap().len()),
         (vec!["one".into(), "two".into()], 1)
     );
     assert_eq!(log.session("s").unwrap().state, Document::new());
-    // The same once more, because the answer was lost, is no second step.
-    assert_eq!(log.commit(&made, said("two")).unwrap().tip, moved.tip);
+    // Repeating a stored step, as after a lost reply, does not store it twice.
+    assert_eq!(log.commit(&created, step("two")).unwrap().tip, moved.tip);
     assert_eq!(log.checkpoints("s").unwrap().len(), 1);
 }
 
-fn s0_17_e13_sub_agents_have_contexts_of_their_own(backend: &dyn Backend) {
+fn s0_17_e13_sub_agents_have_separate_contexts(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["do it"]);
     let child = log.create_sub_agent("s").unwrap();
@@ -153,14 +153,14 @@ fn s0_17_e13_sub_agents_have_contexts_of_their_own(backend: &dyn Backend) {
     assert_eq!((child.relation, child.tip.position()), (Relation::SubAgent, 0));
     let grandchild = log.create_sub_agent(&child.id).unwrap();
     assert_eq!(grandchild.parent_context, Some(child.context_id.clone()));
-    log.append(&child.id, child.tip, vec![one(Role::User, "task")]).unwrap();
+    log.append(&child.id, child.tip, vec![text_message(Role::User, "task")]).unwrap();
     assert_eq!(texts(&log, "s"), ["do it"]);
     let children = log.sessions(&Filter { parent: Some("s".into()), ..Filter::default() }).unwrap();
     assert_eq!(children.len(), 1);
-    assert!(matches!(log.create_sub_agent("nobody"), Err(LogError::NoSession { .. })));
+    assert!(matches!(log.create_sub_agent("missing"), Err(LogError::NoSession { .. })));
 }
 
-fn s0_63_a_session_is_found_by_the_beginning_of_its_id(backend: &dyn Backend) {
+fn s0_63_a_session_is_found_by_an_id_prefix(backend: &dyn Backend) {
     let log = backend.open();
     for id in ["abc1", "abc2", "Abd", "x"] {
         session(&log, id, &["hi"]);
@@ -176,7 +176,7 @@ fn s0_63_a_session_is_found_by_the_beginning_of_its_id(backend: &dyn Backend) {
     assert!(matches!(log.find("q"), Err(LogError::NoSession { .. })));
 }
 
-fn s3_32_settings_are_per_user(backend: &dyn Backend) {
+fn s3_32_preferences_are_per_user(backend: &dyn Backend) {
     let log = backend.open();
     log.set_preference("u", "policy", Some("budget")).unwrap();
     log.set_preference("u", "policy", Some("chat")).unwrap();
@@ -187,10 +187,10 @@ fn s3_32_settings_are_per_user(backend: &dyn Backend) {
         log.preferences("u").unwrap().into_iter().collect::<Vec<_>>(),
         [("policy".into(), "chat".into())]
     );
-    assert_eq!(log.preferences("nobody").unwrap().len(), 0);
+    assert_eq!(log.preferences("missing").unwrap().len(), 0);
 }
 
-fn sessions_are_listed_by_use(backend: &dyn Backend) {
+fn sessions_are_listed_by_last_use(backend: &dyn Backend) {
     let log = backend.open();
     for id in ["a", "b", "c"] {
         log.create(Session { user: (id != "c").then(|| "u".to_owned()), ..Session::new(id) })
@@ -198,7 +198,7 @@ fn sessions_are_listed_by_use(backend: &dyn Backend) {
     }
     std::thread::sleep(std::time::Duration::from_millis(3));
     let tip = log.session("a").unwrap().tip;
-    log.append("a", tip, vec![one(Role::User, "hi")]).unwrap();
+    log.append("a", tip, vec![text_message(Role::User, "hi")]).unwrap();
     let ids = |filter: &Filter| {
         log.sessions(filter).unwrap().into_iter().map(|session| session.id).collect::<Vec<_>>()
     };
@@ -219,43 +219,45 @@ fn s0_59_to_s0_61_a_checkpoint_after_every_step(backend: &dyn Backend) {
     assert_eq!(stored[0].thread_id, "s");
     assert_eq!(stored[1].metadata["node"], "planner");
     assert_eq!(stored[0].checkpoint.messages, 1);
-    assert!(log.checkpoint("nobody", json!(null)).is_err());
+    assert!(log.checkpoint("missing", json!(null)).is_err());
 }
 
 fn s0_64_s4_41_a_checkpoint_restores_messages_and_state(backend: &dyn Backend) {
     let log = backend.open();
-    let mut made = session(&log, "s", &["one", "two"]);
-    made.state = full();
-    log.save(&made).unwrap();
+    let mut created = session(&log, "s", &["one", "two"]);
+    created.state = full();
+    log.save(&created).unwrap();
     let kept = log.checkpoint("s", json!({})).unwrap();
-    log.append("s", made.tip, vec![one(Role::User, "three")]).unwrap();
-    made.state = document(json!({"todos": [], "another": 1}));
-    made.local = document(json!({"approvals": ["run_bash_command ls"]}));
-    log.save(&made).unwrap();
+    log.append("s", created.tip, vec![text_message(Role::User, "three")]).unwrap();
+    created.state = document(json!({"todos": [], "another": 1}));
+    created.local = document(json!({"approvals": ["run_bash_command ls"]}));
+    log.save(&created).unwrap();
     let later = log.checkpoint("s", json!({})).unwrap();
     let restored = log.restore("s", &kept.checkpoint_id).unwrap();
     assert_eq!(restored.state, full());
-    assert_eq!(restored.local, made.local, "going back takes no consent away and gives none");
-    assert_eq!(log.restore("s", &later.checkpoint_id).unwrap().state, made.state);
+    assert_eq!(restored.local, created.local, "restoring does not change approvals");
+    assert_eq!(log.restore("s", &later.checkpoint_id).unwrap().state, created.state);
     log.restore("s", &kept.checkpoint_id).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "two"]);
-    // What came after is not lost.
+    // Later messages are not lost.
     log.forward("s", None).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
     assert!(matches!(log.restore("s", "nothing"), Err(LogError::Missing { .. })));
 }
 
-fn checkpoints_are_thinned_and_messages_are_not(backend: &dyn Backend) {
+fn old_checkpoints_are_deleted_and_messages_are_not(backend: &dyn Backend) {
     let log = backend.open();
     let mut tip = session(&log, "s", &["start"]).tip;
     let state = |step: u64| {
-        // Something stays, something is counted, and now and then something large comes or goes.
-        document(
-            json!({"role": "init", "loops": step, "todos": vec!["measure the tide"; usize::from(step % 7 == 3) * 9]}),
-        )
+        // One key is constant, one changes each time, and a large one appears now and then.
+        let todos = vec!["measure the tide"; usize::from(step % 7 == 3) * 9];
+        document(json!({"role": "init", "loops": step, "todos": todos}))
     };
     for step in 0..CHECKPOINTS + 10 {
-        tip = log.append("s", tip, vec![one(Role::User, &format!("step {step}"))]).unwrap().tip;
+        tip = log
+            .append("s", tip, vec![text_message(Role::User, &format!("step {step}"))])
+            .unwrap()
+            .tip;
         log.save(&Session { state: state(step), ..log.session("s").unwrap() }).unwrap();
         log.checkpoint("s", json!({"step": step})).unwrap();
     }
@@ -269,22 +271,22 @@ fn checkpoints_are_thinned_and_messages_are_not(backend: &dyn Backend) {
 }
 
 /// E.6: max_turns 20→3, 18→3, 24→4, 30→5, 6→3 (C2.10: rounded down).
-fn e06_s2_27_s2_28_the_newest_turns_are_restored_as_texts(backend: &dyn Backend) {
+fn e06_s2_27_s2_28_the_newest_turns_are_returned_as_text(backend: &dyn Backend) {
     assert_eq!([20, 18, 24, 30, 6, 0].map(turns_to_restore), [3, 3, 4, 5, 3, 3]);
     let log = backend.open();
-    let made = log.create(Session::new("s")).unwrap();
+    let created = log.create(Session::new("s")).unwrap();
     let mut incoming = Vec::new();
     for turn in 0..6 {
-        incoming.push(one(Role::User, &format!("question {turn}")));
-        incoming.push(one(Role::Assistant, &format!("looking {turn}")));
+        incoming.push(text_message(Role::User, &format!("question {turn}")));
+        incoming.push(text_message(Role::Assistant, &format!("looking {turn}")));
         incoming.push(Incoming::of(
             &Message::assistant_with_calls("", [ToolCall::new("c", "read", "{}")]),
             &counter(),
         ));
         incoming.push(Incoming::of(&Message::tool_result("c", "a file"), &counter()));
-        incoming.push(one(Role::Assistant, &format!("answer {turn}")));
+        incoming.push(text_message(Role::Assistant, &format!("answer {turn}")));
     }
-    log.append("s", made.tip, incoming).unwrap();
+    log.append("s", created.tip, incoming).unwrap();
     let shown: Vec<String> = log
         .recent_turns("s", turns_to_restore(20), parse)
         .unwrap()

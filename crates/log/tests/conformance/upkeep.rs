@@ -1,36 +1,36 @@
-//! Search, verifying, erasing, statistics.
+//! Search, verification, erasing, statistics, artifacts.
 
 use serde_json::json;
 use waterline::message::Role;
 use waterline_log::{Erased, LogError, Session, To, Usage, Whom};
 
-use crate::backend::{Backend, one, session, texts};
+use crate::backend::{Backend, session, text_message, texts};
 use crate::cases;
 
 cases![
-    words_are_found,
-    chinese_japanese_and_korean_are_found,
-    identifiers_are_found_whole_and_in_part,
-    search_keeps_to_a_session,
-    odd_questions_find_nothing_and_break_nothing,
-    erasing_a_session_takes_everything_that_is_only_its_own,
-    what_a_living_fork_shares_is_kept,
-    s2_29_c0_10_idle_sessions_are_cleaned,
-    erasing_a_user_takes_all_of_theirs,
-    a_session_whose_sub_agent_works_is_not_idle,
+    search_finds_words,
+    search_finds_chinese_japanese_and_korean,
+    search_finds_identifiers_and_their_parts,
+    search_can_be_limited_to_a_session,
+    odd_queries_do_not_fail,
+    erasing_a_session_deletes_all_its_data,
+    erasing_keeps_messages_that_a_fork_shares,
+    s2_29_c0_10_idle_sessions_are_erased,
+    erasing_a_user_deletes_all_their_data,
+    a_session_with_an_active_sub_agent_is_not_idle,
     a_dry_run_deletes_nothing,
-    statistics_count_what_there_is,
-    artifacts_are_stored_once_and_whole,
+    stats_count_everything,
+    artifacts_are_stored_once_and_in_full,
 ];
 
-fn found(log: &waterline_log::Log, question: &str) -> Vec<String> {
-    let hits = log.search(question, None, 10).unwrap();
+fn found(log: &waterline_log::Log, query: &str) -> Vec<String> {
+    let hits = log.search(query, None, 10).unwrap();
     hits.iter()
         .map(|hit| format!("{}/{}", hit.session.as_deref().unwrap_or("-"), hit.entry.position))
         .collect()
 }
 
-fn words_are_found(backend: &dyn Backend) {
+fn search_finds_words(backend: &dyn Backend) {
     let log = backend.open();
     session(
         &log,
@@ -40,13 +40,13 @@ fn words_are_found(backend: &dyn Backend) {
     assert_eq!(found(&log, "build"), ["s/3", "s/1"]);
     assert_eq!(found(&log, "BUILD fails"), ["s/1"]);
     assert_eq!(found(&log, "e0382"), ["s/1"]);
-    // Where no message has all words, some are enough.
+    // If no message has all terms, some are enough.
     assert_eq!(found(&log, "moved quickly"), ["s/2"]);
     assert_eq!(found(&log, "nowhere"), Vec::<String>::new());
     assert_eq!(found(&log, "fail*"), ["s/1"]);
 }
 
-fn chinese_japanese_and_korean_are_found(backend: &dyn Backend) {
+fn search_finds_chinese_japanese_and_korean(backend: &dyn Backend) {
     let log = backend.open();
     session(
         &log,
@@ -68,7 +68,7 @@ fn chinese_japanese_and_korean_are_found(backend: &dyn Backend) {
     assert_eq!(found(&log, "数据库 索引"), ["s/1"]);
 }
 
-fn identifiers_are_found_whole_and_in_part(backend: &dyn Backend) {
+fn search_finds_identifiers_and_their_parts(backend: &dyn Backend) {
     let log = backend.open();
     session(
         &log,
@@ -83,7 +83,7 @@ fn identifiers_are_found_whole_and_in_part(backend: &dyn Backend) {
     assert_eq!(found(&log, "get_user_by_name"), Vec::<String>::new());
 }
 
-fn search_keeps_to_a_session(backend: &dyn Backend) {
+fn search_can_be_limited_to_a_session(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "a", &["common start", "needle in a"]);
     session(&log, "b", &["common start", "needle in b"]);
@@ -97,7 +97,7 @@ fn search_keeps_to_a_session(backend: &dyn Backend) {
     assert!(matches!(log.search("needle", Some("c"), 1), Err(LogError::NoSession { .. })));
 }
 
-fn odd_questions_find_nothing_and_break_nothing(backend: &dyn Backend) {
+fn odd_queries_do_not_fail(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["it's \"quoted\" AND OR NOT NEAR"]);
     for odd in
@@ -109,7 +109,7 @@ fn odd_questions_find_nothing_and_break_nothing(backend: &dyn Backend) {
     assert_eq!(found(&log, "NEAR"), ["s/1"]);
 }
 
-fn erasing_a_session_takes_everything_that_is_only_its_own(backend: &dyn Backend) {
+fn erasing_a_session_deletes_all_its_data(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "keep", &["hello", "stays"]);
     let tip = session(&log, "s", &["hello", "secretword", "more"]).tip;
@@ -119,7 +119,8 @@ fn erasing_a_session_takes_everything_that_is_only_its_own(backend: &dyn Backend
     log.add_job("summary", Some("s"), "{}").unwrap();
     log.rewind("s", To::Position(2)).unwrap();
     let child = log.create_sub_agent("s").unwrap();
-    log.append(&child.id, child.tip, vec![one(Role::User, "secretword of the child")]).unwrap();
+    log.append(&child.id, child.tip, vec![text_message(Role::User, "secretword of the child")])
+        .unwrap();
     assert_eq!(tip.position(), 3);
 
     let erased = log.erase(&Whom::Session("s".into())).unwrap();
@@ -155,17 +156,17 @@ fn erasing_a_session_takes_everything_that_is_only_its_own(backend: &dyn Backend
     assert!(log.erase(&Whom::Session("s".into())).is_err());
 }
 
-fn what_a_living_fork_shares_is_kept(backend: &dyn Backend) {
+fn erasing_keeps_messages_that_a_fork_shares(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three", "four"]);
     let fork = log.fork("s", Some(2), Some("f".into())).unwrap();
-    log.append("f", fork.tip, vec![one(Role::User, "other")]).unwrap();
+    log.append("f", fork.tip, vec![text_message(Role::User, "other")]).unwrap();
     let erased = log.erase(&Whom::Session("s".into())).unwrap();
     assert_eq!((erased.messages, erased.shared), (2, 2));
     assert_eq!(texts(&log, "f"), ["one", "two", "other"]);
     assert_eq!(log.session("f").unwrap().parent, None);
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
-    // What was cut off can be said again.
+    // The erased messages can be appended again.
     session(&log, "s", &["one", "two", "three", "four"]);
     assert_eq!(texts(&log, "s"), ["one", "two", "three", "four"]);
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
@@ -176,8 +177,8 @@ fn what_a_living_fork_shares_is_kept(backend: &dyn Backend) {
     assert_eq!((stats.messages, stats.contents, stats.branches), (0, 0, 0));
 }
 
-/// S2.29: sessions that nobody used for thirty days go; C0.10: they and what hangs on them.
-fn s2_29_c0_10_idle_sessions_are_cleaned(backend: &dyn Backend) {
+/// S2.29: sessions unused for thirty days are erased; C0.10: with all their data.
+fn s2_29_c0_10_idle_sessions_are_erased(backend: &dyn Backend) {
     let log = backend.open();
     let mut old = session(&log, "old", &["one"]);
     old.workspace = Some("/w/old".into());
@@ -197,12 +198,16 @@ fn s2_29_c0_10_idle_sessions_are_cleaned(backend: &dyn Backend) {
     assert_eq!(log.erase(&Whom::IdleSince(limit)).unwrap().sessions.len(), 0);
 }
 
-fn erasing_a_user_takes_all_of_theirs(backend: &dyn Backend) {
+fn erasing_a_user_deletes_all_their_data(backend: &dyn Backend) {
     let log = backend.open();
     for (id, user) in [("a", "u"), ("b", "u"), ("c", "v")] {
-        let made = log.create(Session { user: Some(user.into()), ..Session::new(id) }).unwrap();
-        log.append(id, made.tip, vec![one(Role::User, "the same"), one(Role::Assistant, id)])
-            .unwrap();
+        let created = log.create(Session { user: Some(user.into()), ..Session::new(id) }).unwrap();
+        log.append(
+            id,
+            created.tip,
+            vec![text_message(Role::User, "the same"), text_message(Role::Assistant, id)],
+        )
+        .unwrap();
     }
     log.set_preference("u", "policy", Some("chat")).unwrap();
     log.set_preference("w", "policy", Some("chat")).unwrap();
@@ -217,14 +222,14 @@ fn erasing_a_user_takes_all_of_theirs(backend: &dyn Backend) {
     assert!(matches!(log.erase(&Whom::User("u".into())), Err(LogError::Missing { .. })));
 }
 
-fn a_session_whose_sub_agent_works_is_not_idle(backend: &dyn Backend) {
+fn a_session_with_an_active_sub_agent_is_not_idle(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one"]);
     let child = log.create_sub_agent("s").unwrap();
     std::thread::sleep(std::time::Duration::from_millis(5));
     let limit = log.now();
     std::thread::sleep(std::time::Duration::from_millis(5));
-    log.append(&child.id, child.tip, vec![one(Role::User, "task")]).unwrap();
+    log.append(&child.id, child.tip, vec![text_message(Role::User, "task")]).unwrap();
     assert_eq!(log.would_erase(&Whom::IdleSince(limit)).unwrap().sessions.len(), 0);
     assert_eq!(log.would_erase(&Whom::IdleSince(i64::MAX)).unwrap().sessions.len(), 2);
 }
@@ -237,7 +242,7 @@ fn a_dry_run_deletes_nothing(backend: &dyn Backend) {
     assert_eq!(texts(&log, "s"), ["one", "two"]);
 }
 
-fn statistics_count_what_there_is(backend: &dyn Backend) {
+fn stats_count_everything(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two"]);
     let call = Usage {
@@ -258,10 +263,10 @@ fn statistics_count_what_there_is(backend: &dyn Backend) {
     assert!(stats.database_bytes > 0 && stats.message_bytes > 0);
     let calls = log.usage("s").unwrap();
     assert_eq!((calls.len(), &calls[0].model, calls[0].latency), (2, &call.model, Some(900)));
-    assert!(log.record_usage("nobody", call).is_err());
+    assert!(log.record_usage("missing", call).is_err());
 }
 
-fn artifacts_are_stored_once_and_whole(backend: &dyn Backend) {
+fn artifacts_are_stored_once_and_in_full(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one"]);
     session(&log, "t", &["one"]);
@@ -274,5 +279,5 @@ fn artifacts_are_stored_once_and_whole(backend: &dyn Backend) {
     assert_eq!(log.artifacts("t").unwrap()[0].preview, "800 kB");
     log.erase(&Whom::Session("s".into())).unwrap();
     assert!(log.artifact(&put.hash).unwrap() == bytes);
-    assert!(log.put_artifact("nobody", "", "", vec![1]).is_err());
+    assert!(log.put_artifact("missing", "", "", vec![1]).is_err());
 }

@@ -1,4 +1,4 @@
-//! Jobs, and databases of other formats.
+//! Jobs, concurrent opening and imports, and usage of sub-agents.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::cases;
 
 cases![
     a_job_is_taken_by_one_worker,
-    a_job_outlives_its_worker,
-    a_job_is_tried_so_often_and_no_more,
+    a_job_survives_its_worker,
+    a_job_is_retried_up_to_the_limit,
     many_workers_share_the_work,
-    opening_together_makes_one_log,
-    what_many_note_at_once_is_noted_once,
-    what_a_session_took_is_told_with_those_who_work_for_it,
+    opening_concurrently_creates_one_log,
+    concurrent_imports_add_nothing_twice,
+    usage_below_includes_sub_agents_and_roles,
 ];
 
 const LONG: Duration = Duration::from_secs(600);
@@ -31,13 +31,13 @@ fn a_job_is_taken_by_one_worker(backend: &dyn Backend) {
     assert_eq!(next.payload, "second");
     assert_eq!(log.take_job("summary", "w3", LONG).unwrap(), None);
     assert!(log.finish_job(&job, "w2").is_err());
-    assert!(matches!(log.add_job("summary", Some("nobody"), ""), Err(LogError::NoSession { .. })));
+    assert!(matches!(log.add_job("summary", Some("missing"), ""), Err(LogError::NoSession { .. })));
     log.finish_job(&job, "w1").unwrap();
     assert_eq!(log.jobs(Some("s")).unwrap().len(), 0);
     assert_eq!(log.jobs(None).unwrap().len(), 2);
 }
 
-fn a_job_outlives_its_worker(backend: &dyn Backend) {
+fn a_job_survives_its_worker(backend: &dyn Backend) {
     let log = backend.open();
     log.add_job("summary", None, "x").unwrap();
     let lost = log.take_job("summary", "dies", Duration::ZERO).unwrap().unwrap();
@@ -49,7 +49,7 @@ fn a_job_outlives_its_worker(backend: &dyn Backend) {
     log.finish_job(&again, "lives").unwrap();
 }
 
-fn a_job_is_tried_so_often_and_no_more(backend: &dyn Backend) {
+fn a_job_is_retried_up_to_the_limit(backend: &dyn Backend) {
     let log = backend.open();
     log.add_job("summary", None, "x").unwrap();
     for attempt in 1..=ATTEMPTS {
@@ -61,7 +61,7 @@ fn a_job_is_tried_so_often_and_no_more(backend: &dyn Backend) {
     assert_eq!(log.jobs(None).unwrap()[0].error.as_deref(), Some("no answer"));
     assert_eq!(log.stats().unwrap().failed_jobs, 1);
 
-    // One whose workers die each time ends as well; one that waits for its time is not taken.
+    // A job whose workers always die fails too. A job that is not due yet is not taken.
     log.add_job("memory", None, "y").unwrap();
     for _ in 0..ATTEMPTS {
         assert!(log.take_job("memory", "w", Duration::ZERO).unwrap().is_some());
@@ -98,7 +98,7 @@ fn many_workers_share_the_work(backend: &dyn Backend) {
     assert_eq!(done.len(), 60);
 }
 
-fn opening_together_makes_one_log(backend: &dyn Backend) {
+fn opening_concurrently_creates_one_log(backend: &dyn Backend) {
     let url = backend.other();
     let open = |number: usize| {
         let url = url.clone();
@@ -117,8 +117,8 @@ fn opening_together_makes_one_log(backend: &dyn Backend) {
     assert_eq!(opened[0].sessions(&Default::default()).unwrap().len(), 6);
 }
 
-/// Several who import the same file at the same time.
-fn what_many_note_at_once_is_noted_once(backend: &dyn Backend) {
+/// Several threads import the same data at the same time.
+fn concurrent_imports_add_nothing_twice(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let note = |_| {
@@ -148,7 +148,7 @@ fn what_many_note_at_once_is_noted_once(backend: &dyn Backend) {
     let stats = log.stats().unwrap();
     assert_eq!((stats.calls, stats.generations, stats.summaries, stats.checkpoints), (3, 1, 1, 8));
     assert_eq!(log.summary("s").unwrap().unwrap().time, 9);
-    // An answer that went on since took more; one that did not is left alone.
+    // A call with more output than before is updated; one with less is not.
     log.note_usage(
         "s",
         vec![
@@ -163,7 +163,7 @@ fn what_many_note_at_once_is_noted_once(backend: &dyn Backend) {
     );
 }
 
-fn what_a_session_took_is_told_with_those_who_work_for_it(backend: &dyn Backend) {
+fn usage_below_includes_sub_agents_and_roles(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two"]);
     let below = log.create_sub_agent("s").unwrap().id;
@@ -180,13 +180,13 @@ fn what_a_session_took_is_told_with_those_who_work_for_it(backend: &dyn Backend)
     ] {
         log.record_usage(id, Usage { position: 1, output, ..Usage::default() }).unwrap();
     }
-    let mut told: Vec<_> =
+    let mut reported: Vec<_> =
         log.usage_below("s").unwrap().into_iter().map(|(of, call)| (call.output, of)).collect();
-    told.sort_by_key(|(output, _)| *output);
+    reported.sort_by_key(|(output, _)| *output);
     assert_eq!(
-        told,
+        reported,
         [(2, Relation::SubAgent), (4, Relation::SubAgent), (8, Relation::Main)],
-        "a fork works for itself"
+        "forks are not included"
     );
     assert_eq!(log.usage_below(&deeper).unwrap().len(), 0);
 }

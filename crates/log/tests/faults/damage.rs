@@ -1,81 +1,85 @@
-//! Files that are no longer what they were.
+//! Damaged database files.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use waterline_log::{Log, LogError, Session, Whom};
 
-use crate::writer::{command, filled, message, said, texts};
+use crate::writer::{command, filled, message, message_text, texts};
 
-fn with_ending(path: &Path, ending: &str) -> std::path::PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> std::path::PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
-/// A log whose writer was killed, so that its newest appends are in the write-ahead log only.
-pub(crate) fn a_torn_write_ahead_log_loses_no_whole_append() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("log.db");
+/// The writer is killed, so that the newest appends are only in the write-ahead log.
+pub(crate) fn a_torn_write_ahead_log_loses_no_complete_append() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("log.db");
     let mut child = command(&format!("append {} s", file.display())).spawn().unwrap();
     // The writer prints each append when it is acknowledged.
     let acknowledged = BufReader::new(child.stdout.take().unwrap()).lines().take(40).count();
     assert_eq!(acknowledged, 40);
     child.kill().unwrap();
     child.wait().unwrap();
-    let (data, wal) =
-        (std::fs::read(&file).unwrap(), std::fs::read(with_ending(&file, "-wal")).unwrap());
+    let data = std::fs::read(&file).unwrap();
+    let wal = std::fs::read(with_suffix(&file, "-wal")).unwrap();
     assert!(wal.len() > 50_000, "{}", wal.len());
     let mut before = 0;
     for part in 0..40 {
-        let torn = folder.path().join(format!("torn-{part}.db"));
+        let torn = directory.path().join(format!("torn-{part}.db"));
         let mut rest = wal[..wal.len() * (part + 1) / 40].to_vec();
         if part % 2 == 0 {
-            // Torn in the middle of a page: the rest of it is whatever lay there before.
+            // Torn in the middle of a page: old bytes follow.
             rest.extend(std::iter::repeat_n(0xA5, 3_000));
         }
         std::fs::write(&torn, &data).unwrap();
-        std::fs::write(with_ending(&torn, "-wal"), rest).unwrap();
+        std::fs::write(with_suffix(&torn, "-wal"), rest).unwrap();
         let log = Log::open(&torn.display().to_string()).unwrap();
-        let said = match log.session("s") {
+        let stored = match log.session("s") {
             Ok(_) => texts(&log, "s").unwrap(),
             Err(_) => Vec::new(),
         };
-        assert!(said.iter().zip(1..).all(|(text, n)| *text == format!("s {n}")));
-        assert!(said.len() >= before, "what was whole before is whole still");
-        before = said.len();
+        assert!(stored.iter().zip(1..).all(|(text, n)| *text == format!("s {n}")));
+        assert!(stored.len() >= before, "a longer file holds at least the same appends");
+        before = stored.len();
         assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
     }
     assert!(before > 10, "{before}");
 }
 
-pub(crate) fn a_damaged_page_is_told_and_the_rest_stays_readable() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("log.db");
+pub(crate) fn a_damaged_page_is_reported_and_the_rest_is_readable() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("log.db");
     drop(filled(&file, 40, 100));
-    let whole = std::fs::read(&file).unwrap();
-    let pages = whole.len() / 4_096;
-    let (mut told, mut readable) = (0, 0);
+    let intact = std::fs::read(&file).unwrap();
+    let pages = intact.len() / 4_096;
+    let mut reported = 0;
+    let mut readable = 0;
     for round in 0..30 {
         let page = 20 + round * (pages - 20) / 30;
-        let mut damaged = whole.clone();
+        let mut damaged = intact.clone();
         damaged[page * 4_096..(page + 1) * 4_096].iter_mut().for_each(|byte| *byte ^= 0x5A);
-        let path = folder.path().join(format!("damaged-{round}.db"));
+        let path = directory.path().join(format!("damaged-{round}.db"));
         std::fs::write(&path, damaged).unwrap();
         match Log::open(&path.display().to_string()) {
             Err(error) => {
                 assert!(matches!(error, LogError::Damaged { .. }), "{error}");
-                told += 1;
+                reported += 1;
             }
             Ok(log) => {
                 let mut all = true;
                 for session in 0..40 {
                     match texts(&log, &format!("s{session}")) {
-                        // Whatever is given back is what was said.
-                        Ok(given) => {
-                            let right = given.len() == 100
-                                && given.iter().zip(0..).all(|(text, n)| *text == said(session, n));
-                            assert!(right || given.len() < 100, "round {round}");
+                        // A session that can be read has the right messages.
+                        Ok(read) => {
+                            let right = read.len() == 100
+                                && read
+                                    .iter()
+                                    .zip(0..)
+                                    .all(|(text, n)| *text == message_text(session, n));
+                            assert!(right || read.len() < 100, "round {round}");
                             readable += usize::from(right);
                             all &= right;
                         }
@@ -91,20 +95,22 @@ pub(crate) fn a_damaged_page_is_told_and_the_rest_stays_readable() {
                     }
                 }
                 let found = log.verify(|_, _| ()).map_or(1, |found| found.problems.len());
-                assert!(all || found > 0, "round {round}: verify finds what reading finds");
-                told += usize::from(found > 0);
+                assert!(
+                    all || found > 0,
+                    "round {round}: verify finds all damage that reading finds"
+                );
+                reported += usize::from(found > 0);
             }
         }
     }
-    // Some pages are free, and some hold only the index that verify rebuilds nothing of; most are
-    // told.
-    assert!(told >= 20, "{told} of 30");
+    // Some pages are free, and some hold only the search index, which verify does not check.
+    assert!(reported >= 20, "{reported} of 30");
     assert!(readable > 30 * 40 / 2, "{readable}");
 }
 
 pub(crate) fn a_flipped_bit_in_a_message_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("log.db");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("log.db");
     drop(filled(&file, 3, 10));
     let mut bytes = std::fs::read(&file).unwrap();
     let needle = b"session 1 message 4";
@@ -122,38 +128,38 @@ pub(crate) fn a_flipped_bit_in_a_message_is_found() {
     let problems = log.verify(|_, _| ()).unwrap().problems;
     assert!(problems.iter().any(|problem| problem.contains("message 5")), "{problems:?}");
     assert!(problems.iter().any(|problem| problem.contains("session s1")), "{problems:?}");
-    // What can be read can still be exported: everything but what lies behind the damage.
+    // Everything before the damage can still be exported.
     let mut saved = Vec::new();
     let exported = log.export(&[], &mut saved).unwrap();
     assert_eq!((exported.sessions, exported.messages, exported.damaged.len()), (3, 24, 1));
-    let other = Log::open(&folder.path().join("saved.db").display().to_string()).unwrap();
+    let other = Log::open(&directory.path().join("saved.db").display().to_string()).unwrap();
     other.import(saved.as_slice(), |_, _, _| None, |_| ()).unwrap();
     assert_eq!([0, 1, 2].map(|n| texts(&other, &format!("s{n}")).unwrap().len()), [10, 4, 10]);
 }
 
-pub(crate) fn erased_words_are_nowhere_in_the_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("log.db");
+pub(crate) fn erased_text_is_gone_from_the_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("log.db");
     let log = filled(&file, 5, 50);
-    let made = log
+    let created = log
         .create(Session { title: "zebraquagga title".into(), ..Session::new("secret-zebraquagga") })
         .unwrap();
     let incoming = (0..200).map(|n| message(&format!("zebraquagga {n} hippogriff{n}"))).collect();
-    log.append(&made.id, made.tip, incoming).unwrap();
-    log.put_artifact(&made.id, "text/plain", "zebraquagga", b"zebraquagga artifact".to_vec())
+    log.append(&created.id, created.tip, incoming).unwrap();
+    log.put_artifact(&created.id, "text/plain", "zebraquagga", b"zebraquagga artifact".to_vec())
         .unwrap();
-    log.checkpoint(&made.id, serde_json::json!({"note": "zebraquagga"})).unwrap();
-    let erased = log.erase(&Whom::Session(made.id)).unwrap();
+    log.checkpoint(&created.id, serde_json::json!({"note": "zebraquagga"})).unwrap();
+    let erased = log.erase(&Whom::Session(created.id)).unwrap();
     assert_eq!(erased.messages, 200);
     let anywhere = |needle: &[u8]| {
-        std::fs::read_dir(folder.path()).unwrap().any(|entry| {
+        std::fs::read_dir(directory.path()).unwrap().any(|entry| {
             let bytes = std::fs::read(entry.unwrap().path()).unwrap();
             bytes.windows(needle.len()).any(|window| window == needle)
         })
     };
-    assert!(anywhere(b"session 1 message 4"), "what stays is there to be found");
+    assert!(anywhere(b"session 1 message 4"), "remaining text is in the files");
     assert!(!anywhere(b"zebraquagga"));
-    // The index cuts words that begin alike: their ends stand alone in it.
+    // The index compresses common prefixes, so the suffixes of terms are stored alone.
     assert!(!anywhere(b"hippogriff"));
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! Databases of other formats and of other programs.
+//! Databases of older and newer formats, and files of other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -7,21 +7,24 @@ use waterline_log::{Log, LogError};
 
 use crate::writer::{filled, message, texts};
 
-pub(crate) fn files_that_are_no_logs_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("other.db");
+pub(crate) fn files_that_are_not_logs_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("other.db");
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
     let refused = Log::open(&path.display().to_string());
     assert!(matches!(refused, Err(LogError::Foreign { .. })), "{refused:?}");
     let before = std::fs::read(&path).unwrap();
     assert!(Log::open(&path.display().to_string()).is_err());
-    assert!(std::fs::read(&path).unwrap() == before, "it is left as it was");
-    let text = folder.path().join("notes.txt");
+    assert!(std::fs::read(&path).unwrap() == before, "the file is unchanged");
+    let text = directory.path().join("notes.txt");
     std::fs::write(&text, "these are my notes, and they are longer than a page\n".repeat(200))
         .unwrap();
     assert!(matches!(Log::open(&text.display().to_string()), Err(LogError::Foreign { .. })));
     assert!(std::fs::read_to_string(&text).unwrap().starts_with("these are my notes"));
-    assert!(matches!(Log::open(&folder.path().display().to_string()), Err(LogError::Open { .. })));
+    assert!(matches!(
+        Log::open(&directory.path().display().to_string()),
+        Err(LogError::Open { .. })
+    ));
     assert!(matches!(Log::open("mysql://host/db"), Err(LogError::Address { .. })));
     assert!(matches!(Log::open(""), Err(LogError::Address { .. })));
     let settings = Log::open("host=h password=secret-word").unwrap_err();
@@ -29,13 +32,13 @@ pub(crate) fn files_that_are_no_logs_are_refused() {
         matches!(settings, LogError::Address { .. })
             && !settings.to_string().contains("secret-word")
     );
-    let missing = folder.path().join("no").join("such.db");
+    let missing = directory.path().join("no").join("such.db");
     assert!(matches!(Log::open(&missing.display().to_string()), Err(LogError::Open { .. })));
 }
 
 pub(crate) fn a_newer_format_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
     drop(filled(&path, 1, 3));
     rusqlite::Connection::open(&path)
         .unwrap()
@@ -45,48 +48,50 @@ pub(crate) fn a_newer_format_is_refused() {
     assert!(refused.contains("format 99") && refused.contains("newer waterline"), "{refused}");
 }
 
-/// The databases that are kept, one a format: `tests/formats/1.db` and so on.
-fn kept() -> PathBuf {
+/// The directory with databases of every format: `tests/formats/1.db` and so on.
+fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("formats")
 }
 
 pub(crate) fn a_file_of_every_format_opens() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let open = |name: &str| {
-        let copy = folder.path().join(name);
-        std::fs::copy(kept().join(name), &copy).unwrap();
+        let copy = directory.path().join(name);
+        std::fs::copy(fixtures().join(name), &copy).unwrap();
         Log::open(&copy.display().to_string()).unwrap()
     };
-    // Of the first format there are two: one with a session of an agent in the middle of its work,
-    // and one without.
+    // Format 1 has two databases: one with an agent session in the middle of a turn, one without.
     check(&open("1.db"));
     for name in ["1-agent.db", "3.db"] {
         let log = open(name);
         check(&log);
         check_working(&log);
     }
-    let formats = std::fs::read_dir(kept()).unwrap().flatten();
+    let formats = std::fs::read_dir(fixtures()).unwrap().flatten();
     let count =
         formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
-    assert_eq!(count, 3, "every database that is kept was opened");
+    assert_eq!(count, 3, "every fixture was opened");
 }
 
-/// What the session of an agent holds: it waits for an approval, with todos, tools and checkpoints.
+/// Checks the session of an agent that waits for an approval, with todos, tools and checkpoints.
 pub(crate) fn check_working(log: &Log) {
     let session = log.session("working").unwrap();
     let state = json!({
         "active_skill": "pdf", "mentioned_agents": ["pdf"], "loops": 2, "max_loops": 9,
-        "todos": [{"content": "measure", "status": "in_progress", "priority": "high"}, "call the office"],
+        "todos": [
+            {"content": "measure", "status": "in_progress", "priority": "high"}, "call the office",
+        ],
         "uploaded_files": [{"path": "uploads/a.md", "source": "a.md", "bytes": 3}],
         "buffer_config": {"window_size": 17}, "response_format": {"type": "json_object"},
         "model_pref": "vision", "scratchpad": ["step"], "role": "init", "transfers": 2, "pins": [2],
         "something_new": [1, 2.5, "数"],
         "pending_action": {"kind": "approval", "call_id": "c1", "tool": "run_bash_command",
-            "arguments": "{\"command\":\"rm -r build\"}", "reason": "high risk", "may_always": true},
+            "arguments": "{\"command\":\"rm -r build\"}", "reason": "high risk",
+            "may_always": true},
     });
     let local = json!({
-        "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"], "started": ["c0"], "cut": true,
-        "workspace_of": "main", "roles": {"init": "working"},
+        "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"],
+        "started": ["c0"], "cut": true, "workspace_of": "main", "roles": {"init": "working"},
         "hand_off": {"to": "build", "package": {"plan": "a.md"}, "done": true},
     });
     assert_eq!(Value::from(session.state.clone()), state);
@@ -114,7 +119,7 @@ pub(crate) fn check_working(log: &Log) {
     assert_eq!(restored.tip, session.tip);
 }
 
-/// What every kept database holds: made by `cargo run -p waterline-log --example format`.
+/// Checks the data that every fixture has. `cargo run -p waterline-log --example format` writes it.
 pub(crate) fn check(log: &Log) {
     assert_eq!(
         texts(log, "main").unwrap(),
@@ -132,6 +137,6 @@ pub(crate) fn check(log: &Log) {
     assert_eq!(log.search("数据", None, 5).unwrap().len(), 1);
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
     let tip = log.session("main").unwrap().tip;
-    log.append("main", tip, vec![message("it goes on")]).unwrap();
+    log.append("main", tip, vec![message("one more")]).unwrap();
     assert_eq!(texts(log, "main").unwrap().len(), 4);
 }

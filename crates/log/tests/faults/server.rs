@@ -1,4 +1,4 @@
-//! Servers that are not there, go away, or have another format.
+//! Servers that are unreachable, drop connections, or have another format.
 
 use std::time::Duration;
 
@@ -18,17 +18,17 @@ fn client() -> postgres::Client {
         .unwrap()
 }
 
-fn fresh(name: &str) -> String {
+fn new_schema(name: &str) -> String {
     let schema = format!("{name}_{}", std::process::id());
     client().batch_execute(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE")).unwrap();
     schema
 }
 
-fn gone(schema: &str) {
+fn drop_schema(schema: &str) {
     client().batch_execute(&format!("DROP SCHEMA {schema} CASCADE")).unwrap();
 }
 
-pub(crate) fn a_server_that_is_not_there_is_told() {
+pub(crate) fn an_unreachable_server_is_reported() {
     let options = Options::default().with_wait(Duration::from_secs(2));
     let refused =
         Log::open_with("postgres://user:secret-word@127.0.0.1:1/db", &options).unwrap_err();
@@ -44,31 +44,31 @@ pub(crate) fn a_server_that_is_not_there_is_told() {
     assert!(!odd.contains("secret-word"), "{odd}");
 }
 
-/// A server that takes the call and never answers.
-pub(crate) fn a_server_that_hangs_is_given_up() {
+/// The server accepts the connection and never answers.
+pub(crate) fn connecting_to_a_hanging_server_times_out() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://user@{}/db", listener.local_addr().unwrap());
     let options = Options::default().with_wait(Duration::from_millis(300));
     let refused = Log::open_with(&url, &options).unwrap_err().to_string();
     assert!(
-        refused.contains("has said nothing") && refused.contains("is the server running"),
+        refused.contains("timed out") && refused.contains("is the server running"),
         "{refused}"
     );
     drop(listener);
 }
 
-pub(crate) fn a_lost_connection_is_told_and_comes_back() {
-    let schema = fresh("lost");
+pub(crate) fn a_lost_connection_is_reported_and_recovers() {
+    let schema = new_schema("lost");
     let log = Log::open(&url(&schema)).unwrap();
     let mut tip = log.create(Session::new("s")).unwrap().tip;
     let mut killer = client();
-    let mut told = 0;
+    let mut reported = 0;
     for round in 0..40 {
         let writer = {
             let (log, text) = (log.clone(), format!("m{round}"));
             std::thread::spawn(move || log.append("s", tip, vec![message(&text)]))
         };
-        // At some moment of the append: before it, in the middle, or after.
+        // Drop the connection before, during or after the append.
         std::thread::sleep(Duration::from_micros(round * 150));
         let sql =
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
@@ -77,9 +77,8 @@ pub(crate) fn a_lost_connection_is_told_and_comes_back() {
             Ok(appended) => tip = appended.tip,
             Err(error) => {
                 assert!(matches!(error, LogError::Connection { .. }), "{error}");
-                told += 1;
-                // Whether it was stored is not known: the session says so, and saying it again is
-                // safe.
+                reported += 1;
+                // The append may or may not be stored: reload the session. Repeating it is safe.
                 let now = log.session("s").unwrap().tip;
                 tip = if now == tip {
                     log.append("s", tip, vec![message(&format!("m{round}"))]).unwrap().tip
@@ -91,26 +90,26 @@ pub(crate) fn a_lost_connection_is_told_and_comes_back() {
     }
     let expected: Vec<String> = (0..40).map(|n| format!("m{n}")).collect();
     assert_eq!(texts(&log, "s").unwrap(), expected);
-    assert!(told > 0, "no append was hit");
+    assert!(reported > 0, "no append was hit");
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
     drop(log);
-    gone(&schema);
+    drop_schema(&schema);
 }
 
 pub(crate) fn a_newer_format_on_a_server_is_refused() {
-    let schema = fresh("newer");
+    let schema = new_schema("newer");
     drop(Log::open(&url(&schema)).unwrap());
     client().batch_execute(&format!("UPDATE {schema}.format SET version = 99")).unwrap();
     let refused = Log::open(&url(&schema)).unwrap_err().to_string();
     assert!(refused.contains("format 99") && refused.contains("newer waterline"), "{refused}");
-    gone(&schema);
+    drop_schema(&schema);
 }
 
 pub(crate) fn a_schema_of_every_format_opens() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
     for (name, is_working) in [("1", false), ("1-agent", true), ("3", true)] {
-        let sql = std::fs::read_to_string(folder.join(format!("{name}.postgres.sql"))).unwrap();
-        let schema = fresh("kept");
+        let sql = std::fs::read_to_string(directory.join(format!("{name}.postgres.sql"))).unwrap();
+        let schema = new_schema("kept");
         client().batch_execute(&sql.replace("kept_format", &schema)).unwrap();
         let log = Log::open(&url(&schema)).unwrap();
         formats::check(&log);
@@ -118,6 +117,6 @@ pub(crate) fn a_schema_of_every_format_opens() {
             formats::check_working(&log);
         }
         drop(log);
-        gone(&schema);
+        drop_schema(&schema);
     }
 }

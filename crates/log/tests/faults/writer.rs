@@ -1,4 +1,4 @@
-//! A process that writes, and says what was acknowledged.
+//! A writer process that prints which appends were acknowledged.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,37 +9,37 @@ use waterline::message::Message;
 use waterline::tokens::{Counter, Method};
 use waterline_log::{Incoming, Log, LogError, Session};
 
-/// The variable that makes this program a writer: `append FILE SESSIONS`.
+/// The environment variable that makes this program a writer, such as `append FILE SESSION…`.
 pub(crate) const TASK: &str = "WATERLINE_TEST_TASK";
 
 pub(crate) fn message(text: &str) -> Incoming {
     Incoming::of(&Message::user(text), &Counter::new(Method::Chars4, 1_000))
 }
 
-/// What a session says.
+/// Returns the texts of a session's messages.
 pub(crate) fn texts(log: &Log, id: &str) -> Result<Vec<String>, LogError> {
     Ok(log.entries(id)?.iter().map(|entry| entry.message(|_, _, _| None).text()).collect())
 }
 
-/// A log with sessions of so many messages, each with some text.
+/// Creates a log with this number of sessions, each with this number of messages.
 pub(crate) fn filled(path: &Path, sessions: usize, messages: usize) -> Log {
     let log = Log::open(&path.display().to_string()).unwrap();
     for session in 0..sessions {
-        let made = log.create(Session::new(format!("s{session}"))).unwrap();
-        let incoming = (0..messages).map(|n| message(&said(session, n))).collect();
-        log.append(&made.id, made.tip, incoming).unwrap();
+        let created = log.create(Session::new(format!("s{session}"))).unwrap();
+        let incoming = (0..messages).map(|n| message(&message_text(session, n))).collect();
+        log.append(&created.id, created.tip, incoming).unwrap();
     }
     log
 }
 
-pub(crate) fn said(session: usize, number: usize) -> String {
+pub(crate) fn message_text(session: usize, number: usize) -> String {
     format!(
         "session {session} message {number} {:x}",
         (number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     )
 }
 
-/// This program as a writer.
+/// Returns the command that runs this program as a writer.
 pub(crate) fn command(task: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.env(TASK, task).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -47,18 +47,20 @@ pub(crate) fn command(task: &str) -> Command {
 }
 
 pub(crate) fn run(task: &str) {
-    let mut words = task.split(' ');
-    let (kind, file) = (words.next().unwrap(), words.next().unwrap());
-    let sessions: Vec<String> = words.map(str::to_owned).collect();
+    let mut arguments = task.split(' ');
+    let kind = arguments.next().unwrap();
+    let file = arguments.next().unwrap();
+    let sessions: Vec<String> = arguments.map(str::to_owned).collect();
     match kind {
         "append" => append(file, &sessions),
         "until-it-fails" => until_it_fails(file),
         "read-and-write" => read_and_write(file, &sessions[0]),
-        other => panic!("no task is called {other}"),
+        other => panic!("unknown task {other}"),
     }
 }
 
-/// Appends numbers to sessions, a thread each, and prints each number when it is acknowledged.
+/// Appends numbers to sessions, one thread per session, and prints each number once it is
+/// acknowledged.
 fn append(file: &str, sessions: &[String]) {
     let log = Log::open(file).unwrap();
     let out = Arc::new(Mutex::new(std::io::stdout()));
@@ -69,7 +71,7 @@ fn append(file: &str, sessions: &[String]) {
             let (log, out) = (log.clone(), Arc::clone(&out));
             std::thread::spawn(move || {
                 let mut tip = match log.create(Session::new(&id)) {
-                    Ok(made) => made.tip,
+                    Ok(created) => created.tip,
                     Err(_) => log.session(&id).unwrap().tip,
                 };
                 while tip.position() < 1_000_000 {
@@ -80,7 +82,7 @@ fn append(file: &str, sessions: &[String]) {
                         log.checkpoint(&id, serde_json::json!({"step": number})).unwrap();
                     }
                     let mut out = out.lock().unwrap();
-                    // Nobody listens any more: then it is time to go.
+                    // The reader has closed the pipe: exit.
                     if writeln!(out, "{id} {number}").and_then(|()| out.flush()).is_err() {
                         std::process::exit(0);
                     }
@@ -91,13 +93,13 @@ fn append(file: &str, sessions: &[String]) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Appends until it cannot, says why, and tries once more.
+/// Appends until an append fails, prints the error, and tries once more.
 fn until_it_fails(file: &str) {
     let log = Log::open(file).unwrap();
     let mut tip = log.create(Session::new("s")).unwrap().tip;
     let mut count = 0;
     let error = loop {
-        let text: String = (0..400).map(|n| said(count, n)).collect();
+        let text: String = (0..400).map(|n| message_text(count, n)).collect();
         match log.append("s", tip, vec![message(&text)]) {
             Ok(appended) => tip = appended.tip,
             Err(error) => break error,

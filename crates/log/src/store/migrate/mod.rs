@@ -1,19 +1,19 @@
-//! Formats of the database, one file a format. A format that was released is never edited: a change
-//! is a new file.
+//! Migrations: one file per database format. A released format is never edited; a change is a new
+//! file.
 
 mod documents;
 
 use super::{Connection, Dialect, values};
 use crate::error::{LogError, Result};
 
-/// A format: the statements that lead to it from the one before, and the rows that are moved after
-/// them.
+/// A format: the statements that migrate from the previous one, and a function that then converts
+/// rows.
 struct Format {
     sql: &'static str,
     then: Option<fn(&mut dyn Connection) -> Result<()>>,
 }
 
-/// The formats in their order; the last one is the newest.
+/// All formats, oldest first.
 const FORMATS: &[Format] = &[
     Format { sql: include_str!("../../../migrations/0001_first.sql"), then: None },
     Format { sql: include_str!("../../../migrations/0002_leases.sql"), then: None },
@@ -26,22 +26,24 @@ const FORMATS: &[Format] = &[
 /// The newest format.
 pub(super) const NEWEST: i64 = FORMATS.len() as i64;
 
-/// What only one of the databases has.
+/// The search index, which differs between the databases.
 const fn search(dialect: Dialect) -> &'static str {
     match dialect {
-        // Which message has which word is enough: places of words would triple the index.
+        // `detail=none`: positions of terms are not needed and would triple the index.
         Dialect::Sqlite => {
-            "CREATE VIRTUAL TABLE search USING fts5(words, content='', contentless_delete=1, detail=none, \
-             tokenize=\"ascii tokenchars '_'\")"
+            "CREATE VIRTUAL TABLE search USING fts5(words, content='', contentless_delete=1, \
+             detail=none, tokenize=\"ascii tokenchars '_'\")"
         }
         Dialect::Postgres => {
-            "CREATE TABLE search (content BIGINT PRIMARY KEY REFERENCES content, words TSVECTOR NOT NULL);
+            "CREATE TABLE search (content BIGINT PRIMARY KEY REFERENCES content, \
+             words TSVECTOR NOT NULL);
              CREATE INDEX search_words ON search USING gin (words)"
         }
     }
 }
 
-/// Brings a database to the newest format. The caller holds a lock against others who do the same.
+/// Migrates a database to the newest format. The caller holds a lock that excludes other
+/// migrations.
 pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result<()> {
     let dialect = connection.dialect();
     if is_empty {
@@ -71,7 +73,7 @@ pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result
     Ok(())
 }
 
-/// The format of a database, if this program knows it.
+/// Returns the format of a database. Refuses a format newer than this version supports.
 pub(super) fn check(connection: &mut dyn Connection) -> Result<i64> {
     let found = connection.number("SELECT version FROM format", &[])?;
     if found > NEWEST {

@@ -1,4 +1,4 @@
-//! A connection to SQLite: statements, transactions, and what its errors mean.
+//! A connection to SQLite: statements, transactions and the mapping of errors.
 
 use std::path::Path;
 
@@ -8,21 +8,20 @@ use rusqlite::{ErrorCode, ToSql};
 use crate::error::{LogError, Result};
 use crate::store::{Connection, Dialect, Row, Value};
 
-/// A connection.
 pub(super) struct Handle {
     pub(super) connection: rusqlite::Connection,
     pub(super) name: String,
 }
 
 impl Handle {
-    /// Whether the transaction is over, because SQLite took it back.
-    pub(super) fn is_over(&self) -> bool {
+    /// Returns whether SQLite has rolled back the transaction by itself.
+    pub(super) fn is_rolled_back(&self) -> bool {
         self.connection.is_autocommit()
     }
 
-    /// Ends a transaction. What could not be committed is taken back.
-    pub(super) fn end(&mut self, keep: bool) -> Result<()> {
-        if keep {
+    /// Commits or rolls back the transaction. A failed commit is rolled back.
+    pub(super) fn end(&mut self, commit: bool) -> Result<()> {
+        if commit {
             let committed = self.connection.execute_batch("COMMIT");
             return committed.map_err(|error| {
                 let error = explain(&self.name, &error);
@@ -33,10 +32,11 @@ impl Handle {
         if self.connection.is_autocommit() { Ok(()) } else { self.batch("ROLLBACK") }
     }
 
-    /// Ends one write of a group, begun with a savepoint: it fails without the others.
-    pub(super) fn end_alone(&mut self, outcome: Result<()>) -> Result<()> {
+    /// Ends the savepoint of one write in a group. A failed write is rolled back without the
+    /// others.
+    pub(super) fn end_savepoint(&mut self, outcome: Result<()>) -> Result<()> {
         let Err(error) = outcome else { return self.batch("RELEASE alone") };
-        // What cannot be taken back alone is taken back with everything else of the group.
+        // If that fails, roll back the whole group.
         if self.connection.execute_batch("ROLLBACK TO alone; RELEASE alone").is_err() {
             drop(self.end(false));
         }
@@ -125,7 +125,7 @@ fn value_of(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// SQLite numbers `$1` by where it first stands, `?1` by its number.
+/// SQLite numbers `$1` by its first occurrence, but `?1` by its number.
 fn numbered(sql: &str) -> String {
     sql.replace('$', "?")
 }

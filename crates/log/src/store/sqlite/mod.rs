@@ -1,6 +1,6 @@
-//! One file, no set-up. A bounded number of connections reads; all writes of a process go through
-//! one thread, which commits whatever waits together, so that many writers share one flush. Other
-//! processes take turns by SQLite's lock.
+//! The SQLite store: one file, no setup. A bounded number of connections reads. All writes of a
+//! process go through one thread, which commits waiting writes together, so that many writers share
+//! one flush. SQLite's lock excludes other processes.
 
 mod handle;
 mod readers;
@@ -26,7 +26,8 @@ pub(super) struct Sqlite {
     wait: Duration,
     /// The page cache of a connection, in KiB.
     cache: u32,
-    /// Whether files beside it cannot be made either, so that it is read as it lies there.
+    /// Whether SQLite cannot create its `-wal` and `-shm` files either, so that the file is opened
+    /// as immutable.
     immutable: bool,
     readers: Readers,
     writer: Option<Writer>,
@@ -43,9 +44,9 @@ impl Sqlite {
             readers: Readers::new(options.connections.get(), options.wait),
             writer: None,
         };
-        match store.open_writer_patiently() {
+        match store.open_writer_with_retry() {
             Ok(handle) => store.writer = Some(Writer::start(handle)),
-            Err(LogError::ReadOnly { .. }) => store.open_to_read()?,
+            Err(LogError::ReadOnly { .. }) => store.open_read_only()?,
             Err(error) => return Err(error),
         }
         Ok(store)
@@ -55,16 +56,16 @@ impl Sqlite {
         if is_read_only(&self.path) {
             return Err(LogError::ReadOnly { name: self.name.clone() });
         }
-        // Made here, because SQLite would make it for everybody to read.
-        match super::private(&self.path) {
+        // Create the file here: SQLite would make it readable by other users.
+        match super::create_private(&self.path) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(self.cannot_open(&error));
             }
             _ => {}
         }
         let mut handle = self.connect(OpenFlags::default())?;
-        // Somebody else's database is looked at before anything about it is changed; and whoever
-        // only wants to read needs no lock.
+        // Check the file before changing it, in case it is another program's database. The check
+        // needs no lock.
         let needs_migration = self.needs_migration(&mut handle)?;
         handle.batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
@@ -79,9 +80,9 @@ impl Sqlite {
         Ok(handle)
     }
 
-    /// Several who make a log at the same time are in each other's way for a moment, and SQLite
-    /// does not wait there.
-    fn open_writer_patiently(&self) -> Result<Handle> {
+    /// Retries while the database is locked. SQLite's busy timeout does not apply when several
+    /// processes create the same log.
+    fn open_writer_with_retry(&self) -> Result<Handle> {
         let start = std::time::Instant::now();
         loop {
             match self.open_writer() {
@@ -101,7 +102,7 @@ impl Sqlite {
         LogError::Open { name: self.name.clone(), text: error.to_string() }
     }
 
-    /// Whether the file is a new or an older log; refused when it is something else.
+    /// Returns whether the file is a new log or one of an older format. Refuses any other database.
     fn needs_migration(&self, handle: &mut Handle) -> Result<bool> {
         if is_empty(handle)? {
             return Ok(true);
@@ -117,20 +118,20 @@ impl Sqlite {
         Ok(migrate::check(connection)? < migrate::NEWEST)
     }
 
-    /// Somebody else's file can still be read.
-    fn open_to_read(&mut self) -> Result<()> {
-        let opened = self.connect_to_read().and_then(|mut handle| {
+    /// Opens a file without write permission.
+    fn open_read_only(&mut self) -> Result<()> {
+        let opened = self.connect_reader().and_then(|mut handle| {
             self.check_format(&mut handle)?;
             Ok(handle)
         });
         match opened {
             Ok(handle) => self.readers.add(handle),
             Err(error @ LogError::Newer { .. }) => return Err(error),
-            // As it lies there it may only be read if nothing waits in a write-ahead log.
-            Err(error) if size_of(&beside(&self.path, "-wal")) > 0 => return Err(error),
+            // Immutable mode ignores the write-ahead log, so it must be empty.
+            Err(error) if size_of(&with_suffix(&self.path, "-wal")) > 0 => return Err(error),
             Err(_) => {
                 self.immutable = true;
-                let mut handle = self.connect_to_read()?;
+                let mut handle = self.connect_reader()?;
                 self.check_format(&mut handle)?;
                 self.readers.add(handle);
             }
@@ -138,7 +139,7 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Refuses an older format: it is read after it was migrated, and this file cannot be written.
+    /// Refuses an older format: it would need a migration, and the file is read-only.
     fn check_format(&self, handle: &mut Handle) -> Result<()> {
         match migrate::check(handle)? {
             migrate::NEWEST => Ok(()),
@@ -146,7 +147,7 @@ impl Sqlite {
         }
     }
 
-    fn connect_to_read(&self) -> Result<Handle> {
+    fn connect_reader(&self) -> Result<Handle> {
         self.connect(
             OpenFlags::SQLITE_OPEN_READ_ONLY
                 | OpenFlags::SQLITE_OPEN_URI
@@ -179,26 +180,26 @@ impl Sqlite {
         Ok(handle)
     }
 
-    /// Does work on a connection that only reads. One on which it failed half-way is closed.
+    /// Runs `work` on a read connection. If it fails, the connection is closed.
     fn with_reader<T>(&self, work: impl FnOnce(&mut Handle) -> Result<T>) -> Result<T> {
         let mut borrowed = self.readers.borrow(&self.name)?;
-        let mut handle = borrowed.handle.take().map_or_else(|| self.connect_to_read(), Ok)?;
+        let mut handle = borrowed.handle.take().map_or_else(|| self.connect_reader(), Ok)?;
         let outcome = work(&mut handle)?;
-        self.give_back(borrowed, handle)?;
+        self.return_reader(borrowed, handle)?;
         Ok(outcome)
     }
 
-    fn give_back(&self, mut borrowed: Borrowed<'_>, mut handle: Handle) -> Result<()> {
+    fn return_reader(&self, mut borrowed: Borrowed<'_>, mut handle: Handle) -> Result<()> {
         handle.end(false)?;
         borrowed.handle = Some(handle);
-        borrowed.give_back();
+        borrowed.return_to_pool();
         Ok(())
     }
 }
 
 impl Store for Sqlite {
     fn read(&self, work: &mut dyn FnMut(&mut dyn Connection) -> Result<()>) -> Result<()> {
-        // An error of the work is no error of the connection, which stays usable.
+        // The inner result is the work's: its error leaves the connection usable.
         self.with_reader(|handle| {
             handle.batch("BEGIN")?;
             Ok(work(handle))
@@ -224,7 +225,7 @@ impl Store for Sqlite {
     }
 
     fn write_alone(&self, work: Work) -> Result<()> {
-        // There is one writer at a time.
+        // SQLite has one writer at a time anyway.
         self.write(work)
     }
 
@@ -245,9 +246,9 @@ impl Store for Sqlite {
             return Err(self.read_only());
         }
         let mut handle = self.connect(OpenFlags::default())?;
-        // The words of what was deleted stay in the index until its parts are merged.
+        // Deleted terms stay in the index until its segments are merged.
         handle.batch("INSERT INTO search (search) VALUES ('optimize'); VACUUM;")?;
-        // A reader of an older state keeps the old pages alive; then the answer is 1, and no error.
+        // A reader of an older snapshot keeps the old pages. The result is then 1, not an error.
         let connection: &mut dyn Connection = &mut handle;
         match connection.number("PRAGMA wal_checkpoint(TRUNCATE)", &[])? {
             0 => Ok(()),
@@ -256,7 +257,7 @@ impl Store for Sqlite {
     }
 
     fn size(&self) -> Result<u64> {
-        Ok(size_of(&self.path) + size_of(&beside(&self.path, "-wal")))
+        Ok(size_of(&self.path) + size_of(&with_suffix(&self.path, "-wal")))
     }
 
     fn name(&self) -> &str {
@@ -268,44 +269,47 @@ impl Store for Sqlite {
             |source: std::io::Error| LogError::File { path: to.to_owned(), source: source.into() };
         let same = |path: &Path| std::fs::canonicalize(path).ok();
         if same(to).is_some() && same(to) == same(&self.path) {
-            return Err(LogError::Refused(format!("{} is the log itself", to.display())));
+            return Err(LogError::Refused(format!(
+                "cannot back up to {}: it is the log itself; choose another file",
+                to.display()
+            )));
         }
-        let folder =
-            to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let part = folder.join(format!(".waterline-backup-{}", uuid::Uuid::new_v4().simple()));
-        let copied = super::private(&part)
+        let directory = to.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        let partial =
+            directory.join(format!(".waterline-backup-{}", uuid::Uuid::new_v4().simple()));
+        let copied = super::create_private(&partial)
             .map_err(cannot)
-            .and_then(|_| self.with_reader(|handle| handle.copy_into(&part)));
-        let placed = copied.and_then(|()| {
-            // What lies beside an older file of that name is not the new one's.
+            .and_then(|_| self.with_reader(|handle| handle.copy_into(&partial)));
+        let renamed = copied.and_then(|()| {
+            // These files belong to an older database of that name.
             ["-wal", "-shm"]
                 .iter()
-                .for_each(|ending| drop(std::fs::remove_file(beside(to, ending))));
-            std::fs::rename(&part, to).map_err(cannot)
+                .for_each(|suffix| drop(std::fs::remove_file(with_suffix(to, suffix))));
+            std::fs::rename(&partial, to).map_err(cannot)
         });
-        if placed.is_err() {
-            // What is half copied is of no use to anybody.
+        if renamed.is_err() {
             ["", "-journal"]
                 .iter()
-                .for_each(|ending| drop(std::fs::remove_file(beside(&part, ending))));
+                .for_each(|suffix| drop(std::fs::remove_file(with_suffix(&partial, suffix))));
         }
-        placed.map(|()| true)
+        renamed.map(|()| true)
     }
 }
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        // Without readers, the last connection to close is the writer's, which empties the
-        // write-ahead log.
+        // Close the readers first: the writer is then the last connection, and closing it empties
+        // the write-ahead log.
         self.readers.clear();
         self.writer = None;
     }
 }
 
-/// A file that SQLite keeps beside another one.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// Returns the path with a suffix, as SQLite names the files that belong to a database.
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
@@ -317,8 +321,8 @@ fn is_empty(handle: &mut Handle) -> Result<bool> {
     Ok((handle as &mut dyn Connection).number("SELECT COUNT(*) FROM sqlite_master", &[])? == 0)
 }
 
-/// Whether the file is there and may not be written. SQLite itself would only notice at the first
-/// write.
+/// Returns whether the file exists and cannot be written. SQLite itself would notice only at the
+/// first write.
 fn is_read_only(path: &Path) -> bool {
     path.exists()
         && std::fs::File::options().append(true).open(path).is_err_and(|error| {

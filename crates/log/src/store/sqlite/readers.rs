@@ -1,5 +1,4 @@
-//! The connections that read: at most so many at a time, opened when they are needed and used
-//! again.
+//! A bounded pool of read connections, opened on demand and reused.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,9 +6,8 @@ use std::time::{Duration, Instant};
 use super::handle::Handle;
 use crate::error::{LogError, Result};
 
-/// A bounded pool of connections.
 pub(super) struct Readers {
-    most: usize,
+    max_connections: usize,
     wait: Duration,
     state: Mutex<State>,
     freed: Condvar,
@@ -18,30 +16,31 @@ pub(super) struct Readers {
 #[derive(Default)]
 struct State {
     idle: Vec<Handle>,
-    /// Connections that are in use.
+    /// Number of connections in use.
     used: usize,
 }
 
-/// The right to use one connection; there is room for another one when it is dropped.
+/// A permit to use one connection. Dropping it frees the permit for others.
 pub(super) struct Borrowed<'a> {
     readers: &'a Readers,
     pub(super) handle: Option<Handle>,
 }
 
 impl Readers {
-    pub(super) fn new(most: usize, wait: Duration) -> Self {
-        Self { most, wait, state: Mutex::default(), freed: Condvar::new() }
+    pub(super) fn new(max_connections: usize, wait: Duration) -> Self {
+        Self { max_connections, wait, state: Mutex::default(), freed: Condvar::new() }
     }
 
-    /// An idle connection or the right to open one, once there are fewer than the most in use.
+    /// Waits for a permit. It contains an idle connection if there is one; otherwise the caller
+    /// opens one.
     pub(super) fn borrow(&self, name: &str) -> Result<Borrowed<'_>> {
-        let until = Instant::now() + self.wait;
+        let deadline = Instant::now() + self.wait;
         let mut state = self.lock();
-        while state.used >= self.most {
-            let Some(left) = until.checked_duration_since(Instant::now()) else {
+        while state.used >= self.max_connections {
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
                 return Err(LogError::Busy {
                     name: name.to_owned(),
-                    connections: self.most,
+                    connections: self.max_connections,
                     wait: self.wait,
                 });
             };
@@ -52,7 +51,7 @@ impl Readers {
         Ok(Borrowed { readers: self, handle })
     }
 
-    /// Adds a connection that was opened elsewhere.
+    /// Adds an idle connection.
     pub(super) fn add(&self, handle: Handle) {
         self.lock().idle.push(handle);
     }
@@ -69,8 +68,8 @@ impl Readers {
 }
 
 impl Borrowed<'_> {
-    /// Gives the connection back for others to use. One that is not given back is closed.
-    pub(super) fn give_back(mut self) {
+    /// Returns the connection to the pool. Without this call, dropping the permit closes it.
+    pub(super) fn return_to_pool(mut self) {
         if let Some(handle) = self.handle.take() {
             self.readers.add(handle);
         }

@@ -1,5 +1,5 @@
-//! The one writer of a process. It commits whatever waits together, so that many share one flush;
-//! each write of a group may fail alone.
+//! The single writer thread of a process. It commits waiting writes as a group, so that they share
+//! one flush. Each write of a group may fail without the others.
 
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
@@ -9,20 +9,19 @@ use crate::error::{LogError, Result};
 use crate::store::transaction::Transaction;
 use crate::store::{Connection as _, Finish, Job, Work};
 
-/// The most writes that share one commit.
-const GROUP: usize = 256;
+/// The maximum number of writes per commit.
+const MAX_GROUP: usize = 256;
 
-/// The thread that writes.
+/// A handle to the writer thread.
 pub(super) struct Writer {
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is written.
 pub(super) enum Task {
-    /// By one operation.
+    /// One operation.
     Work(Work),
-    /// By several operations.
+    /// Several operations.
     Job(Job),
 }
 
@@ -34,19 +33,19 @@ struct Request {
 impl Writer {
     pub(super) fn start(handle: Handle) -> Self {
         let (requests, received) = channel();
-        let lane = Lane { name: handle.name.clone(), handle: Some(handle) };
-        let thread = std::thread::spawn(move || lane.serve(&received));
+        let worker = Worker { name: handle.name.clone(), handle: Some(handle) };
+        let thread = std::thread::spawn(move || worker.serve(&received));
         Self { requests: Some(requests), thread: Some(thread) }
     }
 
-    /// Has work done, and waits until it is on the disk.
+    /// Runs `work` on the writer thread and waits until it is durable.
     pub(super) fn write(&self, name: &str, work: Work) -> Result<()> {
         let (reply, answer) = sync_channel(1);
         self.queue(name, Task::Work(work), Box::new(move |outcome| drop(reply.send(outcome))));
         answer.recv().unwrap_or_else(|_| Err(stopped(name)))
     }
 
-    /// Has work done; `finish` is called once it is on the disk.
+    /// Queues a task. `finish` is called once it is durable or has failed.
     pub(super) fn queue(&self, name: &str, task: Task, finish: Finish) {
         let Some(requests) = &self.requests else { return finish(Err(stopped(name))) };
         if let Err(unsent) = requests.send(Request { task, finish }) {
@@ -56,7 +55,7 @@ impl Writer {
 }
 
 fn stopped(name: &str) -> LogError {
-    LogError::Flush { name: name.to_owned(), text: "the writer has stopped".to_owned() }
+    LogError::Flush { name: name.to_owned(), text: "the writer thread has stopped".to_owned() }
 }
 
 impl Drop for Writer {
@@ -70,18 +69,19 @@ impl Drop for Writer {
     }
 }
 
-/// The writer's side: its connection, which a job takes over while it runs.
-struct Lane {
+/// The state of the writer thread.
+struct Worker {
     name: String,
+    /// `None` while a job uses the connection.
     handle: Option<Handle>,
 }
 
-impl Lane {
+impl Worker {
     fn serve(mut self, requests: &Receiver<Request>) {
         let mut failed: Option<String> = None;
         while let Ok(first) = requests.recv() {
             let group: Vec<Request> =
-                std::iter::once(first).chain(requests.try_iter().take(GROUP - 1)).collect();
+                std::iter::once(first).chain(requests.try_iter().take(MAX_GROUP - 1)).collect();
             if let Some(text) = &failed {
                 for request in group {
                     (request.finish)(Err(LogError::Flush {
@@ -99,9 +99,8 @@ impl Lane {
         self.handle.as_mut().ok_or_else(|| stopped(&self.name))
     }
 
-    /// Runs a group of writes in one transaction, each of which may fail alone. Says why nothing
-    /// more may be written, if the flush itself failed: then the disk may hold less than was handed
-    /// to it.
+    /// Runs a group of writes in one transaction. If the flush fails, returns its error text: no
+    /// more writes may follow, because the disk may hold less than was written to it.
     fn commit(&mut self, group: Vec<Request>) -> Option<String> {
         if let Err(error) = self.handle().and_then(|handle| handle.batch("BEGIN IMMEDIATE")) {
             return refuse(group, &error);
@@ -109,11 +108,10 @@ impl Lane {
         let mut waiting = group.into_iter();
         let mut done = Vec::new();
         while let Some(request) = waiting.next() {
-            let outcome = self.alone(&request.task);
+            let outcome = self.run_in_savepoint(&request.task);
             match outcome {
-                // A full disk takes back the whole transaction, with everything that was done in
-                // it.
-                Err(error) if self.handle.as_ref().is_none_or(Handle::is_over) => {
+                // On a full disk SQLite rolls back the whole transaction, including earlier writes.
+                Err(error) if self.handle.as_ref().is_none_or(Handle::is_rolled_back) => {
                     let all =
                         done.into_iter().map(|(request, _)| request).chain([request]).collect();
                     return refuse(all, &error).or_else(|| {
@@ -133,18 +131,18 @@ impl Lane {
         }
     }
 
-    /// One write of a group: fails without the others.
-    fn alone(&mut self, task: &Task) -> Result<()> {
+    /// Runs one write of a group in a savepoint, so that it can fail without the others.
+    fn run_in_savepoint(&mut self, task: &Task) -> Result<()> {
         let handle = self.handle()?;
         handle.batch("SAVEPOINT alone")?;
         let outcome = match task {
             Task::Work(work) => work(handle),
-            Task::Job(job) => self.run(job),
+            Task::Job(job) => self.run_job(job),
         };
-        self.handle()?.end_alone(outcome)
+        self.handle()?.end_savepoint(outcome)
     }
 
-    fn run(&mut self, job: &Job) -> Result<()> {
+    fn run_job(&mut self, job: &Job) -> Result<()> {
         let handle = self.handle.take().ok_or_else(|| stopped(&self.name))?;
         let (handle, outcome) = Transaction::run(handle, job);
         self.handle = handle;
@@ -152,7 +150,7 @@ impl Lane {
     }
 }
 
-/// Tells everybody that nothing was written.
+/// Fails all writes of a group. Returns the text of a flush error.
 fn refuse(group: Vec<Request>, error: &LogError) -> Option<String> {
     for request in group {
         (request.finish)(Err(error.clone()));

@@ -1,21 +1,21 @@
-//! What a message says, as a hash: the same whether it came from a provider or back from a client
-//! that wrote it anew.
+//! A hash of a conversation that is independent of its wire format: it is the same for a provider's
+//! message and for the copy that a client sends back.
 
 use waterline::message::{Body, Image, Message, Part};
 
 use crate::canonical::canonical;
 use crate::encoding::role_code;
 
-/// The hash of a conversation up to a message, by what was said in it.
+/// The hash of a conversation up to some message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Meaning([u8; 32]);
+pub(crate) struct ConversationHash([u8; 32]);
 
-impl Meaning {
-    /// Before the first message.
-    pub(crate) const NOTHING: Self = Self([0; 32]);
+impl ConversationHash {
+    /// The hash before the first message.
+    pub(crate) const EMPTY: Self = Self([0; 32]);
 
-    /// What was said up to here and in one more message. Thinking, and what only one wire has words
-    /// for, does not count: clients leave it out.
+    /// Returns the hash with one more message. Thinking and opaque parts are not hashed, because
+    /// clients leave them out.
     pub(crate) fn then(self, message: &Message) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("waterline conversation 1");
         hasher.update(&self.0);
@@ -29,9 +29,9 @@ impl Meaning {
     }
 }
 
-/// Whether two messages say the same.
+/// Returns whether two messages have the same content.
 pub(crate) fn is_same(left: &Message, right: &Message) -> bool {
-    Meaning::NOTHING.then(left) == Meaning::NOTHING.then(right)
+    ConversationHash::EMPTY.then(left) == ConversationHash::EMPTY.then(right)
 }
 
 fn add(hasher: &mut blake3::Hasher, parts: &[Part]) {
@@ -54,11 +54,11 @@ fn add(hasher: &mut blake3::Hasher, parts: &[Part]) {
     }
 }
 
-/// Lengths go before the words, so that no two lists of fields read the same.
-fn field(hasher: &mut blake3::Hasher, kind: u8, words: &[&[u8]]) {
+/// Each value is prefixed with its length, so that different fields never hash the same bytes.
+fn field(hasher: &mut blake3::Hasher, kind: u8, values: &[&[u8]]) {
     hasher.update(&[kind]);
-    for word in words {
-        hasher.update(&(word.len() as u64).to_le_bytes());
-        hasher.update(word);
+    for value in values {
+        hasher.update(&(value.len() as u64).to_le_bytes());
+        hasher.update(value);
     }
 }
