@@ -65,7 +65,7 @@ impl Stage for Emergency {
             Self::clip_words,
         ];
         for rung in rungs {
-            if draft.total() <= draft.room.window {
+            if draft.total() <= draft.marks.window {
                 return true;
             }
             rung(self, draft);
@@ -120,7 +120,7 @@ impl Emergency {
         let oldest_first: Vec<usize> =
             draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
         for at in oldest_first {
-            if draft.total() <= draft.room.low {
+            if draft.total() <= draft.marks.low {
                 return;
             }
             draft.drop(at, "the window overflows");
@@ -141,7 +141,7 @@ impl Emergency {
     }
 
     fn clip_pinned(&self, draft: &mut Draft<'_>) {
-        let max = draft.room.available / 20;
+        let max = draft.marks.available / 20;
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
             draft.clip(at, max, "pinned, but cut: the window overflows");
         }
@@ -162,10 +162,10 @@ impl Emergency {
 fn clip_protected(draft: &mut Draft<'_>, words: bool) {
     // Where the system prompt alone fills the window no cut helps: then the newest message is sent
     // whole (C3.9).
-    if draft.room.available == 0 {
+    if draft.marks.available == 0 {
         return;
     }
-    let goal = draft.room.fixed + draft.room.window.saturating_sub(draft.room.fixed) * ROOMY / 100;
+    let goal = draft.marks.fixed + draft.marks.window.saturating_sub(draft.marks.fixed) * ROOMY / 100;
     let protected = draft.newest_first().filter(|&at| draft.is_protected(at));
     for at in
         protected.filter(|&at| (draft.kind(at) == AtomKind::User) == words).collect::<Vec<_>>()
