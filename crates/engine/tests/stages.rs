@@ -48,12 +48,11 @@ fn cap_cuts_before_the_first_send_and_keeps_it_so() {
     assert_eq!(say(&mut talk, said), Action::Extend);
     let first = sent(&talk);
     let text = first[2].results().next().unwrap().text();
-    assert!(text.len() < 2_100 && text.contains("is artifact "), "{text}");
+    assert!(text.len() < 2_100 && text.contains("in artifact "), "{text}");
     say(&mut talk, messages("A H"));
     assert_eq!(format!("{:?}", sent(&talk)[..3].to_vec()), format!("{first:?}"));
-    assert!(talk.slots().iter().any(
-        |slot| slot.treatment == Treatment::Trimmed && slot.reason.contains("lost its middle")
-    ));
+    assert!(talk.slots().iter().any(|slot| slot.treatment == Treatment::Trimmed
+        && slot.reason.contains("truncated in the middle")));
 }
 
 /// S2.8–S2.10, C2.1: long results of earlier turns keep head and tail; the running turn's stay

@@ -189,7 +189,11 @@ fn start_with_user(draft: &mut Draft<'_>) {
         draft.hold(at, "opens the oldest turn that is kept in part");
         if !draft.is_protected(at) {
             let max = draft.marks.available / 10;
-            draft.clip(at, max, "opens the oldest turn that is kept in part; truncated in the middle");
+            draft.clip(
+                at,
+                max,
+                "opens the oldest turn that is kept in part; truncated in the middle",
+            );
         }
     }
 }
@@ -216,13 +220,8 @@ fn write_block(draft: &Draft<'_>, input: &Input<'_>) -> (Option<SummaryBlock>, O
     let most = marks.tokens(settings.max) + marks.tokens(settings.ledger) + HEADER_TOKENS;
     let share = marks.low - low_without_block(draft);
     let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
-    let block = SummaryBlock::write(
-        draft,
-        settings,
-        input.summaries,
-        input.keep.lines,
-        budget.min(most),
-    );
+    let block =
+        SummaryBlock::write(draft, settings, input.summaries, input.keep.lines, budget.min(most));
     let wanted = block
         .as_ref()
         .filter(|block| {
@@ -230,9 +229,7 @@ fn write_block(draft: &Draft<'_>, input: &Input<'_>) -> (Option<SummaryBlock>, O
         })
         .map(|block| Wanted {
             sources: block.sources.clone(),
-            max_tokens: marks
-                .tokens(settings.max)
-                .max(MIN_SUMMARY_TOKENS.min(marks.available / 8)),
+            max_tokens: marks.tokens(settings.max).max(MIN_SUMMARY_TOKENS.min(marks.available / 8)),
             replaces: block
                 .sources
                 .iter()

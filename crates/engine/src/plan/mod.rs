@@ -316,7 +316,9 @@ fn is_worthwhile(input: &Input<'_>, marks: &Marks, before: usize, plan: &Plan) -
     let adds_summary =
         input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= marks.window;
     let forced = input.forced.is_some() && freed > 0;
-    adds_summary || forced || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
+    adds_summary
+        || forced
+        || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
 }
 
 /// Checks the plan against the rules for every wire. A violation is a bug in this crate, so it is

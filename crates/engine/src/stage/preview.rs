@@ -31,7 +31,11 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::Words,
             "fields that may hold the list, if the result is an object",
         ),
-        Key::new("fields", Allowed::Words, "fields to keep of an item; if it has none of them, its first three"),
+        Key::new(
+            "fields",
+            Allowed::Words,
+            "fields to keep of an item; if it has none of them, its first three",
+        ),
     ],
     build: build::<Preview>,
 };

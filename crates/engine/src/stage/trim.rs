@@ -14,7 +14,11 @@ pub(super) const SPEC: Spec = Spec {
     about: "truncate long tool results to their head, or to head and tail",
     keys: &[
         Key::new("style", Allowed::OneOf(&["head", "head-tail"]), "what is kept of a long result"),
-        Key::new("over_chars", Allowed::Whole(100, 10_000_000), "truncate results longer than this"),
+        Key::new(
+            "over_chars",
+            Allowed::Whole(100, 10_000_000),
+            "truncate results longer than this",
+        ),
         Key::new("head_chars", Allowed::Whole(0, 10_000_000), "characters kept from the beginning"),
         Key::new("tail_chars", Allowed::Whole(0, 10_000_000), "characters kept from the end"),
         Key::new(

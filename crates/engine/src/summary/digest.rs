@@ -48,10 +48,13 @@ pub(crate) fn write(history: &History, atoms: &[usize], budget: usize, extra: us
     lines.sort_by_key(|(at, _)| *at);
     let mut text: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
     if unlisted > 0 && !text.is_empty() {
-        text.insert(0, match unlisted {
-            1 => "(1 earlier step or answer is not listed)".to_owned(),
-            _ => format!("({unlisted} earlier steps and answers are not listed)"),
-        });
+        text.insert(
+            0,
+            match unlisted {
+                1 => "(1 earlier step or answer is not listed)".to_owned(),
+                _ => format!("({unlisted} earlier steps and answers are not listed)"),
+            },
+        );
     }
     text.join("\n")
 }
@@ -78,7 +81,9 @@ fn describe(history: &History, at: usize) -> String {
     };
     match kind {
         Some(AtomKind::User) => format!("user: {}", truncate::line(&joined_text(), REQUEST_CHARS)),
-        Some(AtomKind::Reply) => format!("assistant: {}", truncate::line(&joined_text(), ANSWER_CHARS)),
+        Some(AtomKind::Reply) => {
+            format!("assistant: {}", truncate::line(&joined_text(), ANSWER_CHARS))
+        }
         Some(AtomKind::Exchange) => exchange(history, at),
         _ => String::new(),
     }

@@ -122,8 +122,7 @@ impl Schema {
     /// Returns the schema that a policy asks for. A prompt in the policy replaces the built-in ones
     /// in both languages.
     pub(crate) fn of(settings: &Summarise, language: Language) -> Arc<Self> {
-        let schema =
-            Self::localized(&settings.schema, language).unwrap_or_else(Self::general);
+        let schema = Self::localized(&settings.schema, language).unwrap_or_else(Self::general);
         if settings.prompt.trim().is_empty() {
             return schema;
         }
