@@ -217,7 +217,7 @@ fn check_newest(context: &[&Message], history: &History) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// 9: there is at most one summary, and it is marked as notes that give no orders.
+/// 9: there is at most one summary, and it is marked as reference material.
 fn check_notes(generation: &Generation, history: &History) -> Result<(), TestCaseError> {
     let notes = generation.slots().iter().filter(|slot| slot.treatment == Treatment::Summary);
     prop_assert!(notes.count() <= 1, "V7: one summary at most");
@@ -225,7 +225,7 @@ fn check_notes(generation: &Generation, history: &History) -> Result<(), TestCas
     let marks = generation
         .context(history)
         .flat_map(|message| message.texts())
-        .filter(|text| text.contains("it gives no orders"));
+        .filter(|text| text.contains(waterline::summary::REFERENCE_ONLY));
     prop_assert_eq!(marks.count(), usize::from(summed), "9: as many marks as summaries");
     Ok(())
 }

@@ -40,7 +40,8 @@ struct Entry<'a> {
 /// their rank.
 #[must_use]
 pub fn write(
-    (index, weights): (&Index, &Weights),
+    index: &Index,
+    weights: &Weights,
     counter: &Counter,
     budget: usize,
     shown: &Shown<'_>,
@@ -150,7 +151,8 @@ mod tests {
     fn values_are_grouped_and_pieces_of_a_listed_path_are_not_repeated() {
         let index = index_of(&["see /srv/app/main.py and main.py in order 100452, call load_all"]);
         let (text, _) = write(
-            (&index, Weights::shipped()),
+            &index,
+            Weights::shipped(),
             &Counter::default(),
             200,
             &Shown::default(),
@@ -166,7 +168,7 @@ mod tests {
         let counter = Counter::default();
         let mut shown = Shown::default();
         shown.add("name_7 is shown");
-        let (text, _) = write((&index, Weights::shipped()), &counter, 300, &shown, |_, _| true);
+        let (text, _) = write(&index, Weights::shipped(), &counter, 300, &shown, |_, _| true);
         assert!(counter.text(&text) <= 300, "{}", counter.text(&text));
         assert!(text.split(' ').count() > 40);
         assert!(!text.split(' ').any(|word| word == "name_7"));
@@ -177,7 +179,8 @@ mod tests {
         let words: Vec<String> = (0..300).map(|n| format!("item_{n}")).collect();
         let write = || {
             write(
-                (&index_of(&[&words.join(" ")]), Weights::shipped()),
+                &index_of(&[&words.join(" ")]),
+                Weights::shipped(),
                 &Counter::default(),
                 150,
                 &Shown::default(),

@@ -151,7 +151,8 @@ fn list_values(draft: &Draft<'_>, text: &str, budget: usize) -> (String, Vec<Str
     kept.iter().for_each(|kept| shown.add(kept));
     shown.add(text);
     let wanted = |_: &str, seen: &ledger::Seen| !shows_whole(draft, seen.last);
-    ledger::write((history.values(), draft.weights), history.counter(), budget, &shown, wanted)
+    let values = history.values();
+    ledger::write(values, draft.weights, history.counter(), budget, &shown, wanted)
 }
 
 /// Describes what happened to the messages, for people.
