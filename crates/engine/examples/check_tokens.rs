@@ -1,5 +1,5 @@
-//! Counts every line of the files in a directory with both vocabularies and compares the counts with
-//! those of tiktoken.
+//! Counts every line of the files in a directory with both vocabularies and compares the counts
+//! with those of tiktoken.
 //!
 //! Usage: `cargo run --release -p waterline --example check_tokens -- DIR`
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a tool for developers")]

@@ -50,8 +50,8 @@ impl Stage for DropSmallTalk {
 }
 
 fn main() -> Result<(), PolicyError> {
-    // Single keys of a policy can be overridden; `Policy::preset_with("auto", …)` does the same for a
-    // preset.
+    // Single keys of a policy can be overridden; `Policy::preset_with("auto", …)` does the same for
+    // a preset.
     let mut policy = Policy::read(POLICY, &[("window.tokens".to_owned(), "500".to_owned())])?;
     policy.stages.insert(0, Arc::new(DropSmallTalk));
 

@@ -2,8 +2,9 @@
 //! send.
 //!
 //! This file adds no rules: it holds what [`plan()`](crate::plan::plan) needs between calls and
-//! enforces the order of plan and commit. It calls no model, reads no clock and stores nothing; an application that keeps sessions stores [`Context::history`] and
-//! [`Context::generation`] and resumes from them.
+//! enforces the order of plan and commit. It calls no model, reads no clock and stores nothing; an
+//! application that keeps sessions stores [`Context::history`] and [`Context::generation`] and
+//! resumes from them.
 
 mod builder;
 
@@ -281,8 +282,8 @@ impl<'c> Next<'c> {
         &self.plan.warnings
     }
 
-    /// Returns the summary that would be better than the digest in this plan. Ask a model for it and
-    /// pass the text to [`Next::with_summary`], or commit and add it later with
+    /// Returns the summary that would be better than the digest in this plan. Ask a model for it
+    /// and pass the text to [`Next::with_summary`], or commit and add it later with
     /// [`Context::add_summary`].
     #[must_use]
     pub const fn wanted(&self) -> Option<&Wanted> {
@@ -295,7 +296,8 @@ impl<'c> Next<'c> {
         sources.filter_map(|&source| self.context.history.message(source))
     }
 
-    /// Plans again with the text of the wanted summary. If none is wanted, the plan stays unchanged.
+    /// Plans again with the text of the wanted summary. If none is wanted, the plan stays
+    /// unchanged.
     pub fn with_summary(self, text: impl Into<String>) -> Self {
         let Some(summary) = self.plan.wanted.as_ref().map(|wanted| wanted.summary(text)) else {
             return self;
@@ -305,9 +307,9 @@ impl<'c> Next<'c> {
         context.next(forced)
     }
 
-    /// Returns whether a fold is due that needs messages which are not loaded. If so, load them with
-    /// [`Context::load_history`] and plan again. This happens only in a context that was resumed with
-    /// the end of a history.
+    /// Returns whether a fold is due that needs messages which are not loaded. If so, load them
+    /// with [`Context::load_history`] and plan again. This happens only in a context that was
+    /// resumed with the end of a history.
     #[must_use]
     pub const fn needs_history(&self) -> bool {
         self.needs_history

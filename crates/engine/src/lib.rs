@@ -34,7 +34,7 @@ mod reduce;
 mod setting;
 pub mod stage;
 pub mod summary;
-mod thought;
+mod thinking;
 pub mod tokens;
 pub mod truncate;
 pub mod validity;

@@ -62,8 +62,8 @@ pub struct Truncated {
     pub omitted: usize,
     /// The number of characters of the whole text.
     pub total: usize,
-    /// The id of the artifact that holds the whole text: the beginning of its hash. Without one, the
-    /// whole text is in the message of the history.
+    /// The id of the artifact that holds the whole text: the beginning of its hash. Without one,
+    /// the whole text is in the message of the history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
 }

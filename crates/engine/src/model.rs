@@ -69,7 +69,8 @@ pub struct Model {
     /// Whether a request must not set the temperature.
     #[serde(default)]
     pub fixed_temperature: bool,
-    /// Whether the token limit of the answer is called `max_completion_tokens` on OpenAI's chat wire.
+    /// Whether the token limit of the answer is called `max_completion_tokens` on OpenAI's chat
+    /// wire.
     #[serde(default)]
     pub max_completion_tokens: bool,
     /// Whether it accepts images.
@@ -128,8 +129,8 @@ impl Model {
     }
 }
 
-/// A model entry from the user's config. Fields that are not set are taken from the entry that would
-/// describe the model otherwise.
+/// A model entry from the user's config. Fields that are not set are taken from the entry that
+/// would describe the model otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -257,8 +258,8 @@ impl Models {
         longest(&self.added).or_else(|| longest(&self.builtin))
     }
 
-    /// Returns the entry of a model, or the conservative default for an unknown one. There is always
-    /// a limit.
+    /// Returns the entry of a model, or the conservative default for an unknown one. There is
+    /// always a limit.
     #[must_use]
     pub fn resolve(&self, name: &str) -> Arc<Model> {
         self.find(name).unwrap_or_else(|| self.unknown())

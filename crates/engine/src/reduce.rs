@@ -56,8 +56,8 @@ fn shorten_parts(
     changed
 }
 
-/// Truncates the long values of call arguments to `max` characters; they stay a JSON object. Returns
-/// `None` if nothing got shorter.
+/// Truncates the long values of call arguments to `max` characters; they stay a JSON object.
+/// Returns `None` if nothing got shorter.
 fn arguments(arguments: &str, max: usize, earlier: Option<&Truncated>) -> Option<Shortened> {
     let fields = Fields::parse(arguments)?;
     let shorter = |value: &str| {

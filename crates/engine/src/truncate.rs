@@ -1,7 +1,7 @@
 //! Truncates a text and puts a marker where something was left out. Only this file does that.
 //!
-//! What was left out is data ([`Truncated`]); nothing parses the marker. Which texts of a message are
-//! truncated, and how far, is decided elsewhere (`reduce`, the stages).
+//! What was left out is data ([`Truncated`]); nothing parses the marker. Which texts of a message
+//! are truncated, and how far, is decided elsewhere (`reduce`, the stages).
 
 use crate::message::{Part, Truncated};
 

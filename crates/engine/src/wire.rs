@@ -90,8 +90,8 @@ impl Wire {
         self.0.binds_items
     }
 
-    /// Registers the wire, so that stored messages find it by its name. Returns whether the name was
-    /// free.
+    /// Registers the wire, so that stored messages find it by its name. Returns whether the name
+    /// was free.
     #[must_use]
     pub fn remember(self) -> bool {
         let mut others = OTHERS.write().unwrap_or_else(PoisonError::into_inner);

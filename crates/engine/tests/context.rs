@@ -119,8 +119,8 @@ fn a_late_summary_is_used_by_a_fold_on_request() {
     assert!(sent.iter().any(|text| text.contains("Twenty questions were answered.")), "{sent:?}");
 }
 
-/// The prompt for a summary follows the language of the conversation; a prompt in the policy is used
-/// for every language.
+/// The prompt for a summary follows the language of the conversation; a prompt in the policy is
+/// used for every language.
 #[test]
 fn the_prompt_of_a_wanted_summary_follows_the_conversation() {
     let request = |question: &str, prompt: &str| {

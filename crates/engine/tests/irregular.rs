@@ -1,5 +1,5 @@
-//! Irregular input: each oddity is repaired in what is sent, with a warning, and the original message
-//! stays.
+//! Irregular input: each oddity is repaired in what is sent, with a warning, and the original
+//! message stays.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::history::{AtomKind, History};
@@ -284,8 +284,8 @@ fn an_id_used_very_often_is_renamed_quickly() {
     assert_eq!(history.message(39_999).unwrap().calls().next().unwrap().id, "same_40000");
 }
 
-/// Thinking without an answer in the middle of a step is not sent and not counted, so the slots of a
-/// fold add up.
+/// Thinking without an answer in the middle of a step is not sent and not counted, so the slots of
+/// a fold add up.
 #[test]
 fn dangling_thinking_in_a_step_is_not_counted() {
     let thinking = waterline::message::Thinking { text: "hm ".repeat(40), signature: None };

@@ -61,7 +61,8 @@ fn cap_truncates_before_the_first_send_and_stays_the_same() {
 #[test]
 fn s2_9_trim_spares_the_running_turn() {
     let mut context = context_with(
-        "stages = [\"trim\"]\n[fold]\nturns = 1\n[trim]\nover_chars = 20000\nhead_chars = 10000\ntail_chars = 8000",
+        "stages = [\"trim\"]\n[fold]\nturns = 1\n\
+         [trim]\nover_chars = 20000\nhead_chars = 10000\ntail_chars = 8000",
         1_000_000,
     );
     push(
@@ -97,8 +98,8 @@ fn s0_68_images_already_seen_are_removed() {
     assert!(sent(&context).last().unwrap().has_image(), "a new image is sent");
 }
 
-/// S1.10–S1.13, C1.12: earlier turns keep the user's text and the final answer; calls and results are
-/// dropped together.
+/// S1.10–S1.13, C1.12: earlier turns keep the user's text and the final answer; calls and results
+/// are dropped together.
 #[test]
 fn s1_11_digest_keeps_request_and_answer() {
     let mut context = context_with(
@@ -115,12 +116,14 @@ fn s1_11_digest_keeps_request_and_answer() {
 /// C1.10: the task and pinned messages stay in front of the summary, whatever the window drops.
 #[test]
 fn the_task_and_pins_stay_in_front_of_the_summary() {
-    let policy = "stages = [\"pin\", \"window\", \"summarise\"]\n[fold]\nmessages = 5\n[pin]\nmessages = [3]\n[window]\nmessages = 10\n[summarise]\nplacement = \"prefix\"";
+    let policy = "stages = [\"pin\", \"window\", \"summarise\"]\n[fold]\nmessages = 5\n\
+                  [pin]\nmessages = [3]\n[window]\nmessages = 10\n\
+                  [summarise]\nplacement = \"prefix\"";
     let mut context = context_with(policy, 1_000_000);
     let mut added = messages("H:the_task A H:noise A:remember_4711");
     for _ in 0..30 {
         added.push(Message::user("a long story about nothing ".repeat(20)));
-        added.push(Message::assistant("I see, go on then ".repeat(20)));
+        added.push(Message::assistant("I see, please continue ".repeat(20)));
     }
     push(&mut context, added);
     let texts: Vec<String> = sent(&context).iter().map(Message::text).collect();
@@ -129,11 +132,12 @@ fn the_task_and_pins_stay_in_front_of_the_summary() {
     assert!(texts[2].starts_with("Earlier in this conversation"), "{}", texts[2]);
 }
 
-/// S0.77: passages that are no longer shown are quoted in the newest user message if they share words
-/// with it.
+/// S0.77: passages that are no longer shown are quoted in the newest user message if they share
+/// words with it.
 #[test]
 fn recall_quotes_what_is_no_longer_shown() {
-    let policy = "stages = [\"window\", \"recall\"]\n[fold]\nmessages = 12\n[window]\nmessages = 10\n[recall]\nmax = 500";
+    let policy = "stages = [\"window\", \"recall\"]\n[fold]\nmessages = 12\n\
+                  [window]\nmessages = 10\n[recall]\nmax = 500";
     let mut context = context_with(policy, 1_000_000);
     let mut added = vec![
         Message::user("The password of the staging database is quetzal-17."),
@@ -155,8 +159,8 @@ fn recall_quotes_what_is_no_longer_shown() {
     );
 }
 
-/// Within a generation, thinking is sent back unchanged. A fold drops all of it if the model requires
-/// unchanged messages before it, otherwise all but that of the running turn.
+/// Within a generation, thinking is sent back unchanged. A fold drops all of it if the model
+/// requires unchanged messages before it, otherwise all but that of the running turn.
 #[test]
 fn a_fold_drops_thinking_as_the_model_requires() {
     let thought = |text: &str| {

@@ -151,8 +151,8 @@ fn e05_s2_11_halving_by_turns() {
     assert_eq!(kept.action, Action::Extend);
 }
 
-/// E.5, S2.20, S2.21: above the token limit, five turns lose two; four turns keep request and answer,
-/// and the running turn stays whole.
+/// E.5, S2.20, S2.21: above the token limit, five turns lose two; four turns keep request and
+/// answer, and the running turn stays whole.
 #[test]
 fn e05_s2_20_halving_by_tokens() {
     assert_eq!(run(&halve(20), &turns(5, "H A")).shown(), turns(3, "H A"));
@@ -168,8 +168,8 @@ fn c2_4_halving_repeats_until_it_fits() {
     assert_eq!(planned.shown(), turns(3, "H A"));
 }
 
-/// E.8, S3.48: 45,000 to 12,000 tokens is a reduction of 73.3%. E.16, S3.14: 12,000 to 1,500 is one of
-/// 0.875; an empty history has none.
+/// E.8, S3.48: 45,000 to 12,000 tokens is a reduction of 73.3%. E.16, S3.14: 12,000 to 1,500 is one
+/// of 0.875; an empty history has none.
 #[test]
 fn e08_e16_reduction() {
     let figures = |before, after| {
@@ -215,7 +215,8 @@ fn e15_s4_34_thresholds_are_strict() {
     assert!(folds(long(3_001)));
 }
 
-/// E.18, C1.11, C4.7, V7: a second fold has one summary, which covers everything from the beginning.
+/// E.18, C1.11, C4.7, V7: a second fold has one summary, which covers everything from the
+/// beginning.
 #[test]
 fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
     let mut context = context(&Policy::preset("auto").unwrap(), Vec::new(), 2_000);
@@ -237,7 +238,8 @@ fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
     assert_eq!(headers, 1);
 }
 
-/// E.20: a message larger than the window is still sent, truncated in the middle and with a warning.
+/// E.20: a message larger than the window is still sent, truncated in the middle and with a
+/// warning.
 #[test]
 fn e20_one_message_larger_than_the_window() {
     for preset in waterline::policy::PRESETS {
@@ -259,8 +261,8 @@ fn e20_one_message_larger_than_the_window() {
     }
 }
 
-/// S1.23, C1.4, C1.10: a fold of the preset `init` keeps the task, a mock question, its answer and the
-/// last three turns.
+/// S1.23, C1.4, C1.10: a fold of the preset `init` keeps the task, a mock question, its answer and
+/// the last three turns.
 #[test]
 fn s1_23_mock_question_summary_and_last_three_turns() {
     let settings = [
@@ -297,8 +299,8 @@ fn s2_14_summary_in_front_of_the_first_kept_user_message() {
     );
 }
 
-/// S3.3, S3.4, C3.4: the summary of the preset `budget` is the second system message, with the seed's
-/// heading and end.
+/// S3.3, S3.4, C3.4: the summary of the preset `budget` is the second system message, with the
+/// seed's heading and end.
 #[test]
 fn s3_3_summary_as_second_system_message() {
     let settings = [("fold.high", "5000"), ("fold.low", "3000"), ("summarise.over", "5000")];
@@ -401,8 +403,8 @@ fn c2_2_chat_folds_between_turns() {
     assert_eq!(folds, [false, false, false, false, true]);
 }
 
-/// A context above the window always folds, even if it is only a little too large, and frees a tenth
-/// (decision 0003).
+/// A context above the window always folds, even if it is only a little too large, and frees a
+/// tenth (decision 0003).
 #[test]
 fn a_context_above_the_window_always_folds() {
     for preset in waterline::policy::PRESETS {

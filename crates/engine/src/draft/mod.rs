@@ -17,7 +17,7 @@ use crate::message::Message;
 use crate::model::Model;
 use crate::reduce;
 use crate::summary::Summarise;
-use crate::thought;
+use crate::thinking;
 use crate::warning::{Oddity, Warning};
 
 /// What a fold does with one atom.
@@ -252,7 +252,7 @@ impl<'a> Draft<'a> {
     /// step.
     #[must_use]
     pub fn is_protected(&self, at: usize) -> bool {
-        let latest = [self.history.latest_user(), self.history.latest_words()];
+        let latest = [self.history.latest_user(), self.history.latest_text()];
         let mut atoms =
             latest.into_iter().flatten().filter_map(|message| self.history.atom_of(message));
         atoms.any(|atom| atom == at) || Some(at) == self.newest()
@@ -297,7 +297,7 @@ impl<'a> Draft<'a> {
     /// because the model is supposed to act on it.
     pub fn drop_system(&mut self, at: usize, reason: impl Into<String>) {
         let is_last = self.newest().is_none_or(|newest| at > newest);
-        if is_last || at < self.history.lead() || self.kind(at) != AtomKind::System {
+        if is_last || at < self.history.system_prefix() || self.kind(at) != AtomKind::System {
             return;
         }
         if let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) {
@@ -315,7 +315,7 @@ impl<'a> Draft<'a> {
         reason: impl Into<String>,
     ) -> bool {
         let history = self.history;
-        if at < history.lead() {
+        if at < history.system_prefix() {
             return false;
         }
         let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) else {
@@ -358,12 +358,12 @@ impl<'a> Draft<'a> {
     /// Removes the thinking from an atom.
     pub fn drop_thinking(&mut self, at: usize) {
         let views = self.views(at);
-        if !views.iter().filter_map(|view| view.message(self.history)).any(thought::is_bound) {
+        if !views.iter().filter_map(|view| view.message(self.history)).any(thinking::is_bound) {
             return;
         }
         let bare = views.into_iter().filter_map(|view| match view.message(self.history) {
-            Some(message) if thought::is_bound(message) => {
-                thought::without(message).map(View::made)
+            Some(message) if thinking::is_bound(message) => {
+                thinking::without(message).map(View::made)
             }
             _ => Some(view),
         });

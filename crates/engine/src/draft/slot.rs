@@ -1,4 +1,4 @@
-//! A slot of a plan: the messages it stands for, what was done with them, and why.
+//! A slot of a plan: the messages it covers, what was done with them, and why.
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl fmt::Display for Treatment {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Slot {
-    /// The indexes of the messages it stands for.
+    /// The indexes of the messages it covers.
     pub sources: Vec<usize>,
     /// What was done with them.
     pub treatment: Treatment,

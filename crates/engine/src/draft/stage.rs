@@ -23,7 +23,8 @@ pub struct Arrival<'a> {
 
 /// One step of a policy.
 pub trait Stage: Debug + Send + Sync {
-    /// Changes an atom before it is sent for the first time. It stays like that until the next fold.
+    /// Changes an atom before it is sent for the first time. It stays like that until the next
+    /// fold.
     fn arrive(&self, _item: &mut Item, _arrival: &Arrival<'_>) {}
 
     /// Keeps, reduces or drops atoms during a fold.
@@ -35,8 +36,8 @@ pub trait Stage: Debug + Send + Sync {
         false
     }
 
-    /// Truncates texts and drops turns for [`FoldLevel::Trim`](crate::plan::FoldLevel::Trim), needed
-    /// or not. Returns whether this stage can do that.
+    /// Truncates texts and drops turns for [`FoldLevel::Trim`](crate::plan::FoldLevel::Trim),
+    /// needed or not. Returns whether this stage can do that.
     fn trim(&self, _draft: &mut Draft<'_>) -> bool {
         false
     }

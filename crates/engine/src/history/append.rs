@@ -87,12 +87,12 @@ impl History {
         index
     }
 
-    /// Counts a system message. Those at the beginning are all sent; a later one is sent only if its
-    /// text is new.
+    /// Counts a system message. Those at the beginning are all sent; a later one is sent only if
+    /// its text is new.
     fn count_system(&mut self, atom: usize, text: &str, tokens: usize) {
         let is_new = self.system_texts.insert(FxBuildHasher.hash_one(text));
         let is_sendable = self.atoms.get(atom).is_some_and(Atom::is_sendable);
-        if is_sendable && (is_new || atom < self.lead) {
+        if is_sendable && (is_new || atom < self.system_prefix) {
             self.system_tokens += tokens;
         }
     }
@@ -110,8 +110,8 @@ impl History {
         if view.parts.is_empty() {
             return self.place_empty(index);
         }
-        if self.lead == self.atoms.len() && self.is_whole() {
-            self.lead += 1;
+        if self.system_prefix == self.atoms.len() && self.is_whole() {
+            self.system_prefix += 1;
         } else {
             self.warn(
                 index,
@@ -220,7 +220,7 @@ impl History {
         let had_results = view.results().next().is_some();
         let answered = self.match_results(index, view);
         if view.has_text() || view.role == Role::User && !had_results && !view.parts.is_empty() {
-            self.latest_words = Some(index);
+            self.latest_text = Some(index);
             if !is_all_reminder(view) || self.latest_user.is_none() {
                 self.latest_user = Some(index);
             }
@@ -264,8 +264,8 @@ impl History {
         }
     }
 
-    /// Finds the call of each result, and removes results without one from the view. Returns the atom
-    /// that the message answers.
+    /// Finds the call of each result, and removes results without one from the view. Returns the
+    /// atom that the message answers.
     fn match_results(&mut self, index: usize, view: &mut Cow<'_, Message>) -> Option<usize> {
         let results: Vec<(usize, String, Option<String>)> = view
             .parts

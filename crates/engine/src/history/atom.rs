@@ -39,8 +39,8 @@ pub struct OpenCall {
 pub struct Atom {
     /// What kind it is.
     pub kind: AtomKind,
-    /// The indexes of its messages in the order in which they are sent: those of the assistant first,
-    /// then the results.
+    /// The indexes of its messages in the order in which they are sent: those of the assistant
+    /// first, then the results.
     pub messages: Vec<usize>,
     /// The calls without a result. They are answered as interrupted when the atom is sent.
     pub open: Vec<OpenCall>,

@@ -5,8 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The calls and results seen so far, by the ids they were appended with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
-    /// Every id that is sent, with the suffix that the next call with this id gets, so that no id is
-    /// sent twice.
+    /// Every id that is sent, with the suffix that the next call with this id gets, so that no id
+    /// is sent twice.
     used: FxHashMap<String, usize>,
     /// For each appended id, the atoms that wait for its result.
     waiting: FxHashMap<String, Vec<usize>>,

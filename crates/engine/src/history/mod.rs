@@ -44,10 +44,10 @@ pub struct History {
     entries: Vec<Entry>,
     atoms: Vec<Atom>,
     turns: Vec<usize>,
-    lead: usize,
+    system_prefix: usize,
     newest_exchange: Option<usize>,
     latest_user: Option<usize>,
-    latest_words: Option<usize>,
+    latest_text: Option<usize>,
     links: Links,
     values: Index,
     warnings: Vec<Warning>,
@@ -159,8 +159,8 @@ impl History {
 
     /// Returns how many atoms at the beginning are system messages.
     #[must_use]
-    pub const fn lead(&self) -> usize {
-        self.lead
+    pub const fn system_prefix(&self) -> usize {
+        self.system_prefix
     }
 
     /// Returns the newest message that the user wrote.
@@ -172,12 +172,12 @@ impl History {
     /// Returns the newest message with text in the role of the user, including reminders that a
     /// program inserted.
     #[must_use]
-    pub const fn latest_words(&self) -> Option<usize> {
-        self.latest_words
+    pub const fn latest_text(&self) -> Option<usize> {
+        self.latest_text
     }
 
-    /// Returns warnings about calls without a result and thinking without an answer. They apply only
-    /// if no further message is appended.
+    /// Returns warnings about calls without a result and thinking without an answer. They apply
+    /// only if no further message is appended.
     #[must_use]
     pub fn loose_ends(&self) -> Vec<Warning> {
         let open = self.atoms.iter().flat_map(|atom| &atom.open).map(|call| {
@@ -191,8 +191,8 @@ impl History {
         open.chain(thoughts).collect()
     }
 
-    /// Returns the tokens of the system messages, which are always sent. Repeated texts in the middle
-    /// of the conversation count once.
+    /// Returns the tokens of the system messages, which are always sent. Repeated texts in the
+    /// middle of the conversation count once.
     #[must_use]
     pub const fn system_tokens(&self) -> usize {
         self.system_tokens

@@ -1,8 +1,8 @@
 //! Histories of which only the end is loaded. That is enough to extend what was sent, so a session
 //! of any length resumes quickly.
 //!
-//! Message indexes are those of the whole history; atoms and turns are counted from the first loaded
-//! message. A fold needs the whole history ([`History::is_whole`]).
+//! Message indexes are those of the whole history; atoms and turns are counted from the first
+//! loaded message. A fold needs the whole history ([`History::is_whole`]).
 
 use serde::{Deserialize, Serialize};
 

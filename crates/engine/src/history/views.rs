@@ -76,7 +76,8 @@ impl History {
         }
     }
 
-    /// Moves text and images between two results after the last one: no wire accepts them in between.
+    /// Moves text and images between two results after the last one: no wire accepts them in
+    /// between.
     fn text_last(&self, views: Vec<View>) -> Vec<View> {
         let is_other = |part: &Part| !matches!(part.body, Body::Result(_));
         let has_other = |view: &View| {
@@ -107,8 +108,8 @@ impl History {
         ordered
     }
 
-    /// Returns what joined an atom after it was sent: new calls and their results. A result for a call
-    /// that was already answered as interrupted is too late and left out.
+    /// Returns what joined an atom after it was sent: new calls and their results. A result for a
+    /// call that was already answered as interrupted is too late and left out.
     fn rest_of(&self, atom: &Atom, from: usize) -> Vec<View> {
         let answered: Vec<&str> = atom
             .messages

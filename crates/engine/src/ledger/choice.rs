@@ -1,5 +1,6 @@
-//! Chooses the values of the ledger by their gain per character. A long value shows the values inside
-//! it too (a path its file name), so their gain is added unless a chosen value already shows them.
+//! Chooses the values of the ledger by their gain per character. A long value shows the values
+//! inside it too (a path its file name), so their gain is added unless a chosen value already shows
+//! them.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

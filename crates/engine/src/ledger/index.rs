@@ -1,5 +1,5 @@
-//! The index of the values in a history: where and how often each one appeared, and whether the agent
-//! used it. It grows with the history; the cost of a message depends only on its content.
+//! The index of the values in a history: where and how often each one appeared, and whether the
+//! agent used it. It grows with the history; the cost of a message depends only on its content.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -56,8 +56,8 @@ pub struct Index {
     named: FxHashSet<u64>,
     /// By the hash of a call id: the file that the call named.
     calls: FxHashMap<u64, u64>,
-    /// By the hash of a word in a value: the number of values with this word, and the number of uses
-    /// in calls and by the user.
+    /// By the hash of a word in a value: the number of values with this word, and the number of
+    /// uses in calls and by the user.
     words: FxHashMap<u64, (u32, u32)>,
     newest: usize,
 }
@@ -236,8 +236,8 @@ impl Index {
         if count > 0.0 { (used / count, common / count) } else { (0.0, 0.0) }
     }
 
-    /// Returns the newest message with a call that named the file of a value, and the number of such
-    /// calls.
+    /// Returns the newest message with a call that named the file of a value, and the number of
+    /// such calls.
     pub(super) fn source_used(&self, seen: &Seen) -> Option<(usize, usize)> {
         self.base_names.get(&seen.source).copied()
     }
@@ -314,8 +314,8 @@ fn unescaped(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the visible text of a message: its texts, its results and the arguments of its calls, but
-/// not its thinking.
+/// Returns the visible text of a message: its texts, its results and the arguments of its calls,
+/// but not its thinking.
 #[must_use]
 pub fn text_of(message: &Message) -> String {
     let mut text = String::new();

@@ -1,6 +1,6 @@
-//! The ledger: a list of values that later steps are likely to need (paths, ids, names, numbers). It
-//! keeps them verbatim when the messages that contain them are folded. It is written without a model,
-//! so its quality does not depend on a summarizer.
+//! The ledger: a list of values that later steps are likely to need (paths, ids, names, numbers).
+//! It keeps them verbatim when the messages that contain them are folded. It is written without a
+//! model, so its quality does not depend on a summarizer.
 
 mod choice;
 mod index;

@@ -40,9 +40,9 @@ const IGNORED: [&str; 6] = [
     "general-purpose",
 ];
 
-/// Returns the identifier-like words of a text, in their order. Symbols that tools print next to line
-/// numbers, columns and bullets separate words too. Measurements (`775.00ms`, `16px`) are left out:
-/// later steps do not need them.
+/// Returns the identifier-like words of a text, in their order. Symbols that tools print next to
+/// line numbers, columns and bullets separate words too. Measurements (`775.00ms`, `16px`) are left
+/// out: later steps do not need them.
 pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
     text.split(|c| is_separator(c) || matches!(c, '→' | '│' | '·' | '•' | '✓' | '✗' | '…'))
         .filter_map(|word| {
@@ -296,7 +296,8 @@ mod tests {
         use Kind::*;
         assert_eq!(
             found(
-                "open src/main.rs and /etc/hosts, call parse_line or parseLine; see lib.rs (commit 3f2a91bc)"
+                "open src/main.rs and /etc/hosts, call parse_line or parseLine; \
+                 see lib.rs (commit 3f2a91bc)"
             ),
             [
                 ("src/main.rs", RelativePath),

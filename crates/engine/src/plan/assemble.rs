@@ -22,8 +22,8 @@ impl<'a> Assembly<'a> {
 
     /// Returns the slots, and adds the tokens of the summary block to `total`.
     pub(super) fn slots(mut self, items: &[Item], total: &mut usize) -> Vec<Slot> {
-        let lead = self.history.lead();
-        for item in items.iter().take(lead) {
+        let system_prefix = self.history.system_prefix();
+        for item in items.iter().take(system_prefix) {
             self.push_item(item, "system prompt");
         }
         if self.block.is_some_and(|block| block.placement == Placement::System) {
@@ -31,7 +31,7 @@ impl<'a> Assembly<'a> {
         }
         let mut pinned: Vec<&Item> = Vec::new();
         let mut rest: Vec<&Item> = Vec::new();
-        for item in items.iter().skip(lead) {
+        for item in items.iter().skip(system_prefix) {
             // Pins that precede the first kept message go in front of the summary block.
             if item.pinned && rest.iter().all(|other| !other.treatment.is_sent()) {
                 pinned.push(item)

@@ -1,9 +1,9 @@
 //! How large a context is worth its price.
 //!
-//! A fold has a one-time cost: the provider writes what the fold keeps to its cache again instead of
-//! reading it from there. It saves money with every later call, because what it dropped is no longer
-//! read. The high and low marks must be far enough apart that a fold has paid for itself before the
-//! next one is due, and need not be further apart than that.
+//! A fold has a one-time cost: the provider writes what the fold keeps to its cache again instead
+//! of reading it from there. It saves money with every later call, because what it dropped is no
+//! longer read. The high and low marks must be far enough apart that a fold has paid for itself
+//! before the next one is due, and need not be further apart than that.
 
 use crate::model::Model;
 use crate::setting::{By, FoldRule, Size};

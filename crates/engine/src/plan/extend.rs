@@ -30,7 +30,7 @@ fn slot(input: &Input<'_>, arrival: &Arrival<'_>, at: usize, covered: usize) -> 
         return late_slot(input, at, covered, sources);
     }
     let mut item = Item::new(history, at);
-    if item.treatment.is_sent() && at >= history.lead() {
+    if item.treatment.is_sent() && at >= history.system_prefix() {
         for stage in &input.policy.stages {
             stage.arrive(&mut item, arrival);
         }

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::assemble::Assembly;
-use super::ladder::apply_level;
+use super::fold_level::apply_level;
 use super::summary_block::SummaryBlock;
 use super::{Action, Figures, Input, Plan, Wanted};
 use crate::draft::{Draft, Marks, Stage, Start};
@@ -90,9 +90,10 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
     let history = draft.history;
     let text = |at: usize| history.atom_messages(at).next().map(Message::text).unwrap_or_default();
     let is_system = |at: &usize| draft.kind(*at) == AtomKind::System;
-    let later: Vec<usize> = (history.lead()..history.atoms().len()).filter(is_system).collect();
+    let later: Vec<usize> =
+        (history.system_prefix()..history.atoms().len()).filter(is_system).collect();
     let mut kept: FxHashMap<String, usize> =
-        (0..history.lead()).rev().map(|at| (text(at), at)).collect();
+        (0..history.system_prefix()).rev().map(|at| (text(at), at)).collect();
     for at in later.into_iter().rev() {
         let same = *kept.entry(text(at)).or_insert(at);
         if same != at {

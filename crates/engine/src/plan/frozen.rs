@@ -28,7 +28,7 @@ pub struct Head {
 /// A slot in stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FrozenSlot {
-    /// The indexes of the messages it stands for.
+    /// The indexes of the messages it covers.
     pub sources: Vec<usize>,
     /// What was done with them.
     pub treatment: Treatment,

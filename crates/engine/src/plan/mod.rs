@@ -6,22 +6,22 @@
 //! dropped or shortened until the context is down to the low mark, a summary block replaces them,
 //! and a new generation starts. The history itself keeps every message.
 //!
-//! A plan is a list of *slots*. Each slot names the messages it stands for, what was done with them
+//! A plan is a list of *slots*. Each slot names the messages it covers, what was done with them
 //! (the *treatment*) and why.
 
 mod assemble;
 mod cost;
 mod extend;
 mod fold;
+mod fold_level;
 mod frozen;
 mod generation;
-mod ladder;
 mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Slot, Treatment, Truncation};
+pub use fold_level::{FoldLevel, Forced};
 pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
-pub use ladder::{FoldLevel, Forced};
 
 use std::sync::Arc;
 
@@ -182,8 +182,9 @@ pub fn plan(input: &Input<'_>) -> Plan {
     }
 }
 
-/// Plans the next call if what was sent can be extended. Returns `None` when a fold is due. It needs
-/// only the end of the history, so the time to resume a session does not depend on its length.
+/// Plans the next call if what was sent can be extended. Returns `None` when a fold is due. It
+/// needs only the end of the history, so the time to resume a session does not depend on its
+/// length.
 #[must_use]
 pub fn extend(input: &Input<'_>) -> Option<Plan> {
     let recalls =

@@ -38,7 +38,7 @@ pub const KEYS: &[Key] = &[
     Key::new(
         "by",
         Allowed::OneOf(&["size", "cost"]),
-        "how marks in percent are placed: as given, or lower if the model's prices make that cheaper",
+        "how marks in percent are placed: as given, or lower if prices make that cheaper",
     ),
 ];
 
@@ -70,8 +70,8 @@ pub enum By {
 pub struct FoldRule {
     /// The high mark: a fold starts when the context has more tokens than this.
     pub high: Size,
-    /// The low mark: a fold shrinks the context to this. If it is not set, a fold keeps whatever the
-    /// stages keep.
+    /// The low mark: a fold shrinks the context to this. If it is not set, a fold keeps whatever
+    /// the stages keep.
     pub low: Option<Size>,
     /// A fold that frees less than this is skipped.
     pub free: Size,

@@ -1,5 +1,5 @@
-//! `cap`: truncates an oversized tool output in the middle before it is first sent. The whole output
-//! is an artifact in the log; the marker in the truncated text names it.
+//! `cap`: truncates an oversized tool output in the middle before it is first sent. The whole
+//! output is an artifact in the log; the marker in the truncated text names it.
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
-//! `emergency`: shrinks a context that is still too large after every other stage. It takes one step
-//! after the other, each of which loses more than the one before, until the context fits. The newest
-//! user message always stays. Every policy has this stage, listed or not.
+//! `emergency`: shrinks a context that is still too large after every other stage. It takes one
+//! step after the other, each of which loses more than the one before, until the context fits. The
+//! newest user message always stays. Every policy has this stage, listed or not.
 
 use serde::Deserialize;
 
@@ -43,8 +43,8 @@ impl Default for Emergency {
     }
 }
 
-/// If protected messages must be truncated, the context shrinks to this percentage of the window, so
-/// that the next message does not overflow it again.
+/// If protected messages must be truncated, the context shrinks to this percentage of the window,
+/// so that the next message does not overflow it again.
 const TARGET_PERCENT: usize = 75;
 
 /// The newest step keeps at least this many tokens. A window that has no space even for that is too
@@ -143,7 +143,7 @@ impl Emergency {
     }
 
     fn drop_systems(&self, draft: &mut Draft<'_>) {
-        for at in draft.history.lead()..draft.items().len() {
+        for at in draft.history.system_prefix()..draft.items().len() {
             draft.drop_system(
                 at,
                 "the context does not fit into the window; only the system prompt stays",

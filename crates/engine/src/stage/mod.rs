@@ -1,5 +1,5 @@
-//! The stages of a policy. Each one reads atoms and keeps, reduces or drops them. A stage is one file
-//! with one struct; a new stage is a new file and a line in [`STAGES`].
+//! The stages of a policy. Each one reads atoms and keeps, reduces or drops them. A stage is one
+//! file with one struct; a new stage is a new file and a line in [`STAGES`].
 
 mod cap;
 mod clear;

@@ -59,7 +59,7 @@ impl Stage for Recall {
         let newest_user =
             draft.history.latest_user().and_then(|message| draft.history.atom_of(message));
         let Some(at) = newest_user.filter(|&at| draft.kind(at) == AtomKind::User) else { return };
-        let hidden: Vec<usize> = (draft.history.lead()..at)
+        let hidden: Vec<usize> = (draft.history.system_prefix()..at)
             .filter(|&atom| draft.kind(atom) != AtomKind::System && !draft.is_kept(atom))
             .collect();
         let passages = self.passages(draft.history, at, &hidden);

@@ -19,7 +19,7 @@ pub(super) const SPEC: Spec = Spec {
         Key::new(
             "placement",
             Allowed::OneOf(&["mock", "prefix", "system"]),
-            "as question and answer, in front of the first kept user message, or as a system message",
+            "as question and answer, before the first kept user message, or as a system message",
         ),
         Key::new("max", Allowed::Size, "the most tokens of the summary"),
         Key::new("ledger", Allowed::Size, "the most tokens of the ledger of values"),

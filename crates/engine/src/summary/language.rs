@@ -22,7 +22,7 @@ const MESSAGES: usize = 5;
 const CHARS: usize = 1_000;
 
 /// The share of Chinese characters, in percent of all letters, that makes a conversation Chinese.
-/// It is low because a Chinese character stands for about as much text as a whole English word, and
+/// It is low because a Chinese character carries about as much meaning as an English word, and
 /// because code and paths are ASCII in every language.
 const CHINESE_PERCENT: usize = 20;
 
@@ -118,7 +118,10 @@ mod tests {
         let mut history = History::of(Counter::default(), messages);
         assert_eq!(Language::of_history(&history), Language::Chinese);
         for _ in 0..MESSAGES {
-            history.append(Message::new(Role::User, vec![Part::text("Thanks, go on in English.")]));
+            history.append(Message::new(
+                Role::User,
+                vec![Part::text("Thanks, please continue in English.")],
+            ));
         }
         assert_eq!(Language::of_history(&history), Language::English);
     }

@@ -3,8 +3,9 @@
 /// The weight of one observation.
 const WEIGHT: f64 = 0.2;
 
-/// The weight of an observation with more tokens than estimated. It is higher, because a prompt that
-/// is estimated too low may be rejected, while one that is estimated too high only wastes space.
+/// The weight of an observation with more tokens than estimated. It is higher, because a prompt
+/// that is estimated too low may be rejected, while one that is estimated too high only wastes
+/// space.
 const WEIGHT_OF_MORE: f64 = 0.5;
 
 /// The most that one observation may change the factor: one unusual call must not upset the next

@@ -28,7 +28,8 @@ impl Ratio {
         f64::from(self.0) / 100.0
     }
 
-    /// Returns the tokens of a text: one per CJK character, two for three other non-ASCII characters.
+    /// Returns the tokens of a text: one per CJK character, two for three other non-ASCII
+    /// characters.
     #[must_use]
     pub fn tokens(self, text: &str) -> usize {
         if text.is_ascii() {
@@ -76,8 +77,13 @@ impl Census {
 /// Returns whether a character is Chinese, Japanese or Korean.
 #[must_use]
 pub const fn is_cjk(character: char) -> bool {
-    matches!(character,
-        '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}')
+    matches!(
+        character,
+        '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7af}'
+            | '\u{f900}'..='\u{faff}'
+    )
 }
 
 #[cfg(test)]

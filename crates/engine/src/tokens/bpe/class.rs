@@ -91,7 +91,8 @@ const ASCII: [Class; 128] = {
     classes
 };
 
-/// Returns the class and the length in bytes of the character at a byte offset, or `None` at the end.
+/// Returns the class and the length in bytes of the character at a byte offset, or `None` at the
+/// end.
 #[inline]
 pub(super) fn at(text: &str, position: usize) -> Option<(Class, usize)> {
     let byte = *text.as_bytes().get(position)?;

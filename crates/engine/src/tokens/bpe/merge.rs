@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use super::vocabulary::{NO_RANK, Vocabulary};
 
-/// Pieces up to this many bytes are merged by scanning all pairs each time, which is faster for them.
-/// Longer ones (base64, a Chinese paragraph) are merged with a heap in O(n log n).
+/// Pieces up to this many bytes are merged by scanning all pairs each time, which is faster for
+/// them. Longer ones (base64, a Chinese paragraph) are merged with a heap in O(n log n).
 const SHORT: usize = 48;
 
 /// Returns the number of tokens of a piece that is not a token itself.
@@ -64,7 +64,8 @@ fn short(piece: &[u8], vocabulary: &Vocabulary) -> usize {
 struct Part {
     end: usize,
     previous: usize,
-    /// The rank of the pair that it forms with the next part. A heap entry with another rank is stale.
+    /// The rank of the pair that it forms with the next part. A heap entry with another rank is
+    /// stale.
     rank: u32,
 }
 

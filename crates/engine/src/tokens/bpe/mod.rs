@@ -1,8 +1,8 @@
 //! Exact token counts for OpenAI's public vocabularies.
 //!
 //! A text is split into pieces ([`split`]), and each piece is one token or is merged from bytes
-//! ([`merge`]). Most pieces are one token, so counting is mostly a scan and a table lookup, which is
-//! faster than regular expressions and a general encoder (decision 0023). This module counts; it
+//! ([`merge`]). Most pieces are one token, so counting is mostly a scan and a table lookup, which
+//! is faster than regular expressions and a general encoder (decision 0023). This module counts; it
 //! neither encodes nor decodes.
 
 mod class;

@@ -18,7 +18,8 @@ impl Vocabulary {
     /// Parses a packed vocabulary: magic bytes, the number of entries, then for each entry its rank
     /// and its length as LEB128, and its bytes.
     ///
-    /// The data is compiled in and a test counts its entries, so an invalid entry only ends the list.
+    /// The data is compiled in and a test counts its entries, so an invalid entry only ends the
+    /// list.
     pub(super) fn read(packed: &'static [u8]) -> Self {
         let mut vocabulary = Self { ranks: FxHashMap::default(), pairs: vec![NO_RANK; 1 << 16] };
         let header = packed.strip_prefix(MAGIC).and_then(<[u8]>::split_first_chunk::<4>);

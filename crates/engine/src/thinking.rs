@@ -12,8 +12,8 @@ pub(crate) fn is_bound(message: &Message) -> bool {
     message.role == Role::Assistant && (has_thinking || may_refer)
 }
 
-/// Returns the message without thinking and without ids that refer to thinking, or `None` if nothing
-/// else is left.
+/// Returns the message without thinking and without ids that refer to thinking, or `None` if
+/// nothing else is left.
 #[must_use]
 pub(crate) fn without(message: &Message) -> Option<Message> {
     let mut bare = message.clone();
