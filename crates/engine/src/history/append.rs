@@ -13,7 +13,7 @@ use crate::warning::{Oddity, Warning};
 
 /// Returns whether a text is a reminder that a program inserted in the role of the user. Reminders
 /// do not open a turn.
-fn is_reminder(text: &str) -> bool {
+pub(crate) fn is_reminder(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>")
 }
 

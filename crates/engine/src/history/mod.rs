@@ -12,6 +12,7 @@ mod tail;
 mod views;
 
 pub use append::Prepared;
+pub(crate) use append::is_reminder;
 pub use atom::{Atom, AtomKind, OpenCall};
 pub use tail::Past;
 pub use views::View;

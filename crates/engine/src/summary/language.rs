@@ -1,7 +1,7 @@
 //! The language in which a summary is requested: that of the conversation.
 
-use crate::history::History;
-use crate::message::{Message, Role};
+use crate::history::{History, is_reminder};
+use crate::message::Role;
 use crate::tokens::is_cjk;
 
 /// A language that the built-in summary prompts are written in.
@@ -31,8 +31,12 @@ impl Language {
     #[must_use]
     pub fn of_history(history: &History) -> Self {
         let newest = (0..history.len()).rev().filter_map(|index| history.message(index));
-        let from_user = newest.filter(|message| message.role == Role::User && message.has_text());
-        Self::of_texts(from_user.take(MESSAGES).flat_map(Message::texts))
+        let from_user = newest.filter(|message| message.role == Role::User);
+        // Programs insert reminders in the role of the user, in their own language.
+        let written = from_user
+            .map(|message| message.texts().filter(|text| !is_reminder(text)).collect::<Vec<_>>())
+            .filter(|texts| texts.iter().any(|text| !text.trim().is_empty()));
+        Self::of_texts(written.take(MESSAGES).flatten())
     }
 
     /// Detects the language of these texts.
@@ -72,7 +76,7 @@ const fn is_kana_or_hangul(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Body, Part, ToolResult};
+    use crate::message::{Body, Message, Part, ToolResult};
     use crate::tokens::Counter;
 
     fn of(text: &str) -> Language {
@@ -105,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_user_messages_decide_and_tool_results_do_not_count() {
+    fn the_newest_user_messages_decide_without_tool_results_and_reminders() {
         let result = |text: &str| {
             let body = Body::Result(ToolResult::new("1", text));
             Message::new(Role::User, vec![body.into()])
@@ -115,6 +119,8 @@ mod tests {
             [Message::user("请继续检查解析器"), Message::assistant("I am reading the parser now.")]
         }));
         messages.push(result("an English tool result that is much longer than the question"));
+        let reminder = "<system-reminder>The task list is empty.</system-reminder>";
+        messages.extend((0..MESSAGES).map(|_| Message::user(reminder)));
         let mut history = History::of(Counter::default(), messages);
         assert_eq!(Language::of_history(&history), Language::Chinese);
         for _ in 0..MESSAGES {
