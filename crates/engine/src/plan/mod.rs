@@ -217,7 +217,7 @@ fn decide(input: &Input<'_>) -> Decision {
     }
 }
 
-/// Returns the marks for a call. They lie lower if the prices of the model make a smaller context
+/// Returns the marks for a call. They are lower if the prices of the model make a smaller context
 /// cheaper, or if the provider's cache is cold.
 fn marks_of(input: &Input<'_>) -> Marks {
     let rule = &input.policy.fold;

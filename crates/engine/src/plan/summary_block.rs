@@ -27,6 +27,11 @@ pub(crate) struct SummaryBlock {
     pub(crate) is_made: bool,
 }
 
+const LEDGER_HEADING: &str = "\n\nValues seen, verbatim, best first:\n";
+
+/// The tokens reserved for the heading of the ledger and the end of the block.
+const FRAME_TOKENS: usize = 16;
+
 /// A block with fewer tokens than this is useless.
 const MIN_TOKENS: usize = 48;
 
@@ -61,7 +66,7 @@ impl SummaryBlock {
         } else {
             0
         };
-        let available = budget.saturating_sub(counter.text(&head) + question_tokens + 16);
+        let available = budget.saturating_sub(counter.text(&head) + question_tokens + FRAME_TOKENS);
         let made = best(supplied, &sources);
         // A model's summary may have lost values, so it always gets a ledger.
         let min_ledger = if made.is_some() { available / 6 } else { 0 };
@@ -89,11 +94,8 @@ impl SummaryBlock {
         }
         let kind = if made.is_some() { "summary" } else { "digest" };
         let reason = reason(sources.len(), kind, body_tokens, counter.text(&ledger));
-        let ledger_section = if ledger.is_empty() {
-            String::new()
-        } else {
-            format!("\n\nValues seen earlier, verbatim, most likely needed first:\n{ledger}")
-        };
+        let ledger_section =
+            if ledger.is_empty() { String::new() } else { format!("{LEDGER_HEADING}{ledger}") };
         let is_made = made.is_some_and(|summary| summary.sources == sources);
         Some(Self {
             atoms,
