@@ -225,7 +225,7 @@ async fn sub_agents_work_beside_each_other() {
     let story = bed.story("s");
     assert!(
         story[2].contains("below one")
-            && story[3].contains("the whole is artifact")
+            && story[3].contains("full text in artifact")
             && story[4].contains("below three"),
         "{}",
         story.len()

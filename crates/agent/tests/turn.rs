@@ -448,7 +448,7 @@ async fn a_large_output_is_an_artifact_before_it_is_sent() {
     let handle: String = artifacts[0].hash.chars().take(16).collect();
     let result = &bed.story("s")[2];
     assert!(
-        result.len() < 40_000 && result.contains(&format!("the whole is artifact {handle}")),
+        result.len() < 40_000 && result.contains(&format!("full text in artifact {handle}")),
         "{}",
         result.len()
     );
@@ -475,7 +475,7 @@ async fn a_part_of_an_artifact_is_sent_as_it_is() {
     config.session.model.window = Some(18_000);
     bed.open(config).await.turn(UserInput::new("read it")).await.unwrap();
     let story = bed.story("s");
-    assert!(story[2].contains(&format!("the whole is artifact {handle}")), "{story:?}");
+    assert!(story[2].contains(&format!("full text in artifact {handle}")), "{story:?}");
     assert!(
         story[4].starts_with("tool: [characters 0 to ")
             && story[4].contains("of 52893; go on with from: ")

@@ -1,6 +1,6 @@
-//! Planning: one *extend* behind more and more earlier messages, and a fold of a history of a
-//! million tokens.
-#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+//! Planning: an *extend* after more and more earlier messages, and a fold of a history of a million
+//! tokens.
+#![allow(clippy::unwrap_used, reason = "a benchmark fails loudly")]
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,8 +13,7 @@ use waterline::policy::{PRESETS, Policy};
 
 static UNKNOWN: LazyLock<Arc<Model>> = LazyLock::new(|| Models::builtin().unknown());
 
-/// A coding session: a request, then steps that read files and run commands, a new request now and
-/// then.
+/// A coding session: a request, then steps that read files, and a new request now and then.
 fn session(messages: usize, words: usize) -> impl Iterator<Item = Message> {
     (0..messages).map(move |at| match at % 40 {
         0 => Message::user(format!(
@@ -67,7 +66,7 @@ fn extend(c: &mut Criterion) {
         let window = 1_000_000_000;
         let first = plan(&input(&history, &generation, &policy, window));
         generation.freeze(&history, first);
-        history.append(Message::user("And now the next thing, please."));
+        history.append(Message::user("And now the next step, please."));
         group.bench_function(BenchmarkId::new("plan one new message", earlier), |b| {
             b.iter(|| plan(&input(&history, &generation, &policy, window)));
         });

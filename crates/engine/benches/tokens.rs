@@ -1,10 +1,10 @@
-//! Counting tokens, beside `tiktoken` (the Rust port of OpenAI's library) on the same texts.
-#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+//! Counting tokens, compared with `tiktoken` (the Rust port of OpenAI's library) on the same texts.
+#![allow(clippy::unwrap_used, reason = "a benchmark fails loudly")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use waterline::tokens::{Counter, Method};
 
-/// About a megabyte each: our own example session (code, logs, English), and Chinese.
+/// About a megabyte each: our example session (code, logs, English), and Chinese.
 fn texts() -> [(&'static str, String); 2] {
     let session = include_str!("../../../examples/long-session.jsonl");
     let chinese = "数据库管理系统把上下文保存在日志里，模型只看到它需要的部分。";

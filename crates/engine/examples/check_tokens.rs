@@ -1,7 +1,8 @@
-//! Counts every line of the files of a directory with both vocabularies and compares with tiktoken.
+//! Counts every line of the files in a directory with both vocabularies and compares the counts
+//! with those of tiktoken.
 //!
 //! Usage: `cargo run --release -p waterline --example check_tokens -- DIR`
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a check that a person runs")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a tool for developers")]
 
 use std::path::Path;
 
@@ -23,7 +24,7 @@ fn main() {
         if ours != theirs {
             different += 1;
             let start: String = line.chars().take(80).collect();
-            println!("{ours:?} instead of {theirs:?}: {start:?}");
+            println!("counted {ours:?}, expected {theirs:?}: {start:?}");
         }
     });
     println!("{lines} lines, {bytes} bytes, {different} counted differently");
@@ -37,7 +38,7 @@ fn visit(path: &Path, check: &mut dyn FnMut(&str)) {
         }
     } else if let Ok(text) = std::fs::read_to_string(path) {
         text.lines().for_each(&mut *check);
-        // Whole files too: what a newline does depends on what follows it.
+        // Whole files too: how a newline is counted depends on what follows it.
         check(&text);
     }
 }

@@ -1,4 +1,4 @@
-//! The engine alone: a long conversation that folds when its window is full. No model is called.
+//! The engine alone: a long conversation is folded when its window is full. No model is called.
 //!
 //! Run it with `cargo run -p waterline --example engine_alone`.
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -6,7 +6,7 @@
 use waterline::{Context, Message, PolicyError, ToolCall};
 
 fn main() -> Result<(), PolicyError> {
-    // A window far smaller than the model's, so that the fold comes soon.
+    // A window far smaller than the model's, so that a fold is due soon.
     let mut context = Context::builder().model("gpt-4o").policy("auto").window(4_000).build()?;
     context.push(Message::system("You are a careful engineer."));
     context.push(Message::user("Find out why the build fails, file by file."));
@@ -21,7 +21,7 @@ fn main() -> Result<(), PolicyError> {
             format!("// part {step}\n{}", "let x = compute();\n".repeat(30)),
         ));
 
-        // What the plan does can be looked at before it is committed.
+        // A plan can be inspected before it is committed.
         let next = context.plan();
         let figures = next.tokens();
         if let Some(reason) = next.reason() {
@@ -38,9 +38,8 @@ fn main() -> Result<(), PolicyError> {
             }
         }
 
-        // The messages to send come out of `commit`. An application sends them here, pushes the
-        // answer, and tells the context what the provider counted:
-        // `context.record_usage(prompt_tokens)`.
+        // `commit` returns the messages to send. An application sends them here, pushes the answer,
+        // and records the provider's token count: `context.record_usage(prompt_tokens)`.
         let messages = next.commit();
         assert!(!messages.is_empty());
     }
@@ -50,10 +49,10 @@ fn main() -> Result<(), PolicyError> {
         context.history().len(),
         context.messages().count()
     );
-    if let Some(note) =
+    if let Some(summary) =
         context.messages().map(Message::text).find(|text| text.contains("no longer shown"))
     {
-        println!("{note}");
+        println!("{summary}");
     }
     Ok(())
 }

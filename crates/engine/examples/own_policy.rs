@@ -1,4 +1,4 @@
-//! A policy of one's own: when to fold, which stages run, and a stage written in code.
+//! A custom policy: when to fold, which stages run, and a stage written in code.
 //!
 //! Run it with `cargo run -p waterline --example own_policy`.
 #![allow(clippy::print_stdout, reason = "an example prints")]
@@ -13,7 +13,7 @@ use waterline::{Context, Message, Policy, PolicyError};
 /// Policies are TOML; `waterline::stage::STAGES` lists the stages and their keys.
 const POLICY: &str = r#"
 name = "support"
-about = "keep the newest turns whole, sum up the rest"
+about = "keep the newest turns whole, summarize the rest"
 stages = ["cap", "pin", "window", "summarise"]
 
 [fold]
@@ -32,7 +32,8 @@ max = 200
 ledger = 100
 "#;
 
-/// A stage of one's own. The draft refuses what would break the conversation, so a stage cannot.
+/// A custom stage. The draft rejects changes that would break the conversation, so a stage cannot
+/// break it.
 #[derive(Debug)]
 struct DropSmallTalk;
 
@@ -49,8 +50,8 @@ impl Stage for DropSmallTalk {
 }
 
 fn main() -> Result<(), PolicyError> {
-    // Single keys can be set on top of a policy or a preset, as `Policy::preset_with("auto", …)`
-    // does.
+    // Single keys of a policy can be overridden; `Policy::preset_with("auto", …)` does the same for
+    // a preset.
     let mut policy = Policy::read(POLICY, &[("window.tokens".to_owned(), "500".to_owned())])?;
     policy.stages.insert(0, Arc::new(DropSmallTalk));
 

@@ -1,10 +1,10 @@
-//! The engine as one owned object: messages go in, a plan comes out, and committing the plan gives
-//! the messages to send.
+//! The engine as one owned object: push messages, make a plan, and commit it to get the messages to
+//! send.
 //!
-//! This file adds no rules of its own: it holds what [`plan()`](crate::plan::plan) needs between
-//! calls and keeps the order of plan and commit. It calls no model, reads no clock and stores
-//! nothing; an application that keeps sessions stores [`Context::history`] and
-//! [`Context::generation`] and resumes from them.
+//! This file adds no rules: it holds what [`plan()`](crate::plan::plan) needs between calls and
+//! enforces the order of plan and commit. It calls no model, reads no clock and stores nothing; an
+//! application that keeps sessions stores [`Context::history`] and [`Context::generation`] and
+//! resumes from them.
 
 mod builder;
 
@@ -64,7 +64,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Starts a builder. Without any setting it plans for an unknown model, with the policy `auto`.
+    /// Returns a builder. By default it plans for an unknown model with the policy `auto`.
     #[must_use]
     pub fn builder() -> ContextBuilder {
         ContextBuilder::default()
@@ -86,130 +86,128 @@ impl Context {
     }
 
     /// Plans a fold whether or not one is due: because the user asked for it, or because a provider
-    /// refused the context as too long. `reason` is shown to people. Where nothing can be freed the
+    /// rejected the context as too long. `reason` is shown to people. If nothing can be freed, the
     /// plan is an extension.
-    pub fn fold(&mut self, rung: FoldLevel, reason: impl Into<String>) -> Next<'_> {
-        self.next(Some((rung, reason.into())))
+    pub fn fold(&mut self, level: FoldLevel, reason: impl Into<String>) -> Next<'_> {
+        self.next(Some((level, reason.into())))
     }
 
-    /// The messages of the last committed plan.
+    /// Returns the messages of the last committed plan.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.generation.context(&self.history)
     }
 
-    /// What was committed, slot by slot: what is sent, what is not, and why.
+    /// Returns the committed slots: what is sent, what is not, and why.
     #[must_use]
     pub fn slots(&self) -> &[Slot] {
         self.generation.slots()
     }
 
-    /// Keeps a message whatever is folded.
+    /// Pins a message: every fold keeps it.
     pub fn pin(&mut self, message: usize) {
         if !self.pins.contains(&message) {
             self.pins.push(message);
         }
     }
 
-    /// Lets a pinned message go with the others.
+    /// Removes the pin of a message.
     pub fn unpin(&mut self, message: usize) {
         self.pins.retain(|&pinned| pinned != message);
     }
 
-    /// The messages that were pinned.
+    /// Returns the pinned messages.
     #[must_use]
     pub fn pins(&self) -> &[usize] {
         &self.pins
     }
 
-    /// Sets the lines that a summary must hold word for word: open todos, approvals that are
-    /// waiting.
+    /// Sets the lines that a summary must contain verbatim: open todos, pending approvals.
     pub fn keep_lines(&mut self, lines: Vec<String>) {
         self.lines = lines;
     }
 
-    /// Adds a summary that an earlier plan wanted. The next fold uses it; [`Context::fold`] uses it
-    /// at once.
+    /// Adds a summary that an earlier plan wanted. The next fold uses it; call [`Context::fold`] to
+    /// use it now.
     pub fn add_summary(&mut self, summary: Summary) {
         self.summaries
             .retain(|known| !known.sources.iter().all(|source| summary.sources.contains(source)));
         self.summaries.push(summary);
     }
 
-    /// Feeds back how many tokens the provider counted for the prompt of the last committed plan.
+    /// Records how many tokens the provider counted for the prompt of the last committed plan.
     pub fn record_usage(&mut self, prompt_tokens: usize) {
         let estimated = self.generation.tokens() + self.budget.tools;
         self.budget.calibration.observe(estimated, prompt_tokens);
     }
 
-    /// The learned ratio between counted and real tokens.
+    /// Returns the learned ratio between real and counted tokens.
     #[must_use]
     pub const fn calibration(&self) -> Calibration {
         self.budget.calibration
     }
 
-    /// Says whether the provider's cache still holds the prompt. A fold costs less when it does
-    /// not.
+    /// Sets whether the provider's cache no longer holds the prompt. A fold costs less then.
     pub const fn set_cache_cold(&mut self, is_cold: bool) {
         self.budget.cold = is_cold;
     }
 
-    /// Sets the tokens that a prompt may take.
+    /// Sets the most tokens of a prompt.
     pub const fn set_window(&mut self, tokens: usize) {
         self.budget.window = tokens;
     }
 
-    /// Sets the tokens that the tool definitions take.
+    /// Sets the tokens of the tool definitions.
     pub const fn set_tool_tokens(&mut self, tokens: usize) {
         self.budget.tools = tokens;
     }
 
-    /// Sets the policy for the following plans. What was committed stays until the next fold.
+    /// Sets the policy for later plans. What was committed stays until the next fold.
     pub fn set_policy(&mut self, policy: Policy) {
         self.policy = policy;
     }
 
-    /// The policy.
+    /// Returns the policy.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// What is known about the model.
+    /// Returns the model.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// What a call may spend.
+    /// Returns the token budget of a call.
     #[must_use]
     pub const fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// How tokens are counted.
+    /// Returns the token counter.
     #[must_use]
     pub const fn counter(&self) -> &Counter {
         self.history.counter()
     }
 
-    /// Every message that was pushed, with its atoms, tokens and values.
+    /// Returns every message that was pushed, with atoms, tokens and values.
     #[must_use]
     pub const fn history(&self) -> &History {
         &self.history
     }
 
-    /// What was sent so far, in the form in which it is stored.
+    /// Returns what was sent so far.
     #[must_use]
     pub const fn generation(&self) -> &Generation {
         &self.generation
     }
 
-    /// Replaces a history of which only the end was loaded by the whole one.
+    /// Replaces a history of which only the end was loaded with the whole one.
     pub fn load_history(&mut self, whole: History) {
         self.history = whole;
     }
 
-    /// What was odd about the settings and about the messages pushed so far.
+    /// Returns the warnings about the settings and about the messages pushed so far.
     pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
         self.warnings.iter().chain(self.history.warnings())
     }
@@ -223,13 +221,13 @@ impl Context {
     }
 
     fn input<'a>(&'a self, forced: Option<&'a (FoldLevel, String)>) -> Input<'a> {
-        let usual =
+        let input =
             Input::new(&self.history, &self.generation, &self.policy, self.budget, &self.model);
         Input {
             summaries: &self.summaries,
             keep: Keep { pins: &self.pins, lines: &self.lines },
-            forced: forced.map(|(rung, reason)| Forced { rung: *rung, reason }),
-            ..usual
+            forced: forced.map(|(level, reason)| Forced { rung: *level, reason }),
+            ..input
         }
     }
 }
@@ -242,7 +240,7 @@ impl Extend<Message> for Context {
 
 /// A plan for the next call, not yet committed. Dropping it leaves the context as it was.
 #[derive(Debug)]
-#[must_use = "a plan takes effect when it is committed: `commit` gives the messages to send"]
+#[must_use = "a plan takes effect when it is committed: `commit` returns the messages to send"]
 pub struct Next<'c> {
     context: &'c mut Context,
     forced: Option<(FoldLevel, String)>,
@@ -251,13 +249,13 @@ pub struct Next<'c> {
 }
 
 impl<'c> Next<'c> {
-    /// Whether what was sent is extended or a new generation starts.
+    /// Returns whether the plan extends what was sent or folds it.
     #[must_use]
     pub const fn action(&self) -> &Action {
         &self.plan.action
     }
 
-    /// Why the plan folds; `None` where it only extends what was sent.
+    /// Returns why the plan folds, or `None` if it extends what was sent.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         match &self.plan.action {
@@ -266,40 +264,40 @@ impl<'c> Next<'c> {
         }
     }
 
-    /// The new slots: those of the new messages, or all of them where the plan folds.
+    /// Returns the new slots: those of the new messages, or all of them if the plan folds.
     #[must_use]
     pub fn slots(&self) -> &[Slot] {
         &self.plan.slots
     }
 
-    /// The tokens before and after, and the marks.
+    /// Returns the token counts before and after, and the marks.
     #[must_use]
     pub const fn tokens(&self) -> Figures {
         self.plan.tokens
     }
 
-    /// What could not be helped.
+    /// Returns the problems that the plan could not avoid.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.plan.warnings
     }
 
-    /// A summary that would be better than the digest in this plan. Ask a model for it, then pass
-    /// the text to [`Next::with_summary`], or commit and add it later with
+    /// Returns the summary that would be better than the digest in this plan. Ask a model for it
+    /// and pass the text to [`Next::with_summary`], or commit and add it later with
     /// [`Context::add_summary`].
     #[must_use]
     pub const fn wanted(&self) -> Option<&Wanted> {
         self.plan.wanted.as_ref()
     }
 
-    /// The messages that the wanted summary is about.
+    /// Returns the messages that the wanted summary is about.
     pub fn wanted_messages(&self) -> impl Iterator<Item = &Message> {
         let sources = self.plan.wanted.iter().flat_map(|wanted| &wanted.sources);
         sources.filter_map(|&source| self.context.history.message(source))
     }
 
-    /// Plans again with the text of the wanted summary. Without a wanted summary the plan stays as
-    /// it is.
+    /// Plans again with the text of the wanted summary. If none is wanted, the plan stays
+    /// unchanged.
     pub fn with_summary(self, text: impl Into<String>) -> Self {
         let Some(summary) = self.plan.wanted.as_ref().map(|wanted| wanted.summary(text)) else {
             return self;
@@ -309,9 +307,9 @@ impl<'c> Next<'c> {
         context.next(forced)
     }
 
-    /// Whether a fold is due that needs messages which were not loaded: load them with
-    /// [`Context::load_history`] and plan again. Only a context that was resumed with the end of a
-    /// history can say so.
+    /// Returns whether a fold is due that needs messages which are not loaded. If so, load them
+    /// with [`Context::load_history`] and plan again. This happens only in a context that was
+    /// resumed with the end of a history.
     #[must_use]
     pub const fn needs_history(&self) -> bool {
         self.needs_history

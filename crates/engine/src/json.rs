@@ -1,6 +1,5 @@
-//! JSON without loss: objects whose keys keep their order and whose values stay text, and strings
-//! that survive lone surrogates. `serde_json::Value` would reformat numbers and refuse such
-//! strings.
+//! Lossless JSON: objects whose keys keep their order and whose values stay text, and strings with
+//! lone surrogates. `serde_json::Value` would reformat numbers and reject such strings.
 
 use std::fmt;
 
@@ -8,54 +7,54 @@ use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of one JSON object, in their order, values untouched.
+/// The fields of a JSON object, in their order, with unchanged values.
 #[derive(Debug, Default)]
 pub struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> Fields<'a> {
-    /// The fields of `json`, or `None` when it is not an object.
+    /// Parses an object. Returns `None` if `json` is not one.
     #[must_use]
     pub fn parse(json: &'a str) -> Option<Self> {
         serde_json::from_str(json).ok()
     }
 
-    /// The value of a field.
+    /// Returns the value of a field.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.get())
     }
 
-    /// Takes a field out; what is left at the end is what the reader did not know.
+    /// Removes a field and returns its value. What is left at the end are the unknown fields.
     pub fn take(&mut self, name: &str) -> Option<&'a str> {
         let at = self.0.iter().position(|(key, _)| key == name)?;
         Some(self.0.remove(at).1.get())
     }
 
-    /// Takes a string field out. A field that is no string stays where it is.
+    /// Removes a string field and returns its value. A field that is not a string stays.
     pub fn take_string(&mut self, name: &str) -> Option<LossyString> {
         let text = string(self.get(name)?)?;
         self.take(name);
         Some(text)
     }
 
-    /// All fields in their order.
+    /// Returns all fields in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.get()))
     }
 
-    /// What is left, as owned text.
+    /// Returns the remaining fields as owned text.
     #[must_use]
     pub fn into_rest(self) -> Vec<(String, String)> {
         self.0.into_iter().map(|(key, value)| (key, value.get().to_owned())).collect()
     }
 
-    /// How many fields there are.
+    /// Returns the number of fields.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no fields.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -86,7 +85,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// Of fields with the same name the last one counts, as for every other reader of JSON.
+/// Keeps the last of several fields with the same name, as other JSON parsers do.
 fn last_of_each<'a>(fields: Vec<(String, &'a RawValue)>) -> Vec<(String, &'a RawValue)> {
     let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
@@ -97,20 +96,20 @@ fn last_of_each<'a>(fields: Vec<(String, &'a RawValue)>) -> Vec<(String, &'a Raw
     fields.into_iter().filter_map(|(name, _)| last.remove_entry(&name)).collect()
 }
 
-/// A string in which lone surrogates were replaced by U+FFFD.
+/// A string in which lone surrogates are replaced by U+FFFD.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LossyString {
     /// The text.
     pub text: String,
-    /// Whether anything was replaced, so that the original bytes cannot be sent on.
+    /// Whether anything was replaced. If so, the original bytes cannot be forwarded.
     pub mended: bool,
 }
 
 impl<'de> Deserialize<'de> for LossyString {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct LooseVisitor;
+        struct LossyVisitor;
 
-        impl Visitor<'_> for LooseVisitor {
+        impl Visitor<'_> for LossyVisitor {
             type Value = LossyString;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,12 +128,12 @@ impl<'de> Deserialize<'de> for LossyString {
             }
         }
 
-        // As bytes, serde_json hands lone surrogates over instead of refusing the whole string.
-        deserializer.deserialize_bytes(LooseVisitor)
+        // serde_json accepts lone surrogates in bytes, but rejects them in strings.
+        deserializer.deserialize_bytes(LossyVisitor)
     }
 }
 
-/// Replaces each encoded surrogate (ED A0..BF xx) by one U+FFFD.
+/// Replaces each encoded surrogate (ED A0..BF xx) with U+FFFD.
 fn mend(bytes: &[u8]) -> String {
     let mut mended = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -153,26 +152,26 @@ fn mend(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&mended).into_owned()
 }
 
-/// The string that a JSON text is, or `None` when it is something else.
+/// Parses a JSON string. Returns `None` if `json` is something else.
 #[must_use]
 pub fn string(json: &str) -> Option<LossyString> {
     json.trim_start().starts_with('"').then(|| serde_json::from_str(json).ok())?
 }
 
-/// The elements of a JSON array, untouched, or `None` when it is something else.
+/// Returns the unchanged elements of a JSON array, or `None` if `json` is something else.
 #[must_use]
 pub fn elements(json: &str) -> Option<Vec<&str>> {
     let list: Vec<&RawValue> = serde_json::from_str(json).ok()?;
     Some(list.into_iter().map(RawValue::get).collect())
 }
 
-/// Whether a JSON text is `null`.
+/// Returns whether a JSON text is `null`.
 #[must_use]
 pub fn is_null(json: &str) -> bool {
     json.trim() == "null"
 }
 
-/// JSON text in which escapes of half a UTF-16 pair were replaced; `None` when there are none.
+/// Replaces escapes of lone surrogates in a JSON text. Returns `None` if there are none.
 #[must_use]
 pub fn mend_escapes(json: &str) -> Option<String> {
     if !json.contains("\\u") {
@@ -183,7 +182,7 @@ pub fn mend_escapes(json: &str) -> Option<String> {
     let mut changed = false;
     while let Some((before, after)) = rest.split_once('\\') {
         mended.push_str(before);
-        let taken = match (
+        let length = match (
             unit(after),
             after.get(5..).and_then(|next| next.strip_prefix('\\')).and_then(unit),
         ) {
@@ -197,32 +196,32 @@ pub fn mend_escapes(json: &str) -> Option<String> {
             _ => after.chars().next().map_or(0, char::len_utf8),
         };
         mended.push('\\');
-        mended.push_str(after.get(..taken).unwrap_or_default());
-        rest = after.get(taken..).unwrap_or_default();
+        mended.push_str(after.get(..length).unwrap_or_default());
+        rest = after.get(length..).unwrap_or_default();
     }
     mended.push_str(rest);
     changed.then_some(mended)
 }
 
-/// The UTF-16 unit that `uXXXX` stands for.
+/// Returns the UTF-16 code unit of `uXXXX`.
 fn unit(escape: &str) -> Option<u16> {
     u16::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok()
 }
 
-/// Whether a text is one complete JSON object.
+/// Returns whether a text is one complete JSON object.
 #[must_use]
 pub fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{')
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// A text as a JSON string.
+/// Returns a text as a JSON string.
 #[must_use]
 pub fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Writes an object from fields that are JSON text already.
+/// Writes an object from fields whose values are JSON text.
 #[must_use]
 pub fn object<K: AsRef<str>, V: AsRef<str>>(fields: impl IntoIterator<Item = (K, V)>) -> String {
     let mut json = String::from("{");
@@ -238,7 +237,7 @@ pub fn object<K: AsRef<str>, V: AsRef<str>>(fields: impl IntoIterator<Item = (K,
     json
 }
 
-/// Writes an array from elements that are JSON text already.
+/// Writes an array from elements that are JSON text.
 #[must_use]
 pub fn array<V: AsRef<str>>(elements: impl IntoIterator<Item = V>) -> String {
     let mut json = String::from("[");
@@ -252,12 +251,11 @@ pub fn array<V: AsRef<str>>(elements: impl IntoIterator<Item = V>) -> String {
     json
 }
 
-/// The same JSON on one line: line breaks between tokens go, with the indentation behind them;
-/// nothing else changes.
+/// Puts a JSON text on one line: removes line breaks between tokens and the indentation after them,
+/// and nothing else.
 #[must_use]
 pub fn one_line(json: &str) -> std::borrow::Cow<'_, str> {
-    // A raw line break cannot stand inside a JSON string, so each one is white space between
-    // tokens.
+    // A JSON string cannot contain a raw line break, so each one is white space between tokens.
     if json.contains(['\n', '\r']) {
         json.lines().map(str::trim_start).collect::<String>().replace('\r', "").into()
     } else {
@@ -277,25 +275,25 @@ mod tests {
     }
 
     #[test]
-    fn of_a_field_twice_the_last_counts() {
+    fn the_last_of_two_fields_with_the_same_name_counts() {
         let fields = Fields::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
         assert_eq!(fields.iter().collect::<Vec<_>>(), [("a", "3"), ("b", "2")]);
     }
 
     #[test]
     fn lone_surrogates_become_one_replacement_each() {
-        let loose = string(r#""a\ud800b\udc00c 😀""#).unwrap();
-        assert_eq!(loose, LossyString { text: "a\u{FFFD}b\u{FFFD}c 😀".into(), mended: true });
+        let lossy = string(r#""a\ud800b\udc00c 😀""#).unwrap();
+        assert_eq!(lossy, LossyString { text: "a\u{FFFD}b\u{FFFD}c 😀".into(), mended: true });
         assert!(!string(r#""\ud83d\ude00""#).unwrap().mended);
     }
 
     #[test]
-    fn a_key_with_a_lone_surrogate_is_read() {
+    fn a_key_with_a_lone_surrogate_is_parsed() {
         assert_eq!(Fields::parse(r#"{"\ud800":1}"#).unwrap().get("\u{FFFD}"), Some("1"));
     }
 
     #[test]
-    fn halves_of_pairs_are_mended_inside_json_text() {
+    fn escaped_lone_surrogates_are_replaced() {
         let mend = |json: &str| mend_escapes(json).unwrap_or_else(|| json.to_owned());
         assert_eq!(mend(r#"{"a":"\ud83d"}"#), r#"{"a":"\ufffd"}"#);
         assert_eq!(mend(r#"{"a":"\ud83d\ude00 \udc00x"}"#), r#"{"a":"\ud83d\ude00 \ufffdx"}"#);

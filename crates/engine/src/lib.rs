@@ -1,4 +1,5 @@
-//! Waterline's pure centre: from any message history to a valid, explained context.
+//! A context engine for LLM agents: turns any message history into a valid, explained context that
+//! fits into the model's window.
 //!
 //! ```
 //! use waterline::{Context, Message};
@@ -7,21 +8,21 @@
 //! context.push(Message::system("You are a careful engineer."));
 //! context.push(Message::user("Why does the build fail?"));
 //!
-//! let next = context.plan(); // slots, reasons, tokens, the summary it wants
-//! let messages = next.commit(); // what to send
+//! let next = context.plan(); // slots, reasons, tokens, the wanted summary
+//! let messages = next.commit(); // the messages to send
 //! assert_eq!(messages.len(), 2);
 //! # Ok::<(), waterline::PolicyError>(())
 //! ```
 //!
-//! The way of a message is the order of the modules, and each uses only those before it:
-//! [`message`] → [`tokens`], [`model`] → [`history`] (atoms, tokens, values) → [`summary`] →
-//! [`stage`] → [`policy`] → [`plan`] → [`context`]. Beside them stand [`truncate`] and
-//! [`validity`]. This crate does no input or output, reads no clock and knows no vendor's JSON.
+//! The modules follow the path of a message, and each uses only those before it: [`message`] →
+//! [`tokens`], [`model`] → [`history`] (atoms, tokens, values) → [`summary`] → [`stage`] →
+//! [`policy`] → [`plan`] → [`context`]. [`truncate`] and [`validity`] are helpers. This crate does
+//! no I/O, reads no clock and contains no vendor's JSON.
 
 pub mod context;
 mod draft;
 pub mod history;
-// Used by the sibling crates; not meant for applications.
+// For the sibling crates, not for applications.
 #[doc(hidden)]
 pub mod json;
 pub mod ledger;
@@ -33,7 +34,7 @@ mod reduce;
 mod setting;
 pub mod stage;
 pub mod summary;
-mod thought;
+mod thinking;
 pub mod tokens;
 pub mod truncate;
 pub mod validity;

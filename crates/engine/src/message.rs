@@ -1,7 +1,6 @@
-//! One immutable thing said, in a form that belongs to no vendor, with the bytes it arrived in kept
-//! beside it.
+//! Messages in a vendor-neutral form, together with the bytes they were received in.
 //!
-//! This file knows no wire format: reading and writing vendor JSON is the provider crate's work.
+//! This file contains no wire format: the provider crate parses and renders vendor JSON.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,22 +10,22 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::wire::{Dialect, Wire};
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Instructions of the program that runs the agent.
+    /// Instructions from the program that runs the agent.
     System,
-    /// The person, or whoever stands in for one.
+    /// The user, or a program in the user's role.
     User,
     /// The model.
     Assistant,
-    /// Nothing but results of tools.
+    /// Only tool results.
     Tool,
 }
 
 impl Role {
-    /// The name a person reads.
+    /// Returns the name, for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,74 +37,74 @@ impl Role {
     }
 }
 
-/// Fields of the wire that the neutral form has no place for: name and JSON text, in their order.
+/// Fields of the wire that the neutral form does not have: name and JSON text, in their order.
 pub type Extra = Vec<(String, String)>;
 
 /// One piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// What it is.
+    /// The content.
     #[serde(flatten)]
     pub body: Body,
-    /// What else stood beside it on its wire.
+    /// Its other fields on the wire.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra: Extra,
-    /// What was left out of it, where it is not whole.
+    /// What was left out of it, if it was truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Box<Truncated>>,
 }
 
-/// What was left out of a text, and where the whole of it is.
+/// What was left out of a text, and where the whole text is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Truncated {
-    /// Characters that were left out.
+    /// The number of characters that were left out.
     pub omitted: usize,
-    /// Characters of the whole text.
+    /// The number of characters of the whole text.
     pub total: usize,
     /// The id of the artifact that holds the whole text: the beginning of its hash. Without one,
-    /// the message that the text came from has it.
+    /// the whole text is in the message of the history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
 }
 
 impl Truncated {
-    /// Characters that are left.
+    /// Returns the number of characters that are left.
     #[must_use]
     pub const fn shown(&self) -> usize {
         self.total.saturating_sub(self.omitted)
     }
 }
 
-/// What a part is.
+/// The content of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Body {
-    /// Words.
+    /// Text.
     Text(String),
     /// Reasoning that the model wrote before its answer.
     Thinking(Thinking),
-    /// A picture.
+    /// An image.
     Image(Image),
-    /// The model asks for a tool to be run.
+    /// A tool call by the model.
     Call(ToolCall),
-    /// What a tool answered.
+    /// The result of a tool call.
     Result(ToolResult),
-    /// Something of a wire that has no neutral meaning; it goes back only to the wire it came from.
+    /// A part that has no neutral form. It is sent only to the wire it came from.
     Opaque(Opaque),
 }
 
-/// Reasoning, with what the provider needs to recognise it.
+/// Reasoning, with the provider's proof of origin.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Thinking {
-    /// The words; empty where the provider hides them.
+    /// The text. Empty if the provider hides it.
     pub text: String,
     /// Proof that the provider made it (Anthropic signature, Responses encrypted content).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// A picture, by value or by reference.
+/// An image, by value or by reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Image {
@@ -116,27 +115,27 @@ pub enum Image {
         /// Base64.
         data: String,
     },
-    /// An address the provider can fetch.
+    /// A URL that the provider can fetch.
     Url(String),
 }
 
-/// A request to run a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Links the call with its result; empty where the wire gave none.
+    /// Links the call to its result. Empty if the wire had none.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments as JSON text, never reformatted.
     pub arguments: String,
 }
 
-/// The answer of a tool.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The id of the call; empty where the wire gave none.
+    /// The id of the call. Empty if the wire had none.
     pub call_id: String,
-    /// The tool's name, on wires that repeat it.
+    /// The name of the tool, on wires that repeat it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Text, images or opaque parts.
@@ -146,7 +145,7 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// A part that only its own wire understands.
+/// A part that only one wire understands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opaque {
     /// The wire it belongs to.
@@ -162,20 +161,20 @@ impl From<Body> for Part {
 }
 
 impl Part {
-    /// A part with what stood beside it on its wire.
+    /// Creates a part with its other fields on the wire.
     #[must_use]
     pub const fn new(body: Body, extra: Extra) -> Self {
         Self { body, extra, truncated: None }
     }
 
-    /// A text part.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Body::Text(text.into()).into()
     }
 }
 
 impl ToolCall {
-    /// A call of the tool `name` with its arguments as JSON text.
+    /// Creates a call to the tool `name` with its arguments as JSON text.
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -186,20 +185,20 @@ impl ToolCall {
 }
 
 impl ToolResult {
-    /// The answer to the call `call_id`, as one text.
+    /// Creates the result of the call `call_id` with one text.
     pub fn new(call_id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { call_id: call_id.into(), name: None, parts: vec![Part::text(text)], is_error: false }
     }
 
-    /// The text parts, joined.
+    /// Returns the text parts, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         join_text(&self.parts)
     }
 }
 
-/// The bytes a message arrived in: a stretch of a shared text, so that keeping them copies nothing.
-/// The text is an `Arc<String>`, not an `Arc<str>`, because making the latter copies it.
+/// The bytes that a message was received in: a range of a shared text, so that nothing is copied.
+/// The text is an `Arc<String>`, because creating an `Arc<str>` would copy it.
 #[derive(Clone)]
 pub struct Raw {
     wire: Wire,
@@ -208,20 +207,20 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// A stretch of `source`; `None` when the range is not one.
+    /// Creates a range of `source`, or `None` if the range is invalid.
     #[must_use]
     pub fn new(wire: Wire, source: Arc<String>, range: Range<usize>) -> Option<Self> {
         source.get(range.clone())?;
         Some(Self { wire, source, range })
     }
 
-    /// The wire the bytes are written in.
+    /// Returns the wire format of the bytes.
     #[must_use]
     pub const fn wire(&self) -> Wire {
         self.wire
     }
 
-    /// The bytes.
+    /// Returns the bytes as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.source.get(self.range.clone()).unwrap_or_default()
@@ -248,17 +247,17 @@ impl fmt::Debug for Raw {
     }
 }
 
-/// How far a message is from the bytes it arrived in.
+/// How a message relates to the bytes it was received in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// The raw bytes say the same: they can be sent as they are.
+    /// The raw bytes have the same content and can be sent unchanged.
     #[default]
     AsReceived,
-    /// Only call ids were assigned: the raw bytes still serve on a wire that pairs calls without
-    /// ids.
+    /// Only call ids were assigned. The raw bytes can still be sent on a wire that pairs calls
+    /// without ids.
     Renumbered,
-    /// The parts say something else than the raw bytes.
+    /// The parts differ from the raw bytes.
     Changed,
 }
 
@@ -272,47 +271,47 @@ impl Form {
     }
 }
 
-/// One thing said. As JSON it has the same fields; that is how a message without raw bytes is kept.
+/// A message. A message without raw bytes is stored as JSON with the same fields.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub parts: Vec<Part>,
-    /// What else stood beside role and content on its wire.
+    /// The other fields on the wire, next to role and content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extra: Extra,
-    /// The bytes it arrived in; none for a message made here.
+    /// The bytes it was received in. `None` for a message created by this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Raw>,
-    /// Whether the raw bytes still say what the parts say.
+    /// Whether the raw bytes still have the same content as the parts.
     #[serde(default = "Form::changed", skip_serializing_if = "Form::is_changed")]
     pub form: Form,
 }
 
 impl Message {
-    /// A message made here, without raw bytes.
+    /// Creates a message without raw bytes.
     #[must_use]
     pub fn new(role: Role, parts: Vec<Part>) -> Self {
         Self { role, parts, extra: Extra::new(), raw: None, form: Form::Changed }
     }
 
-    /// Instructions of the program that runs the agent.
+    /// Creates a system message.
     pub fn system(text: impl Into<String>) -> Self {
         Self::new(Role::System, vec![Part::text(text)])
     }
 
-    /// Text written by the user.
+    /// Creates a user message.
     pub fn user(text: impl Into<String>) -> Self {
         Self::new(Role::User, vec![Part::text(text)])
     }
 
-    /// Text written by the model.
+    /// Creates an assistant message.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(Role::Assistant, vec![Part::text(text)])
     }
 
-    /// A message of the model that calls tools; `text` precedes the calls and may be empty.
+    /// Creates an assistant message with tool calls. `text` precedes the calls and may be empty.
     pub fn assistant_with_calls(
         text: impl Into<String>,
         calls: impl IntoIterator<Item = ToolCall>,
@@ -323,18 +322,18 @@ impl Message {
         Self::new(Role::Assistant, text_part.into_iter().chain(call_parts).collect())
     }
 
-    /// The result of a tool that succeeded.
+    /// Creates the result of a tool call that succeeded.
     pub fn tool_result(call_id: impl Into<String>, text: impl Into<String>) -> Self {
         Self::new(Role::Tool, vec![Body::Result(ToolResult::new(call_id, text)).into()])
     }
 
-    /// The result of a tool that failed.
+    /// Creates the result of a tool call that failed.
     pub fn tool_error(call_id: impl Into<String>, text: impl Into<String>) -> Self {
         let result = ToolResult { is_error: true, ..ToolResult::new(call_id, text) };
         Self::new(Role::Tool, vec![Body::Result(result).into()])
     }
 
-    /// The text parts.
+    /// Returns the text parts.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match &part.body {
             Body::Text(text) => Some(text.as_str()),
@@ -342,19 +341,19 @@ impl Message {
         })
     }
 
-    /// The text parts, joined by line breaks.
+    /// Returns the text parts, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         join_text(&self.parts)
     }
 
-    /// Whether any text part has more than white space.
+    /// Returns whether any text part has more than white space.
     #[must_use]
     pub fn has_text(&self) -> bool {
         self.texts().any(|text| !text.trim().is_empty())
     }
 
-    /// The calls.
+    /// Returns the tool calls.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match &part.body {
             Body::Call(call) => Some(call),
@@ -362,7 +361,7 @@ impl Message {
         })
     }
 
-    /// The results.
+    /// Returns the tool results.
     pub fn results(&self) -> impl Iterator<Item = &ToolResult> {
         self.parts.iter().filter_map(|part| match &part.body {
             Body::Result(result) => Some(result),
@@ -370,14 +369,14 @@ impl Message {
         })
     }
 
-    /// Whether it holds nothing but thinking.
+    /// Returns whether it contains nothing but thinking.
     #[must_use]
     pub fn only_thinks(&self) -> bool {
         !self.parts.is_empty()
             && self.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))
     }
 
-    /// Whether any part is a picture, also inside a result.
+    /// Returns whether any part is an image, also inside a result.
     #[must_use]
     pub fn has_image(&self) -> bool {
         self.parts.iter().any(|part| match &part.body {

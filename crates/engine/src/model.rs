@@ -1,5 +1,6 @@
-//! What the planner must know about a model, and the catalogue in which it is looked up: the
-//! built-in table (`presets/models.toml`), and the entries a user adds, which win over it.
+//! Models: what the planner needs to know about one, and the catalogue in which they are looked up.
+//! The catalogue is the built-in table (`presets/models.toml`) and the entries that a user adds,
+//! which take precedence.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,8 +11,8 @@ use crate::tokens::{Counter, Method, Ratio};
 const TABLE: &str = include_str!("../presets/models.toml");
 
 static BUILTIN: LazyLock<Models> = LazyLock::new(|| {
-    // The table is part of the program and a test reads it; an unreadable one must still not mean
-    // "no limit".
+    // The table is compiled in and a test parses it. If it cannot be parsed, there must still be a
+    // limit.
     let table = toml::from_str(TABLE)
         .unwrap_or_else(|_| Table { default: Model::new(""), model: Vec::new() });
     Models {
@@ -28,50 +29,51 @@ struct Table {
     model: Vec<Model>,
 }
 
-/// What is known about a model or a family of models.
+/// A model or a family of models.
 ///
-/// [`Model::new`] makes a careful entry; its fields can be changed afterwards.
+/// [`Model::new`] creates a conservative entry whose fields can be changed afterwards.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Model {
-    /// The prefix of the names it describes.
+    /// The prefix of the model names that it describes.
     #[serde(default)]
     pub prefix: String,
-    /// Tokens of prompt and answer together.
+    /// The most tokens of prompt and answer together.
     pub window: usize,
-    /// Tokens kept free for the answer.
+    /// The tokens reserved for the answer.
     pub output: usize,
     /// How tokens are counted.
     pub tokenizer: Method,
-    /// For estimates: characters per token.
+    /// The characters per token, for estimates.
     #[serde(default = "default_ratio")]
     pub chars_per_token: f64,
-    /// Tokens that one image takes.
+    /// The tokens of one image.
     #[serde(default = "default_image_tokens")]
     pub image_tokens: usize,
-    /// Price of a prompt token read from the cache, as a share of a fresh one.
+    /// The price of a prompt token read from the cache, relative to an uncached one.
     #[serde(default = "one")]
     pub cache_read: f64,
-    /// Price of a prompt token written to the cache, as a share of a fresh one.
+    /// The price of a prompt token written to the cache, relative to an uncached one.
     #[serde(default = "one")]
     pub cache_write: f64,
-    /// Prefixes shorter than this are not cached.
+    /// The fewest tokens of a prefix that is cached.
     #[serde(default)]
     pub cache_minimum: usize,
-    /// Seconds for which a cached prefix is kept; 0 where that is not known.
+    /// The seconds for which a cached prefix is kept; 0 if unknown.
     #[serde(default)]
     pub cache_life: u64,
-    /// Thinking is valid only while everything before it is unchanged.
+    /// Whether thinking is valid only while everything before it is unchanged.
     #[serde(default)]
     pub preserved_thinking: bool,
-    /// A request may not set the temperature.
+    /// Whether a request must not set the temperature.
     #[serde(default)]
     pub fixed_temperature: bool,
-    /// The limit of the answer is called `max_completion_tokens` on OpenAI's chat wire.
+    /// Whether the token limit of the answer is called `max_completion_tokens` on OpenAI's chat
+    /// wire.
     #[serde(default)]
     pub max_completion_tokens: bool,
-    /// It accepts images.
+    /// Whether it accepts images.
     #[serde(default)]
     pub images: bool,
 }
@@ -89,7 +91,7 @@ const fn one() -> f64 {
 }
 
 impl Model {
-    /// A model about which nothing is known: careful estimates, a small window, no images, no
+    /// Creates an entry for an unknown model: conservative estimates, a small window, no images, no
     /// cache.
     pub fn new(prefix: impl Into<String>) -> Self {
         Self {
@@ -110,13 +112,13 @@ impl Model {
         }
     }
 
-    /// Tokens that a prompt may take: the window less what is kept for the answer.
+    /// Returns the most tokens of a prompt: the window less the tokens reserved for the answer.
     #[must_use]
     pub const fn input_window(&self) -> usize {
         self.window.saturating_sub(self.output)
     }
 
-    /// The counter for this model.
+    /// Returns the token counter for this model.
     #[must_use]
     pub fn counter(&self) -> Counter {
         let method = match self.tokenizer {
@@ -127,13 +129,13 @@ impl Model {
     }
 }
 
-/// What a user says about a model. What is left out is taken from the entry that would describe the
-/// model otherwise.
+/// A model entry from the user's config. Fields that are not set are taken from the entry that
+/// would describe the model otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ModelEntry {
-    /// The prefix of the names it describes; usually a whole name.
+    /// The prefix of the model names that it describes, usually a whole name.
     pub name: String,
     /// See [`Model::window`].
     pub window: Option<usize>,
@@ -158,14 +160,14 @@ pub struct ModelEntry {
 }
 
 impl ModelEntry {
-    /// An entry that says nothing yet; its fields can be set afterwards.
+    /// Creates an entry in which no field is set.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
     fn over(self, base: &Model) -> Model {
-        // An output limit that leaves no prompt would be worse than none: half of a small window is
-        // kept for the answer.
+        // At most half of a small window is reserved for the answer, so that there is space for a
+        // prompt.
         let window = self.window.unwrap_or(base.window);
         let output = self.output.unwrap_or_else(|| base.output.min(window / 2));
         Model {
@@ -214,14 +216,14 @@ impl Default for Models {
 }
 
 impl Models {
-    /// The table that comes with the crate.
+    /// Returns the built-in catalogue.
     #[must_use]
     pub fn builtin() -> Self {
         BUILTIN.clone()
     }
 
-    /// The catalogue with more entries. They win over built-in ones, and later ones over earlier
-    /// ones of the same name.
+    /// Adds entries. They take precedence over the built-in ones, and later ones over earlier ones
+    /// with the same name.
     #[must_use]
     pub fn with(mut self, entries: impl IntoIterator<Item = ModelEntry>) -> Self {
         for entry in entries.into_iter().filter(|entry| !entry.name.is_empty()) {
@@ -231,7 +233,7 @@ impl Models {
         self
     }
 
-    /// The catalogue with one more model, described in full.
+    /// Adds a complete entry.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Self {
         self.added.retain(|known| known.prefix != model.prefix);
@@ -239,8 +241,9 @@ impl Models {
         self
     }
 
-    /// The entry with the longest matching prefix; one that was added wins over the built-in ones.
-    /// Names may carry a vendor in front (`openai/gpt-5`, `us.anthropic.claude-opus-4-6`).
+    /// Returns the entry with the longest matching prefix. Added entries take precedence over the
+    /// built-in ones. A name may start with a vendor (`openai/gpt-5`,
+    /// `us.anthropic.claude-opus-4-6`).
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Arc<Model>> {
         let name = name.to_ascii_lowercase();
@@ -255,20 +258,20 @@ impl Models {
         longest(&self.added).or_else(|| longest(&self.builtin))
     }
 
-    /// The entry of a model, or the careful default for one that nobody described: a real limit,
-    /// never "no limit".
+    /// Returns the entry of a model, or the conservative default for an unknown one. There is
+    /// always a limit.
     #[must_use]
     pub fn resolve(&self, name: &str) -> Arc<Model> {
         self.find(name).unwrap_or_else(|| self.unknown())
     }
 
-    /// The careful default for a model that nobody described.
+    /// Returns the conservative default for an unknown model.
     #[must_use]
     pub fn unknown(&self) -> Arc<Model> {
         Arc::clone(&self.fallback)
     }
 
-    /// All entries, the added ones first.
+    /// Returns all entries, the added ones first.
     pub fn iter(&self) -> impl Iterator<Item = &Model> {
         self.added.iter().chain(self.builtin.iter()).map(AsRef::as_ref)
     }
@@ -279,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_table_reads_and_every_entry_is_sane() {
+    fn the_built_in_table_parses_and_every_entry_is_sane() {
         let table: Table = toml::from_str(TABLE).unwrap();
         assert!(table.model.len() > 20);
         for model in table.model.iter().chain([&table.default]) {
@@ -288,7 +291,11 @@ mod tests {
                 (0.0..=2.0).contains(&model.cache_read) && model.cache_read <= model.cache_write
             );
         }
-        assert_eq!(table.default, Model::new(""), "the built-in fallback says what the table says");
+        assert_eq!(
+            table.default,
+            Model::new(""),
+            "the fallback in code equals the default of the table"
+        );
     }
 
     #[test]
@@ -303,12 +310,12 @@ mod tests {
             Some("claude-sonnet-4-5")
         );
         assert_eq!(prefix("qwen/qwen3-32b").as_deref(), Some("qwen3"));
-        assert_eq!(prefix("nobody-knows-me"), None);
+        assert_eq!(prefix("unheard-of-model"), None);
         assert_eq!(prefix(""), None);
     }
 
     #[test]
-    fn what_a_user_describes_wins_and_the_rest_is_inherited() {
+    fn user_entries_take_precedence_and_inherit_the_rest() {
         let mut narrow = ModelEntry::new("GPT-4o");
         narrow.window = Some(20_000);
         let mut own = ModelEntry::new("my-coder");
@@ -319,7 +326,7 @@ mod tests {
         assert_eq!(
             (narrow.window, narrow.output),
             (20_000, 10_000),
-            "the limit of the answer leaves room for a prompt"
+            "the reserve for the answer leaves space for a prompt"
         );
         assert_eq!(narrow.tokenizer, Method::O200k);
         assert!(narrow.images);
@@ -330,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_tokenizer_is_refused_with_the_known_ones() {
+    fn an_unknown_tokenizer_is_rejected_with_the_known_ones() {
         let error =
             toml::from_str::<ModelEntry>("tokenizer = \"tiktoken\"").unwrap_err().to_string();
         assert!(error.contains("o200k") && error.contains("estimate"), "{error}");

@@ -1,14 +1,13 @@
-//! Making messages shorter. A reducer never grows what it is given, gives the same when applied
-//! twice, and never splits a character. Each part that was shortened says what it lost
-//! ([`Part::truncated`]).
+//! Shortens messages. A reducer never makes a message longer, is idempotent, and never splits a
+//! character. Each shortened part records what was left out ([`Part::truncated`]).
 
 use crate::json::{self, Fields};
 use crate::message::{Body, Form, Message, Part, Truncated};
 use crate::tokens::Counter;
 use crate::truncate::{Cut, Shortened, artifact_id, truncate};
 
-/// The message with the texts of its results shortened, or `None` when none is or nothing is
-/// gained. `shorten` is given a text and what it lost before.
+/// Returns the message with the texts of its results shortened, or `None` if nothing got shorter.
+/// `shorten` is called with a text and what was left out of it before.
 pub(crate) fn results(
     message: &Message,
     counter: &Counter,
@@ -18,26 +17,26 @@ pub(crate) fn results(
     let mut changed = false;
     for part in &mut reduced.parts {
         if let Body::Result(result) = &mut part.body {
-            changed |= texts(&mut result.parts, counter, &shorten);
+            changed |= shorten_parts(&mut result.parts, counter, &shorten);
         }
     }
     reduced.form = Form::Changed;
     changed.then_some(reduced)
 }
 
-/// The message with its own texts shortened, or `None` when none is or nothing is gained.
-pub(crate) fn words(
+/// Returns the message with its own texts shortened, or `None` if nothing got shorter.
+pub(crate) fn texts(
     message: &Message,
     counter: &Counter,
     shorten: impl Fn(&str, Option<&Truncated>) -> Option<Shortened>,
 ) -> Option<Message> {
     let mut reduced = message.clone();
-    let changed = texts(&mut reduced.parts, counter, &shorten);
+    let changed = shorten_parts(&mut reduced.parts, counter, &shorten);
     reduced.form = Form::Changed;
     changed.then_some(reduced)
 }
 
-fn texts(
+fn shorten_parts(
     parts: &mut [Part],
     counter: &Counter,
     shorten: &impl Fn(&str, Option<&Truncated>) -> Option<Shortened>,
@@ -57,22 +56,22 @@ fn texts(
     changed
 }
 
-/// Arguments whose long values are cut to `max` characters; still a JSON object. `None` when
-/// nothing is gained.
+/// Truncates the long values of call arguments to `max` characters; they stay a JSON object.
+/// Returns `None` if nothing got shorter.
 fn arguments(arguments: &str, max: usize, earlier: Option<&Truncated>) -> Option<Shortened> {
     let fields = Fields::parse(arguments)?;
     let shorter = |value: &str| {
-        let text = json::string(value).map_or_else(|| value.to_owned(), |loose| loose.text);
-        let cut = truncate(&text, &Cut::new(max * 3 / 5, max * 2 / 5));
-        cut.map_or_else(|| value.to_owned(), |cut| json::quote(&cut.text))
+        let text = json::string(value).map_or_else(|| value.to_owned(), |lossy| lossy.text);
+        let shortened = truncate(&text, &Cut::new(max * 3 / 5, max * 2 / 5));
+        shortened.map_or_else(|| value.to_owned(), |shortened| json::quote(&shortened.text))
     };
-    let cut = json::object(fields.iter().map(|(key, value)| (key, shorter(value))));
-    (cut.len() < arguments.len()).then(|| Shortened::instead(cut, arguments, earlier))
+    let reduced = json::object(fields.iter().map(|(key, value)| (key, shorter(value))));
+    (reduced.len() < arguments.len()).then(|| Shortened::instead(reduced, arguments, earlier))
 }
 
-/// The message cut to about `target` tokens: its longest texts and arguments lose their middle, and
-/// each text names the artifact that holds the whole of it. `None` when it fits already or nothing
-/// is gained.
+/// Truncates a message to about `target` tokens. Its longest texts and arguments lose their middle,
+/// and each text names the artifact that holds the whole of it. Returns `None` if the message
+/// already fits or nothing got shorter.
 pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Option<Message> {
     let before = counter.message(message);
     if before <= target {
@@ -80,11 +79,11 @@ pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Optio
     }
     let mut best = None;
     let mut smallest = before;
-    // Start near the goal and halve: a text has about four characters a token, at worst less than
-    // one.
-    let mut room = target.saturating_mul(4).max(64);
-    while room >= 16 {
-        let clipped = clip_to(message, room);
+    // The first guess is four characters per token. Some texts have less than one, so the guess is
+    // lowered until the message fits.
+    let mut chars = target.saturating_mul(4).max(64);
+    while chars >= 16 {
+        let clipped = clip_to(message, chars);
         let tokens = counter.message(&clipped);
         if tokens < smallest {
             smallest = tokens;
@@ -93,25 +92,26 @@ pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Optio
         if smallest <= target {
             break;
         }
-        room = room * 2 / 3;
+        chars = chars * 2 / 3;
     }
     best
 }
 
-/// The text cut to about `target` tokens: it loses its middle. `None` when it fits already or
-/// nothing is gained.
+/// Truncates a text in the middle to about `target` tokens. Returns `None` if it already fits or
+/// nothing got shorter.
 pub(crate) fn clip_text(text: &str, counter: &Counter, target: usize) -> Option<String> {
     let before = counter.text(text);
     if before <= target {
         return None;
     }
     let lengths =
-        std::iter::successors(Some(target.saturating_mul(4).max(64)), |room| Some(room * 2 / 3));
+        std::iter::successors(Some(target.saturating_mul(4).max(64)), |chars| Some(chars * 2 / 3));
     let mut smallest = None;
-    for room in lengths.take_while(|&room| room >= 16) {
-        let Some(cut) = truncate(text, &Cut::new(room * 3 / 5, room * 2 / 5)) else { continue };
-        let tokens = counter.text(&cut.text);
-        smallest = (tokens < before).then_some(cut.text);
+    for chars in lengths.take_while(|&chars| chars >= 16) {
+        let cut = Cut::new(chars * 3 / 5, chars * 2 / 5);
+        let Some(shortened) = truncate(text, &cut) else { continue };
+        let tokens = counter.text(&shortened.text);
+        smallest = (tokens < before).then_some(shortened.text);
         if tokens <= target {
             break;
         }
@@ -132,7 +132,7 @@ fn clip_to(message: &Message, max: usize) -> Message {
 
 fn clip_part(part: &mut Part, max: usize) {
     let earlier = part.truncated.as_deref();
-    let lost = match &mut part.body {
+    let truncated = match &mut part.body {
         Body::Text(text) => {
             let cut = Cut::new(max * 3 / 5, max * 2 / 5).artifact(artifact_id(text)).after(earlier);
             truncate(text, &cut).filter(|shorter| shorter.text.len() < text.len()).map(|shorter| {
@@ -151,8 +151,8 @@ fn clip_part(part: &mut Part, max: usize) {
         }),
         Body::Thinking(_) | Body::Image(_) | Body::Opaque(_) => None,
     };
-    if let Some(lost) = lost {
-        part.truncated = Some(Box::new(lost));
+    if let Some(truncated) = truncated {
+        part.truncated = Some(Box::new(truncated));
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::message::ToolCall;
 
-    /// V11: where the marker would be longer than what it replaces, the message stays.
+    /// V11: if the marker would be longer than the text it replaces, the message stays.
     #[test]
     fn v11_a_message_never_grows() {
         let message = Message::tool_result("1", "x".repeat(1_001));
@@ -171,18 +171,25 @@ mod tests {
         assert!(results(&message, &Counter::default(), head).is_none());
     }
 
-    /// What was cut is data, on the part that was cut.
     #[test]
-    fn a_part_says_what_it_lost_and_is_not_cut_twice() {
+    fn a_part_records_what_was_left_out_and_is_not_truncated_twice() {
         let message = Message::tool_result("1", "word ".repeat(1_000));
         let head = |text: &str, earlier: Option<&Truncated>| {
             truncate(text, &Cut::new(500, 0).after(earlier))
         };
-        let cut = results(&message, &Counter::default(), head).unwrap();
-        let lost =
-            cut.results().next().unwrap().parts.first().unwrap().truncated.as_deref().unwrap();
-        assert_eq!((lost.omitted, lost.total), (4_500, 5_000));
-        assert!(results(&cut, &Counter::default(), head).is_none());
+        let shortened = results(&message, &Counter::default(), head).unwrap();
+        let truncated = shortened
+            .results()
+            .next()
+            .unwrap()
+            .parts
+            .first()
+            .unwrap()
+            .truncated
+            .as_deref()
+            .unwrap();
+        assert_eq!((truncated.omitted, truncated.total), (4_500, 5_000));
+        assert!(results(&shortened, &Counter::default(), head).is_none());
     }
 
     #[test]

@@ -1,12 +1,11 @@
-//! Truncating a text: the one function that does it, and the one marker that stands where something
-//! was left out.
+//! Truncates a text and puts a marker where something was left out. Only this file does that.
 //!
-//! What was left out is data ([`Truncated`]); nothing reads it back from the marker. Which texts of
-//! a message are truncated, and how far, is decided elsewhere (`reduce`, the stages).
+//! What was left out is data ([`Truncated`]); nothing parses the marker. Which texts of a message
+//! are truncated, and how far, is decided elsewhere (`reduce`, the stages).
 
 use crate::message::{Part, Truncated};
 
-/// Digits of a content hash that name an artifact.
+/// The number of hash digits in the id of an artifact.
 const ID_DIGITS: usize = 16;
 
 /// How a text is truncated.
@@ -17,14 +16,14 @@ pub struct Cut<'a> {
     pub head: usize,
     /// Characters kept from the end.
     pub tail: usize,
-    /// The id under which the whole text can be read.
+    /// The id of the artifact that holds the whole text.
     pub artifact: Option<String>,
-    /// What was left out of the text before.
+    /// What an earlier truncation left out of the text.
     pub earlier: Option<&'a Truncated>,
 }
 
 impl<'a> Cut<'a> {
-    /// Keeps so many characters of either end.
+    /// Keeps `head` characters of the beginning and `tail` of the end.
     #[must_use]
     pub const fn new(head: usize, tail: usize) -> Self {
         Self { head, tail, artifact: None, earlier: None }
@@ -37,7 +36,7 @@ impl<'a> Cut<'a> {
         self
     }
 
-    /// The text was truncated before: what it says is a part of a longer one.
+    /// Says that the text was truncated before, so that its length is not the whole length.
     #[must_use]
     pub const fn after(mut self, earlier: Option<&'a Truncated>) -> Self {
         self.earlier = earlier;
@@ -45,24 +44,24 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// A text that was made shorter, and what it lost.
+/// A text that was shortened, and what was left out of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shortened {
-    /// What is left, with the marker.
+    /// The remaining text, with the marker.
     pub text: String,
     /// What was left out.
     pub truncated: Truncated,
 }
 
 impl Shortened {
-    /// A text part that says what it lost.
+    /// Converts it into a text part that records what was left out.
     #[must_use]
     pub fn into_part(self) -> Part {
         Part { truncated: Some(Box::new(self.truncated)), ..Part::text(self.text) }
     }
 
-    /// `text` in the place of `whole`, of which it shows nothing or not the ends.
+    /// Replaces `whole` with a `text` that is not made of its head and tail.
     #[must_use]
     pub fn instead(text: String, whole: &str, earlier: Option<&Truncated>) -> Self {
         let total = earlier.map_or_else(|| whole.chars().count(), |earlier| earlier.total);
@@ -72,9 +71,9 @@ impl Shortened {
     }
 }
 
-/// The ends of a text, with a marker for what is left out between them. `None` when nothing would
-/// be left out, also because an earlier cut left no more. A text without a tail says how long it
-/// was.
+/// Returns the head and tail of a text, with a marker for what is left out between them. Returns
+/// `None` if nothing would be left out, or if an earlier truncation already left no more than that.
+/// Without a tail, the marker says how long the text was.
 #[must_use]
 pub fn truncate(text: &str, cut: &Cut<'_>) -> Option<Shortened> {
     let shown = cut.head + cut.tail;
@@ -82,8 +81,8 @@ pub fn truncate(text: &str, cut: &Cut<'_>) -> Option<Shortened> {
         return None;
     }
     let chars = text.chars().count();
-    let front = text.get(..nth_char(text, cut.head)?)?;
-    let back = text.get(nth_char(text, chars.checked_sub(cut.tail)?).unwrap_or(text.len())..)?;
+    let head = text.get(..nth_char(text, cut.head)?)?;
+    let tail = text.get(nth_char(text, chars.checked_sub(cut.tail)?).unwrap_or(text.len())..)?;
     let total = cut.earlier.map_or(chars, |earlier| earlier.total);
     let omitted = total.checked_sub(shown).filter(|&omitted| omitted > 0)?;
     let artifact = match cut.earlier {
@@ -91,15 +90,15 @@ pub fn truncate(text: &str, cut: &Cut<'_>) -> Option<Shortened> {
         None => cut.artifact.clone(),
     };
     let truncated = Truncated { omitted, total, artifact };
-    let text = format!("{front}{}{back}", marker(&truncated, cut.tail));
+    let text = format!("{head}{}{tail}", marker(&truncated, cut.tail));
     Some(Shortened { text, truncated })
 }
 
-/// What stands where something was left out.
+/// Returns the text that marks where something was left out.
 fn marker(truncated: &Truncated, tail: usize) -> String {
     let Truncated { omitted, total, artifact } = truncated;
     let whole =
-        artifact.as_ref().map_or_else(String::new, |id| format!("; the whole is artifact {id}"));
+        artifact.as_ref().map_or_else(String::new, |id| format!("; full text in artifact {id}"));
     if tail == 0 {
         format!("\n... (truncated, {total} chars total{whole})")
     } else {
@@ -107,7 +106,7 @@ fn marker(truncated: &Truncated, tail: usize) -> String {
     }
 }
 
-/// The beginning of a text on one line, at most `max` characters.
+/// Returns the beginning of a text on one line, at most `max` characters.
 #[must_use]
 pub fn line(text: &str, max: usize) -> String {
     let mut line = String::new();
@@ -116,8 +115,8 @@ pub fn line(text: &str, max: usize) -> String {
             line.push(' ');
         }
         line.push_str(word);
-        if let Some(cut) = nth_char(&line, max) {
-            line.truncate(cut);
+        if let Some(end) = nth_char(&line, max) {
+            line.truncate(end);
             line.push('…');
             break;
         }
@@ -125,14 +124,14 @@ pub fn line(text: &str, max: usize) -> String {
     line
 }
 
-/// The id of a text as an artifact: the beginning of its hash, so that the same text has the same
-/// id everywhere.
+/// Returns the id of a text as an artifact: the beginning of its hash, so that the same text always
+/// has the same id.
 #[must_use]
 pub fn artifact_id(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().chars().take(ID_DIGITS).collect()
 }
 
-/// The byte at which character `n` begins, or `None` when there are no more than `n` characters.
+/// Returns the byte offset of character `n`, or `None` if there are not more than `n` characters.
 pub(crate) fn nth_char(text: &str, n: usize) -> Option<usize> {
     if text.len() <= n {
         return None;
@@ -162,33 +161,34 @@ mod tests {
         assert_eq!(truncate(&"x".repeat(2_000), &Cut::new(1_000, 1_000)), None);
     }
 
-    /// E.10: a multi-byte character at the cut stays whole.
+    /// E.10: a multi-byte character at the boundary stays whole.
     #[test]
-    fn e10_cuts_fall_between_characters() {
+    fn e10_characters_are_never_split() {
         let text = "数".repeat(6_000);
         let cut = truncate(&text, &Cut::new(1_000, 1_000)).unwrap();
         assert_eq!(cut.text.chars().filter(|&c| c == '数').count(), 2_000);
     }
 
-    /// E.11, S0.66: exactly `max` stays, one more is cut with the seed's note.
+    /// E.11, S0.66: a text of exactly `max` characters stays; one more is truncated with the seed's
+    /// marker.
     #[test]
     fn e11_head_with_the_seeds_marker() {
         assert_eq!(truncate(&"x".repeat(1_000), &Cut::new(1_000, 0)), None);
         let cut = truncate(&"x".repeat(1_001), &Cut::new(1_000, 0)).unwrap();
         assert_eq!(cut.text, format!("{}\n... (truncated, 1001 chars total)", "x".repeat(1_000)));
         let again = Cut::new(1_000, 0).after(Some(&cut.truncated));
-        assert_eq!(truncate(&cut.text, &again), None, "an already cut text is not cut again");
+        assert_eq!(truncate(&cut.text, &again), None, "a truncated text is not truncated again");
     }
 
     #[test]
-    fn a_text_that_imitates_the_note_is_cut_all_the_same() {
+    fn a_text_that_imitates_the_marker_is_truncated_too() {
         let text = format!("{}\n... (truncated, 9 chars total)", "x".repeat(1_000));
         assert!(truncate(&text, &Cut::new(1_000, 0)).is_some());
     }
 
-    /// A second, harder cut counts from the whole and still names its artifact.
+    /// A second, shorter truncation counts from the whole text and still names its artifact.
     #[test]
-    fn a_second_cut_knows_the_whole() {
+    fn a_second_truncation_counts_from_the_whole_text() {
         let text = "word ".repeat(2_000);
         let first = truncate(&text, &Cut::new(2_000, 1_000).artifact(artifact_id(&text))).unwrap();
         let second =

@@ -1,6 +1,6 @@
-//! The rules that hold on every wire (section D of the requirements), checked on neutral messages
-//! after every plan, in release builds too. What a single wire adds is the provider crate's to
-//! check.
+//! Checks the rules that hold on every wire (section D of the requirements). It runs on neutral
+//! messages after every plan, in release builds too. The provider crate checks the rules of single
+//! wires.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use rustc_hash::FxHashSet;
 
 use crate::message::{Body, Message, Role};
 
-/// A rule that a list of messages breaks.
+/// A rule that a list of messages violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The message, by its place in the list.
+    /// The index of the message in the list.
     pub at: usize,
-    /// The rule, as the requirements number it.
+    /// The number of the rule in the requirements.
     pub rule: &'static str,
-    /// What is wrong, for a person.
+    /// What is wrong, for people.
     pub text: String,
 }
 
@@ -38,7 +38,7 @@ pub fn check<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Violati
 #[derive(Default)]
 struct Checker<'a> {
     open: Vec<&'a str>,
-    /// Calls may follow calls, as long as no result came in between.
+    /// Whether a result came after the last call. Until then more calls may follow.
     answering: bool,
     used: FxHashSet<&'a str>,
     found: Vec<Violation>,
@@ -66,15 +66,20 @@ impl<'a> Checker<'a> {
                 None => self.report(
                     at,
                     "V1",
-                    format!("a result for {:?}, which no call before it waits for", result.call_id),
+                    format!(
+                        "a result for {:?}, but there is no open call with this id",
+                        result.call_id
+                    ),
                 ),
             }
             self.answering = true;
         }
-        let other = message.parts.iter().any(|part| !matches!(part.body, Body::Result(_)));
-        let speaks = message.role == Role::Assistant || message.role == Role::System || other;
+        let has_other_parts =
+            message.parts.iter().any(|part| !matches!(part.body, Body::Result(_)));
+        let ends_step =
+            message.role == Role::Assistant || message.role == Role::System || has_other_parts;
         let continues = message.role == Role::Assistant && !self.answering;
-        if speaks && !continues {
+        if ends_step && !continues {
             self.close(at);
         }
         for call in message.calls() {
@@ -110,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn v1_to_v3_and_v6_are_seen() {
+    fn v1_to_v3_and_v6_are_detected() {
         let call = |id: &str| Message::assistant_with_calls("", [ToolCall::new(id, "read", "{}")]);
         let result = |id: &str| Message::tool_result(id, "ok");
         assert!(rules(&[user("hi"), call("a"), result("a"), user("thanks")]).is_empty());
@@ -121,7 +126,7 @@ mod tests {
         assert_eq!(rules(&[user(" ")]), ["V6"]);
         assert!(
             rules(&[user("hi"), call("a"), call("b"), result("b"), result("a")]).is_empty(),
-            "one breath, two calls"
+            "two calls in separate messages"
         );
     }
 }

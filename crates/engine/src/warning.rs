@@ -1,76 +1,76 @@
-//! Bad content is data, not failure: what was odd and what was done about it.
+//! Warnings about irregular content. It is not an error: it is repaired, and a warning says how.
 
 use std::fmt;
 
-/// What kind of oddity a warning is about.
+/// What a warning is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Oddity {
-    /// A call that no result answers.
+    /// A call without a result.
     UnansweredCall,
-    /// A result whose call nobody made.
+    /// A result without a call.
     OrphanResult,
     /// A second result for the same call.
     SecondResult,
-    /// A result that stands before its call.
+    /// A result before its call.
     EarlyResult,
-    /// A result that comes after something else was said.
+    /// A result that does not directly follow its step.
     LateResult,
     /// The same call id twice.
     RepeatedId,
     /// A call or result without an id.
     MissingId,
-    /// Call arguments that are no JSON object.
+    /// Call arguments that are not a JSON object.
     BadArguments,
-    /// A part that its speaker cannot say: a user's call, an assistant's result.
+    /// A part that the role cannot have: a call from the user, a result from the assistant.
     MisplacedPart,
-    /// A field of another type than its wire gives it.
+    /// A field with the wrong type for its wire.
     WrongType,
-    /// A message that does not say who speaks.
+    /// A message without a role.
     MissingRole,
-    /// Content that is null where the wire wants some.
+    /// Content that is null although the wire requires a value.
     NullContent,
-    /// A text of nothing but white space.
+    /// A text that is empty or only white space.
     BlankText,
-    /// A message with nothing in it.
+    /// An empty message.
     EmptyMessage,
-    /// Half of a UTF-16 pair.
+    /// Half of a UTF-16 surrogate pair.
     LoneSurrogate,
     /// Two user messages in a row.
     RepeatedUser,
-    /// A system message in the middle.
+    /// A system message in the middle of the conversation.
     MidSystem,
-    /// Thinking that no answer follows.
+    /// Thinking without an answer.
     DanglingThought,
-    /// The context does not fit, or only just.
+    /// The context does not fit into the window, or only after truncating protected messages.
     Budget,
-    /// A model that the table does not have.
+    /// A model that is not in the catalogue.
     UnknownModel,
-    /// A policy setting that cannot do what it says.
+    /// A policy setting that has no effect or contradicts another one.
     Setting,
     /// The planner broke one of its own rules: a bug, reported instead of hidden.
     Internal,
 }
 
-/// Something odd that was repaired in the view or could not be helped.
+/// A problem that was repaired or could not be avoided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// The message it is about, by its index in the history.
+    /// The index of the message in the history, if the warning is about one message.
     pub at: Option<usize>,
-    /// What kind it is.
+    /// What the warning is about.
     pub oddity: Oddity,
-    /// What was found and done, for a person.
+    /// What was found and what was done, for people.
     pub text: String,
 }
 
 impl Warning {
-    /// A warning about one message.
+    /// Creates a warning about one message.
     pub fn at(at: usize, oddity: Oddity, text: impl Into<String>) -> Self {
         Self { at: Some(at), oddity, text: text.into() }
     }
 
-    /// A warning about the whole.
+    /// Creates a warning that is not about a single message.
     pub fn new(oddity: Oddity, text: impl Into<String>) -> Self {
         Self { at: None, oddity, text: text.into() }
     }

@@ -1,7 +1,7 @@
-//! Names of wire formats. Only the provider crate knows what one looks like.
+//! Names of wire formats. Only the provider crate knows the formats themselves.
 //!
-//! The set is open: a format defines its name where its code is, and this file lists only the ones
-//! that the log numbers.
+//! The set is open: a format defines its name next to its code, and this file lists only those that
+//! have a number in the log.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,21 +9,21 @@ use std::sync::{PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-/// The most names that are remembered beside the built-in ones: names in stored data are not
-/// trusted to be few.
-const MOST: usize = 64;
+/// The most names that are remembered in addition to the built-in ones. Stored data could contain
+/// any number of names.
+const MAX_NAMES: usize = 64;
 
-/// The longest name.
-const LONGEST: usize = 40;
+/// The most bytes of a name.
+const MAX_NAME_LENGTH: usize = 40;
 
-/// Names that were registered or read, beside the built-in ones.
+/// Names that were registered or found in stored data, without the built-in ones.
 static OTHERS: RwLock<Vec<Wire>> = RwLock::new(Vec::new());
 
 /// A wire format, by its name.
 #[derive(Clone, Copy)]
 pub struct Wire(&'static Dialect);
 
-/// What the engine must know of a wire format.
+/// What the engine needs to know about a wire format.
 #[derive(Debug)]
 pub struct Dialect {
     name: &'static str,
@@ -32,20 +32,20 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// A wire format with call ids, whose messages stand for themselves.
+    /// Creates a wire format with call ids, in which items do not refer to each other.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self { name, pairs_by_order: false, binds_items: false }
     }
 
-    /// It pairs calls and results by order and name, so that a call without an id is usual.
+    /// Says that calls and results are paired by order and name, so that calls usually have no id.
     #[must_use]
     pub const fn pairing_by_order(mut self) -> Self {
         self.pairs_by_order = true;
         self
     }
 
-    /// Its items may refer by id to the reasoning before them.
+    /// Says that items may refer by id to the reasoning before them.
     #[must_use]
     pub const fn binding_items(mut self) -> Self {
         self.binds_items = true;
@@ -54,7 +54,7 @@ impl Dialect {
 }
 
 impl Wire {
-    /// OpenAI Chat Completions, and everything that imitates it.
+    /// OpenAI Chat Completions and compatible servers.
     pub const OPENAI_CHAT: Self = Self(&Dialect::new("openai-chat"));
     /// OpenAI Responses.
     pub const OPENAI_RESPONSES: Self = Self(&Dialect::new("openai-responses").binding_items());
@@ -66,31 +66,31 @@ impl Wire {
     const BUILT_IN: [Self; 4] =
         [Self::OPENAI_CHAT, Self::OPENAI_RESPONSES, Self::ANTHROPIC, Self::GEMINI];
 
-    /// The wire of a dialect.
+    /// Creates the wire of a dialect.
     #[must_use]
     pub const fn new(dialect: &'static Dialect) -> Self {
         Self(dialect)
     }
 
-    /// The name used on the command line and in files.
+    /// Returns the name used on the command line and in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Whether calls and results are paired by order and name.
+    /// Returns whether calls and results are paired by order and name.
     #[must_use]
     pub const fn pairs_by_order(self) -> bool {
         self.0.pairs_by_order
     }
 
-    /// Whether items may refer by id to the reasoning before them.
+    /// Returns whether items may refer by id to the reasoning before them.
     #[must_use]
     pub const fn binds_items(self) -> bool {
         self.0.binds_items
     }
 
-    /// Remembers the wire, so that stored messages find it by its name. Returns whether the name
+    /// Registers the wire, so that stored messages find it by its name. Returns whether the name
     /// was free.
     #[must_use]
     pub fn remember(self) -> bool {
@@ -102,9 +102,9 @@ impl Wire {
         is_free
     }
 
-    /// The wire of a name in stored data, whether or not this program can read its messages. None
-    /// for a name that is too long, is not made of lower-case letters, digits and hyphens, or is
-    /// one too many.
+    /// Returns the wire with this name, whether or not this program can parse its messages. Returns
+    /// `None` for a name that is too long or has characters other than lower-case letters, digits
+    /// and hyphens, and for any new name once too many are registered.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let others = OTHERS.read().unwrap_or_else(PoisonError::into_inner);
@@ -116,12 +116,12 @@ impl Wire {
         let is_plain = name
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-        if !is_plain || name.is_empty() || name.len() > LONGEST || others.len() >= MOST {
+        if !is_plain || name.is_empty() || name.len() > MAX_NAME_LENGTH || others.len() >= MAX_NAMES
+        {
             return None;
         }
         drop(others);
-        // Names live as long as the program: there are few, and a wire stays one word that is
-        // copied.
+        // The name is leaked, so that a wire stays a copyable reference. There are few names.
         let wire = Self(Box::leak(Box::new(Dialect::new(name.to_owned().leak()))));
         if wire.remember() { Some(wire) } else { Self::named(name) }
     }
@@ -162,9 +162,8 @@ impl Serialize for Wire {
 impl<'de> Deserialize<'de> for Wire {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        Self::named(&name).ok_or_else(|| {
-            serde::de::Error::custom(format!("{name:?} is not the name of a wire format"))
-        })
+        Self::named(&name)
+            .ok_or_else(|| serde::de::Error::custom(format!("invalid wire format name {name:?}")))
     }
 }
 
@@ -173,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stored_name_is_found_again_and_one_that_cannot_be_a_name_is_refused() {
+    fn a_stored_name_is_found_again_and_an_invalid_one_is_rejected() {
         let read: Wire = serde_json::from_str("\"some-other-wire\"").unwrap();
         assert_eq!((read.name(), Wire::named("some-other-wire")), ("some-other-wire", Some(read)));
         assert_eq!(serde_json::to_string(&Wire::GEMINI).unwrap(), "\"gemini\"");
@@ -184,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn names_in_stored_data_do_not_fill_the_memory() {
+    fn the_number_of_remembered_names_is_limited() {
         let taken = (0..1_000).filter(|n| Wire::named(&format!("wire-{n}")).is_some()).count();
-        assert!(taken <= MOST, "{taken}");
+        assert!(taken <= MAX_NAMES, "{taken}");
     }
 }

@@ -1,4 +1,4 @@
-//! The engine as one object: what an application sees of it between two calls.
+//! The engine as one object, as an application uses it.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::plan::Generation;
@@ -23,7 +23,7 @@ fn texts(messages: Vec<&Message>) -> Vec<String> {
     messages.into_iter().map(Message::text).collect()
 }
 
-/// Between folds, what was sent is sent again in front of what is new.
+/// Between folds, a context starts with the one before it.
 #[test]
 fn a_committed_plan_is_the_prefix_of_the_next() {
     let mut context = small();
@@ -35,22 +35,21 @@ fn a_committed_plan_is_the_prefix_of_the_next() {
     assert_eq!(second.len(), 4);
 }
 
-/// A plan that is looked at and dropped changes nothing.
 #[test]
 fn a_dropped_plan_leaves_the_context_as_it_was() {
     let mut context = small();
     (0..20).for_each(|at| context.extend(turn(at)));
-    let looked_at = context.plan();
-    let reason = looked_at.reason().map(str::to_owned);
+    let inspected = context.plan();
+    let reason = inspected.reason().map(str::to_owned);
     assert!(reason.is_some(), "it would fold");
-    drop(looked_at);
+    drop(inspected);
     assert_eq!(context.messages().count(), 0);
     assert_eq!(context.plan().reason().map(str::to_owned), reason);
 }
 
-/// Every message is in one slot, and what is not sent has a reason.
+/// Every message is in exactly one slot, and a summary has a reason.
 #[test]
-fn slots_say_what_became_of_every_message() {
+fn every_message_is_in_one_slot() {
     let mut context = small();
     (0..20).for_each(|at| context.extend(turn(at)));
     context.plan().commit();
@@ -77,9 +76,9 @@ fn a_fold_on_request_has_its_reason_and_keeps_pins() {
     assert!(!sent.iter().any(|text| text.starts_with("question 5:")), "{sent:?}");
 }
 
-/// What the provider counted moves the marks.
+/// The provider's token counts correct the estimates.
 #[test]
-fn usage_corrects_the_count() {
+fn recorded_usage_corrects_the_count() {
     let mut context = small();
     context.extend(turn(0));
     let before = context.plan().tokens();
@@ -91,7 +90,6 @@ fn usage_corrects_the_count() {
     assert!(tokens.after > before.after * 19 / 10, "{} after {}", tokens.after, before.after);
 }
 
-/// A clone goes its own way.
 #[test]
 fn a_clone_shares_nothing() {
     let mut context = small();
@@ -104,7 +102,7 @@ fn a_clone_shares_nothing() {
 }
 
 #[test]
-fn a_summary_that_comes_later_is_used_when_a_fold_is_asked_for() {
+fn a_late_summary_is_used_by_a_fold_on_request() {
     let policy =
         Policy::preset_with("auto", &[("summarise.mode".to_owned(), "background".to_owned())])
             .unwrap();
@@ -117,13 +115,39 @@ fn a_summary_that_comes_later_is_used_when_a_fold_is_asked_for() {
     assert!(!wanted.schema.request.is_empty());
     next.commit();
     context.add_summary(wanted.summary("Twenty questions were answered."));
-    let sent = texts(context.fold(FoldLevel::Fold, "the summary is there").commit());
+    let sent = texts(context.fold(FoldLevel::Fold, "the summary is ready").commit());
     assert!(sent.iter().any(|text| text.contains("Twenty questions were answered.")), "{sent:?}");
 }
 
-/// A name that nobody described, a name from a catalogue, and a description.
+/// The prompt for a summary follows the language of the conversation; a prompt in the policy is
+/// used for every language.
 #[test]
-fn the_model_decides_window_and_counting() {
+fn the_prompt_of_a_wanted_summary_follows_the_conversation() {
+    let request = |question: &str, prompt: &str| {
+        let settings = [("summarise.mode", "blocking"), ("summarise.prompt", prompt)]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let policy = Policy::preset_with("auto", &settings).unwrap();
+        let counter = Counter::new(Method::Chars4, 1_000);
+        let mut context =
+            Context::builder().policy(policy).window(2_000).counter(counter).build().unwrap();
+        for _ in 0..20 {
+            context.push(Message::user(question.repeat(20)));
+            context.push(Message::assistant("An answer in English. ".repeat(20)));
+        }
+        let next = context.plan();
+        next.wanted().unwrap().schema.request.clone()
+    };
+    let english = request("Why does the build fail? ", "");
+    let chinese = request("为什么构建失败了？", "");
+    assert!(english.starts_with("Summarize the conversation"), "{english}");
+    assert!(chinese.starts_with("请总结"), "{chinese}");
+    assert_eq!(request("Why does the build fail? ", "List the files."), "List the files.");
+    assert_eq!(request("为什么构建失败了？", "List the files."), "List the files.");
+}
+
+/// An unknown name, a name in the catalogue, and a model.
+#[test]
+fn the_model_sets_the_window_and_the_counter() {
     let unknown = Context::builder().model("my-model").build().unwrap();
     assert!(unknown.warnings().any(|warning| warning.oddity == Oddity::UnknownModel));
     let mut entry = ModelEntry::new("my-model");
@@ -144,14 +168,14 @@ fn the_model_decides_window_and_counting() {
 }
 
 #[test]
-fn an_unknown_policy_is_refused_with_the_known_ones() {
+fn an_unknown_policy_is_rejected_with_the_known_ones() {
     let error = Context::builder().policy("nothing-like-it").build().unwrap_err().to_string();
     assert!(error.contains("nothing-like-it") && error.contains("auto"), "{error}");
 }
 
-/// Stored and resumed, a context sends the same as one that never stopped.
+/// A context that was stored and resumed sends the same as one that was not.
 #[test]
-fn a_resumed_context_continues_where_it_was() {
+fn a_resumed_context_continues_where_it_stopped() {
     let mut context = small();
     (0..20).for_each(|at| context.extend(turn(at)));
     context.plan().commit();
@@ -169,9 +193,9 @@ fn a_resumed_context_continues_where_it_was() {
     assert_eq!(texts(context.plan().commit()), texts(resumed.plan().commit()));
 }
 
-/// What was cut out of a text is data of its slot, also as JSON.
+/// The truncations of a text are data of its slot, also as JSON.
 #[test]
-fn a_slot_says_what_was_truncated_and_where_the_whole_is() {
+fn a_slot_records_truncations_and_their_artifacts() {
     let policy = Policy::read("stages = [\"cap\"]\n[cap]\nmax = 200", &[]).unwrap();
     let counter = Counter::new(Method::Chars4, 1_000);
     let mut context =
@@ -182,11 +206,11 @@ fn a_slot_says_what_was_truncated_and_where_the_whole_is() {
     context.push(Message::tool_result("1", &*output));
     context.plan().commit();
     let slot = context.slots().iter().find(|slot| slot.treatment == Treatment::Trimmed).unwrap();
-    let cut: Vec<_> = slot.truncations().collect();
-    assert_eq!((cut.len(), cut[0].view, cut[0].part, cut[0].inner), (1, 1, 0, Some(0)));
-    assert_eq!(cut[0].truncated.total, 17_000);
-    assert!(cut[0].truncated.omitted > 16_000);
-    assert_eq!(cut[0].truncated.artifact, Some(waterline::truncate::artifact_id(&output)));
+    let cuts: Vec<_> = slot.truncations().collect();
+    assert_eq!((cuts.len(), cuts[0].view, cuts[0].part, cuts[0].inner), (1, 1, 0, Some(0)));
+    assert_eq!(cuts[0].truncated.total, 17_000);
+    assert!(cuts[0].truncated.omitted > 16_000);
+    assert_eq!(cuts[0].truncated.artifact, Some(waterline::truncate::artifact_id(&output)));
     let json = serde_json::to_value(slot).unwrap();
     assert_eq!(json["truncated"][0]["total"], 17_000);
     let whole = context.slots().iter().find(|slot| slot.treatment == Treatment::Verbatim).unwrap();

@@ -1,5 +1,5 @@
-//! Irregular input is normal input: each oddity is repaired in what is sent, with a warning, and
-//! the source stays.
+//! Irregular input: each oddity is repaired in what is sent, with a warning, and the original
+//! message stays.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::history::{AtomKind, History};
@@ -18,7 +18,7 @@ fn resumed(history: &History, preset: &str, window: usize) -> Context {
     builder.resume(history.clone(), Generation::new()).build().unwrap()
 }
 
-/// What is sent first of a history.
+/// Returns the first context of a history.
 fn context(history: &History) -> String {
     let mut context = resumed(history, "auto", 1_000_000);
     let next = context.plan();
@@ -40,7 +40,7 @@ fn check(notation: &str, sent: &str, oddities: &[Oddity]) {
 }
 
 #[test]
-fn regular_conversations_are_left_alone() {
+fn regular_conversations_are_unchanged() {
     check("S H A[a,b] T(b) T(a) A H", "S H A[a,b] T(b) T(a) A H", &[]);
 }
 
@@ -63,16 +63,16 @@ fn a_second_result_is_not_sent() {
     check("H A[a] T(a) T(a) A", "H A[a] T(a) A", &[Oddity::SecondResult]);
 }
 
-/// V3: an id that comes twice is sent under another name on both sides.
+/// V3: a repeated id is renamed in the call and in its result.
 #[test]
 fn repeated_ids_are_renamed_on_both_sides() {
     check("H A[a] T(a) H A[a] T(a)", "H A[a] T(a) H A[a_2] T(a_2)", &[Oddity::RepeatedId]);
     check("H A[a,a] T(a) T(a)", "H A[a,a_2] T(a) T(a_2)", &[Oddity::RepeatedId]);
 }
 
-/// V3: empty ids are replaced on both sides, in order.
+/// V3: missing ids are assigned to calls and results in order.
 #[test]
-fn missing_ids_are_made_up_on_both_sides() {
+fn missing_ids_are_assigned_on_both_sides() {
     check(
         "H A[,] T() T()",
         "H A[call_1_0,call_1_1] T(call_1_0) T(call_1_1)",
@@ -80,7 +80,7 @@ fn missing_ids_are_made_up_on_both_sides() {
     );
 }
 
-/// C1.3: a result that stands before its call is sent after it.
+/// C1.3: a result before its call is sent after it.
 #[test]
 fn a_result_before_its_call_is_sent_after_it() {
     let history = history("H T(a):early A[a] H");
@@ -89,14 +89,14 @@ fn a_result_before_its_call_is_sent_after_it() {
     assert_eq!(oddities, [Oddity::OrphanResult, Oddity::EarlyResult]);
 }
 
-/// A result that comes after the user spoke is sent right after its call.
+/// A result that comes after a user message is sent right after its call.
 #[test]
 fn a_late_result_is_sent_after_its_call() {
     check("H A[a] H T(a) A", "H A[a] T(a) H A", &[Oddity::LateResult]);
 }
 
 #[test]
-fn two_users_in_a_row_both_stay() {
+fn two_user_messages_in_a_row_both_stay() {
     check("H H A", "H H A", &[Oddity::RepeatedUser]);
 }
 
@@ -105,25 +105,25 @@ fn a_system_message_in_the_middle_stays_in_its_place() {
     check("S H A S H", "S H A S H", &[Oddity::MidSystem]);
 }
 
-/// Calls that one wire writes as items of their own belong to one step.
+/// Parallel calls that a wire writes as separate items are one step.
 #[test]
-fn calls_in_one_breath_are_one_step() {
+fn parallel_calls_in_separate_messages_are_one_step() {
     let history = history("H A[a] A[b] T(a) T(b) A");
     let kinds: Vec<AtomKind> = history.atoms().iter().map(|atom| atom.kind).collect();
     assert_eq!(kinds, [AtomKind::User, AtomKind::Exchange, AtomKind::Reply]);
     assert_eq!(history.atoms()[1].messages, [1, 2, 3, 4]);
 }
 
-/// V6: blank texts and empty messages are left out.
+/// V6: blank texts and empty messages are removed.
 #[test]
-fn blank_texts_are_left_out() {
+fn blank_texts_are_removed() {
     let mut history = History::new(Counter::default());
     history.append(Message::new(Role::User, vec![Part::text("  \n"), Part::text("hello")]));
     history.append(Message::assistant(" "));
     history.append(Message::new(Role::Assistant, Vec::new()));
     assert_eq!(context(&history), "H");
     assert_eq!(history.message(0).unwrap().parts.len(), 1);
-    assert_eq!(history.source(0).unwrap().parts.len(), 2, "the source stays");
+    assert_eq!(history.source(0).unwrap().parts.len(), 2, "the original stays");
     let oddities: Vec<Oddity> = history.warnings().iter().map(|warning| warning.oddity).collect();
     assert_eq!(
         oddities,
@@ -132,7 +132,7 @@ fn blank_texts_are_left_out() {
 }
 
 #[test]
-fn arguments_that_are_no_json_become_an_object() {
+fn arguments_that_are_not_json_become_an_object() {
     let mut history = History::new(Counter::default());
     history.append(Message::user("go"));
     for arguments in ["ls -la", "[1]", "", "{\"a\":"] {
@@ -153,9 +153,9 @@ fn arguments_that_are_no_json_become_an_object() {
     assert_eq!(history.source(1).unwrap().calls().next().unwrap().arguments, "ls -la");
 }
 
-/// A user who speaks while tools run: the words come behind all results of the step.
+/// Text that the user writes while tools run is sent after all results of the step.
 #[test]
-fn words_between_results_come_behind_them() {
+fn text_between_results_is_sent_after_them() {
     let mut history = History::new(Counter::default());
     history.append(Message::user("go"));
     let calls = ["a", "b"].map(|id| Body::Call(ToolCall::new(id, "run", "{}")).into());
@@ -171,12 +171,12 @@ fn words_between_results_come_behind_them() {
     history.append(Message::tool_result("b", "ok"));
     assert_eq!(context(&history), "H A[a,b] T(a) T(b) H");
     assert_eq!(history.latest_user(), Some(2));
-    assert_eq!(history.turns().len(), 2, "what the user says opens a turn");
+    assert_eq!(history.turns().len(), 2, "text of the user opens a turn");
 }
 
-/// A note that a program put into the user's mouth opens no turn.
+/// A reminder that a program inserts in the role of the user does not open a turn.
 #[test]
-fn reminders_open_no_turn() {
+fn reminders_do_not_open_a_turn() {
     let mut history = history("H A");
     history.append(Message::user("<system-reminder>todo list is empty</system-reminder>"));
     assert_eq!(history.turns().len(), 1);
@@ -184,26 +184,21 @@ fn reminders_open_no_turn() {
     assert_eq!(history.turns().len(), 2);
 }
 
-/// What was sent while a call was in flight stays as it was sent; its late result waits for the
-/// next fold.
+/// A call that was sent as interrupted stays so; its late result is not sent until the next fold.
 #[test]
-fn a_result_that_comes_after_its_answer_was_sent_is_not_sent_twice() {
+fn a_late_result_is_not_sent_after_its_call_was_answered() {
     let mut context = resumed(&history("H A[a]"), "auto", 1_000_000);
     for message in messages("T(a) A[b] T(b) H") {
         context.plan().commit();
         context.push(message);
     }
-    assert_eq!(
-        show(context.messages()),
-        "H A[a] T(a!) A[b] T(b!)",
-        "the result of b came after its answer too"
-    );
+    assert_eq!(show(context.messages()), "H A[a] T(a!) A[b] T(b!)", "the result of b was late too");
     assert!(context.slots().iter().any(|slot| slot.reason.contains("answered as interrupted")));
 }
 
-/// Found by fuzzing: a user message that makes a call, an assistant message that holds a result.
+/// Found by fuzzing: a user message with a call, an assistant message with a result.
 #[test]
-fn parts_that_a_speaker_cannot_say_are_left_out() {
+fn parts_that_the_role_cannot_have_are_removed() {
     let mut history = History::new(Counter::default());
     let call = ToolCall::new("a", "run", "{}");
     let result = ToolResult {
@@ -223,10 +218,10 @@ fn parts_that_a_speaker_cannot_say_are_left_out() {
     assert_eq!(misplaced.count(), 3);
 }
 
-/// A message that answers two steps belongs to the newest; the other result is not sent, and the
-/// warning says why.
+/// A message that answers two steps belongs to the newest; the other result is not sent, with a
+/// warning.
 #[test]
-fn one_message_for_two_steps_answers_the_newest() {
+fn a_message_with_results_of_two_steps_answers_the_newest() {
     let mut history = history("H A[a] H A[b]");
     let result = |id: &str| {
         Body::Result(ToolResult {
@@ -245,9 +240,9 @@ fn one_message_for_two_steps_answers_the_newest() {
     );
 }
 
-/// An orphan beside a late result does not keep it from its step.
+/// A late result finds its step even if its message also contains an orphan result.
 #[test]
-fn an_orphan_beside_a_late_result_does_no_harm() {
+fn an_orphan_next_to_a_late_result_is_ignored() {
     let mut history = history("H A[a] H A[b] T(b)");
     let result = |id: &str| {
         Body::Result(ToolResult {
@@ -257,50 +252,50 @@ fn an_orphan_beside_a_late_result_does_no_harm() {
             is_error: false,
         })
     };
-    history.append(Message::new(Role::User, vec![result("nobody").into(), result("a").into()]));
+    history.append(Message::new(Role::User, vec![result("unknown").into(), result("a").into()]));
     assert_eq!(context(&history), "H A[a] T(a) H A[b] T(b)");
 }
 
-/// A picture beside a result comes behind all results of the step, as words do.
+/// An image between results is sent after all results of the step, as text is.
 #[test]
-fn pictures_between_results_come_behind_them() {
+fn images_between_results_are_sent_after_them() {
     let mut history = history("H A[a,b]");
     let result = ToolResult { call_id: "a".into(), name: None, parts: Vec::new(), is_error: false };
-    let picture = Body::Image(waterline::message::Image::Url("https://example.org/x.png".into()));
-    history.append(Message::new(Role::User, vec![Body::Result(result).into(), picture.into()]));
+    let image = Body::Image(waterline::message::Image::Url("https://example.org/x.png".into()));
+    history.append(Message::new(Role::User, vec![Body::Result(result).into(), image.into()]));
     history.append(Message::tool_result("b", "ok"));
     assert_eq!(context(&history), "H A[a,b] T(a) T(b) H");
 }
 
-/// Calls without a result are told of, once nothing more comes.
+/// Calls without a result are reported as loose ends.
 #[test]
-fn loose_ends_are_told_of() {
+fn calls_without_a_result_are_loose_ends() {
     let history = history("H A[a,b] T(a) H");
     let ends: Vec<Oddity> = history.loose_ends().iter().map(|warning| warning.oddity).collect();
     assert_eq!(ends, [Oddity::UnansweredCall]);
 }
 
-/// The same id thousands of times takes no time.
+/// Renaming the same id thousands of times is fast.
 #[test]
-fn an_id_used_very_often_is_still_cheap() {
-    let talk = (0..40_000)
+fn an_id_used_very_often_is_renamed_quickly() {
+    let calls = (0..40_000)
         .map(|_| Message::assistant_with_calls("", [ToolCall::new("same", "run", "{}")]));
-    let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
+    let history = History::of(Counter::new(Method::Chars4, 1_000), calls);
     assert_eq!(history.message(39_999).unwrap().calls().next().unwrap().id, "same_40000");
 }
 
-/// A thought without an answer, in the middle of a step, is not sent and so not counted: the slots
-/// of a fold add up.
+/// Thinking without an answer in the middle of a step is not sent and not counted, so the slots of
+/// a fold add up.
 #[test]
-fn a_dangling_thought_in_a_step_is_not_counted() {
+fn dangling_thinking_in_a_step_is_not_counted() {
     let thinking = waterline::message::Thinking { text: "hm ".repeat(40), signature: None };
-    let mut talk = messages("H A H A H A[a]");
-    talk.push(Message::new(Role::Assistant, vec![Body::Thinking(thinking).into()]));
-    talk.extend(messages("T(a)"));
-    talk.iter_mut().filter(|message| message.role == Role::User).for_each(|message| {
+    let mut conversation = messages("H A H A H A[a]");
+    conversation.push(Message::new(Role::Assistant, vec![Body::Thinking(thinking).into()]));
+    conversation.extend(messages("T(a)"));
+    conversation.iter_mut().filter(|message| message.role == Role::User).for_each(|message| {
         *message = Message::user("word ".repeat(400));
     });
-    let history = History::of(Counter::new(Method::Chars4, 1_000), talk);
+    let history = History::of(Counter::new(Method::Chars4, 1_000), conversation);
     let mut context = resumed(&history, "halve-first", 1_400);
     let next = context.plan();
     let after = next.tokens().after;

@@ -1,4 +1,4 @@
-//! A session that was put away and taken up again sends the same as one that never stopped.
+//! A session that was stored and resumed sends the same as one that never stopped.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::sync::{Arc, LazyLock};
@@ -26,25 +26,25 @@ fn sent(generation: &Generation, history: &History) -> Vec<String> {
     generation.context(history).map(|message| serde_json::to_string(message).unwrap()).collect()
 }
 
-/// What a step leaves behind, as JSON: what a store would keep.
+/// Returns what a store would keep after a step, as JSON.
 fn stored(generation: &Generation, history: &History) -> String {
     serde_json::to_string(&(generation.head(), history.past(), generation.frozen(history, 0)))
         .unwrap()
 }
 
 fn message(kind: u8, at: usize, length: usize) -> Vec<Message> {
-    let words = format!("src/file_{at}.rs {}", "word ".repeat(length));
-    // Few ids, as small local models give them: the same again and again.
+    let text = format!("src/file_{at}.rs {}", "word ".repeat(length));
+    // A few ids repeat, as with small local models.
     let id = format!("call_{}", at % 3);
     match kind {
-        0 => vec![Message::user(words)],
-        1 => vec![Message::assistant(words)],
+        0 => vec![Message::user(text)],
+        1 => vec![Message::assistant(text)],
         2 => vec![
             Message::assistant_with_calls(
                 "",
                 [ToolCall::new(&id, "read", format!("{{\"n\":{at}}}"))],
             ),
-            Message::tool_result(&id, words),
+            Message::tool_result(&id, text),
         ],
         3 => vec![Message::assistant_with_calls("", [ToolCall::new(&id, "read", "{}")])],
         // A step larger than the window, in its arguments and in its result.
@@ -54,18 +54,18 @@ fn message(kind: u8, at: usize, length: usize) -> Vec<Message> {
                 [ToolCall::new(
                     &id,
                     "write",
-                    format!("{{\"text\":\"{}\"}}", words.repeat(4_000 / words.len() + 1)),
+                    format!("{{\"text\":\"{}\"}}", text.repeat(4_000 / text.len() + 1)),
                 )],
             ),
-            Message::tool_result(&id, words.repeat(12_000 / words.len() + 1)),
+            Message::tool_result(&id, text.repeat(12_000 / text.len() + 1)),
         ],
-        _ => vec![Message::system(words)],
+        _ => vec![Message::system(text)],
     }
 }
 
 proptest! {
     #[test]
-    fn a_session_taken_up_again_sends_what_it_would_have_sent(
+    fn a_resumed_session_sends_what_it_would_have_sent(
         steps in proptest::collection::vec((0_u8..6, 1_usize..60), 1..60),
         more in proptest::collection::vec((0_u8..3, 1_usize..20), 1..4),
     ) {
@@ -79,10 +79,13 @@ proptest! {
         }
         let (head, past, slots): (_, waterline::history::Past, Vec<FrozenSlot>) =
             serde_json::from_str(&stored(&generation, &history)).unwrap();
-        let source = |index: usize| if index < past.messages { history.source(index).cloned() } else { None };
+        let source = |index: usize| {
+            if index < past.messages { history.source(index).cloned() } else { None }
+        };
         let mut thawed = Generation::thaw(head, slots, source);
         let mut tail = History::behind(counter(), past, thawed.views(past.messages));
-        tail.extend((past.messages..history.len()).filter_map(|index| history.source(index).cloned()));
+        let newest = past.messages..history.len();
+        tail.extend(newest.filter_map(|index| history.source(index).cloned()));
         prop_assert_eq!(sent(&thawed, &tail), sent(&generation, &history));
 
         for (at, (kind, length)) in more.into_iter().enumerate() {
@@ -99,19 +102,24 @@ proptest! {
             generation.freeze(&history, whole);
             thawed.freeze(&tail, resumed);
             prop_assert_eq!(validity::check(thawed.context(&tail)), Vec::new());
-            let ids = |messages: Vec<String>| messages.into_iter().map(|m| unnamed(&m)).collect::<Vec<_>>();
-            prop_assert_eq!(ids(sent(&thawed, &tail)), ids(sent(&generation, &history)));
+            let without_suffixes = |messages: Vec<String>| -> Vec<String> {
+                messages.iter().map(|message| without_id_suffixes(message)).collect()
+            };
+            prop_assert_eq!(
+                without_suffixes(sent(&thawed, &tail)),
+                without_suffixes(sent(&generation, &history))
+            );
         }
     }
 }
 
-/// An id that was used long ago, and is no longer in sight, may be used again: only there do the
-/// two differ.
-fn unnamed(message: &str) -> String {
+/// Removes the suffixes of renamed ids. Only these may differ: an id that is no longer shown may be
+/// used again.
+fn without_id_suffixes(message: &str) -> String {
     let mut text = message.to_owned();
     for id in 0..3 {
-        for round in (2..40).rev() {
-            text = text.replace(&format!("\"call_{id}_{round}\""), &format!("\"call_{id}\""));
+        for suffix in (2..40).rev() {
+            text = text.replace(&format!("\"call_{id}_{suffix}\""), &format!("\"call_{id}\""));
         }
     }
     text

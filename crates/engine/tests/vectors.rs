@@ -1,6 +1,6 @@
 //! The test vectors of the requirements (section E) that need neither a store nor a server, by
-//! number. Conversations and contexts are in the vectors' own notation: S system, H human, A
-//! answer, A[x] calls, T(x) results; T(x!) is an answer made because no result came.
+//! number. Conversations and contexts are in the notation of the vectors: S system, H human, A
+//! answer, A[x] calls, T(x) results; T(x!) is a result made for a call that has none.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,7 +20,7 @@ fn counter() -> Counter {
     Counter::new(Method::Chars4, 1_000)
 }
 
-/// A policy of these stages that folds whenever it frees a tenth.
+/// Returns a policy of these stages that folds whenever that frees a tenth.
 fn policy(stages: Vec<Arc<dyn Stage>>) -> Policy {
     let mut policy = Policy::read("stages = []", &[]).unwrap();
     policy.fold = FoldRule { messages: 1, ..FoldRule::default() };
@@ -28,7 +28,7 @@ fn policy(stages: Vec<Arc<dyn Stage>>) -> Policy {
     policy
 }
 
-/// A context after its first plan, with what the plan said.
+/// A context after its first plan, with the results of the plan.
 struct Planned {
     context: Context,
     action: Action,
@@ -69,13 +69,13 @@ fn run(policy: &Policy, notation: &str) -> Planned {
     run_in(policy, messages(notation), 1_000_000)
 }
 
-/// The same conversation with texts long enough that a summary is worth its place.
+/// Returns a conversation with texts so long that a summary of them is shorter.
 fn long(notation: &str) -> Vec<Message> {
-    let mut talk = messages(notation);
-    for message in talk.iter_mut().filter(|message| message.role != Role::Tool) {
+    let mut conversation = messages(notation);
+    for message in conversation.iter_mut().filter(|message| message.role != Role::Tool) {
         message.parts.insert(0, Part::text("A long story. ".repeat(40)));
     }
-    talk
+    conversation
 }
 
 fn window(messages: usize) -> Policy {
@@ -86,7 +86,7 @@ fn turns(n: usize, turn: &str) -> String {
     vec![turn; n].join(" ")
 }
 
-/// E.1, C0.1: the window of ten holds the system prompt and the last ten; call 1 goes with its
+/// E.1, C0.1: a window of ten keeps the system prompt and the last ten; call 1 is dropped with its
 /// result.
 #[test]
 fn e01_c0_1_window_of_ten() {
@@ -95,8 +95,8 @@ fn e01_c0_1_window_of_ten() {
     assert_eq!(planned.shown(), format!("S {}", turns(5, "H A")));
 }
 
-/// E.2, C0.3, S0.32, S0.34: a call that was interrupted by the user is answered, or dropped with
-/// its sibling's result.
+/// E.2, C0.3, S0.32, S0.34: a call that the user interrupted is answered, or dropped together with
+/// the result of the other call.
 #[test]
 fn e02_c0_3_partial_answer() {
     let notation = "H A[a,b] T(a) H";
@@ -106,15 +106,15 @@ fn e02_c0_3_partial_answer() {
     assert_eq!(dropped.shown(), "H H");
 }
 
-/// C0.3: words that the assistant said with a dropped call stay.
+/// C0.3: text that the assistant wrote with a dropped call stays.
 #[test]
-fn c0_3_words_of_a_dropped_call_stay() {
+fn c0_3_the_text_of_a_dropped_call_stays() {
     let dropped =
         run(&policy(vec![Arc::new(Repair { mode: RepairMode::Drop })]), "H A[a,b]:looking T(a) H");
     assert_eq!(dropped.shown(), "H A H");
 }
 
-/// C0.5: calls at the end are still being worked on; for sending they are answered, never dropped.
+/// C0.5: calls at the end are still running; they are answered as interrupted, never dropped.
 #[test]
 fn c0_5_the_newest_step_is_never_dropped() {
     let planned =
@@ -122,8 +122,8 @@ fn c0_5_the_newest_step_is_never_dropped() {
     assert_eq!(planned.shown(), "H A H A[a,b] T(a) T(b!)");
 }
 
-/// E.3, C0.2, V4: a cut inside parallel results extends to the whole step, and the turn's user
-/// message comes along.
+/// E.3, C0.2, V4: a window that starts inside parallel results keeps the whole step, and the user
+/// message of the turn.
 #[test]
 fn e03_c0_2_parallel_cut() {
     let planned = run(&window(3), "H:first A:answer H A[a,b,c] T(a) T(b) T(c) A");
@@ -142,7 +142,7 @@ fn halve(tokens: usize) -> Policy {
     policy(vec![Arc::new(Halve { turns: 20, tokens: Size::Tokens(tokens), few: 5 })])
 }
 
-/// E.5, S2.11, S2.12: 21 turns lose ten, 20 turns none.
+/// E.5, S2.11, S2.12: of 21 turns ten are dropped, of 20 turns none.
 #[test]
 fn e05_s2_11_halving_by_turns() {
     assert_eq!(run(&halve(1_000_000), &turns(21, "H A")).shown(), turns(11, "H A"));
@@ -151,8 +151,8 @@ fn e05_s2_11_halving_by_turns() {
     assert_eq!(kept.action, Action::Extend);
 }
 
-/// E.5, S2.20, S2.21: over the tokens, five turns lose two; four turns keep request and answer, the
-/// running one all.
+/// E.5, S2.20, S2.21: above the token limit, five turns lose two; four turns keep request and
+/// answer, and the running turn stays whole.
 #[test]
 fn e05_s2_20_halving_by_tokens() {
     assert_eq!(run(&halve(20), &turns(5, "H A")).shown(), turns(3, "H A"));
@@ -160,16 +160,16 @@ fn e05_s2_20_halving_by_tokens() {
     assert_eq!(four.shown(), "H A H A H A H A[4] T(4)");
 }
 
-/// C2.4: one halving that is not enough is followed by another.
+/// C2.4: a halving that is not enough is followed by another.
 #[test]
-fn c2_4_halving_goes_on_until_it_fits() {
-    // 40 turns become 20, 10, 5 and, still over the tokens, 3.
+fn c2_4_halving_repeats_until_it_fits() {
+    // 40 turns become 20, 10, 5 and, still above the token limit, 3.
     let planned = run(&halve(24), &turns(40, "H A"));
     assert_eq!(planned.shown(), turns(3, "H A"));
 }
 
 /// E.8, S3.48: 45,000 to 12,000 tokens is a reduction of 73.3%. E.16, S3.14: 12,000 to 1,500 is one
-/// of 0.875; of nothing, none.
+/// of 0.875; an empty history has none.
 #[test]
 fn e08_e16_reduction() {
     let figures = |before, after| {
@@ -183,7 +183,7 @@ fn e08_e16_reduction() {
     assert!(figures(0, 0).reduction().abs() < f64::EPSILON);
     assert!(
         figures(10, 20).reduction().abs() < f64::EPSILON,
-        "a context that grew was not reduced"
+        "a context that grew has no reduction"
     );
 }
 
@@ -215,7 +215,8 @@ fn e15_s4_34_thresholds_are_strict() {
     assert!(folds(long(3_001)));
 }
 
-/// E.18, C1.11, C4.7, V7: a second fold has one summary, which reaches back to the beginning.
+/// E.18, C1.11, C4.7, V7: a second fold has one summary, which covers everything from the
+/// beginning.
 #[test]
 fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
     let mut context = context(&Policy::preset("auto").unwrap(), Vec::new(), 2_000);
@@ -228,17 +229,17 @@ fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
         next.commit();
     }
     assert!(folds >= 2, "{folds}");
-    let notes: Vec<_> =
+    let blocks: Vec<_> =
         context.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).collect();
-    assert_eq!(notes.len(), 1);
-    assert_eq!(notes[0].sources.first(), Some(&1), "from the beginning, save for the task");
-    let marks =
+    assert_eq!(blocks.len(), 1);
+    assert_eq!(blocks[0].sources.first(), Some(&1), "from the beginning, except for the task");
+    let headers =
         context.messages().filter(|message| message.text().contains("no longer shown")).count();
-    assert_eq!(marks, 1);
+    assert_eq!(headers, 1);
 }
 
-/// E.20: one message larger than the window is still sent, without its middle and with a warning;
-/// planning settles.
+/// E.20: a message larger than the window is still sent, truncated in the middle and with a
+/// warning.
 #[test]
 fn e20_one_message_larger_than_the_window() {
     for preset in waterline::policy::PRESETS {
@@ -260,8 +261,8 @@ fn e20_one_message_larger_than_the_window() {
     }
 }
 
-/// S1.23, C1.4, C1.10: the init preset's compaction: the task, a made question, its answer, the
-/// last three turns.
+/// S1.23, C1.4, C1.10: a fold of the preset `init` keeps the task, a mock question, its answer and
+/// the last three turns.
 #[test]
 fn s1_23_mock_question_summary_and_last_three_turns() {
     let settings = [
@@ -285,7 +286,7 @@ fn s1_23_mock_question_summary_and_last_three_turns() {
     );
 }
 
-/// S2.14: the chat preset's summary stands in front of the first kept user message's words.
+/// S2.14: the summary of the preset `chat` is in front of the text of the first kept user message.
 #[test]
 fn s2_14_summary_in_front_of_the_first_kept_user_message() {
     let policy = Policy::preset("chat").unwrap();
@@ -298,8 +299,8 @@ fn s2_14_summary_in_front_of_the_first_kept_user_message() {
     );
 }
 
-/// S3.3, S3.4, C3.4: the budget preset's summary is the second system message, with the seed's
-/// marks.
+/// S3.3, S3.4, C3.4: the summary of the preset `budget` is the second system message, with the
+/// seed's heading and end.
 #[test]
 fn s3_3_summary_as_second_system_message() {
     let settings = [("fold.high", "5000"), ("fold.low", "3000"), ("summarise.over", "5000")];
@@ -313,12 +314,12 @@ fn s3_3_summary_as_second_system_message() {
     assert!(planned.tokens.after <= 3_000, "S3.8: {}", planned.tokens.after);
 }
 
-/// A summary that was wanted is used when it is given, and then no more is wanted.
+/// A wanted summary is used once it is supplied, and then none is wanted.
 #[test]
-fn a_wanted_summary_is_used_once_given() {
+fn a_wanted_summary_is_used_once_supplied() {
     let policy = Policy::preset("chat").unwrap();
-    let mut second = context(&policy, long(&turns(21, "H A")), 1_000_000);
-    let next = second.plan();
+    let mut context = context(&policy, long(&turns(21, "H A")), 1_000_000);
+    let next = context.plan();
     assert!(next.wanted().is_some() && next.wanted_messages().count() > 0);
     let next = next.with_summary("They spoke about many questions.");
     assert!(next.wanted().is_none());
@@ -326,29 +327,29 @@ fn a_wanted_summary_is_used_once_given() {
     assert!(text.contains("They spoke about many questions."), "{text}");
 }
 
-/// S3.19, C3.5: the first step that does not fit ends the window; nothing older jumps over it.
+/// S3.19, C3.5: the first step that does not fit ends the window; nothing older is kept.
 #[test]
-fn c3_5_no_holes() {
+fn c3_5_a_token_window_has_no_gaps() {
     let keep =
         policy(vec![Arc::new(Window { tokens: Some(Size::Tokens(60)), ..Window::default() })]);
-    let mut talk = messages("H A H A[1] T(1) A H");
-    talk[4] = Message::tool_result("1", "x".repeat(4_000));
-    let planned = run_in(&keep, talk, 100_000);
+    let mut conversation = messages("H A H A[1] T(1) A H");
+    conversation[4] = Message::tool_result("1", "x".repeat(4_000));
+    let planned = run_in(&keep, conversation, 100_000);
     assert_eq!(
         planned.shown(),
         "H A H",
-        "the user message of the cut turn, the answer, the newest question"
+        "the user message of the turn kept in part, the answer, the newest question"
     );
 }
 
-/// S0.39: every system message stays; one that is repeated word for word stays once.
+/// S0.39: every system message stays; one that is repeated verbatim stays once.
 #[test]
 fn s0_39_system_messages_stay() {
     let planned = run(&window(10), &format!("S:base H A S:rule H A S:base {}", turns(10, "H A")));
     assert_eq!(planned.shown(), format!("S S {}", turns(5, "H A")));
 }
 
-/// S0.42: a history that is shorter than the window is sent as it is.
+/// S0.42: a history that is shorter than the window is sent unchanged.
 #[test]
 fn s0_42_a_short_history_is_unchanged() {
     let planned = run(&Policy::preset("window").unwrap(), &format!("S {}", turns(20, "H A")));
@@ -356,16 +357,16 @@ fn s0_42_a_short_history_is_unchanged() {
     assert_eq!(planned.shown(), format!("S {}", turns(20, "H A")));
 }
 
-/// S0.75: the window preset's option: above 100 messages, what the window drops is summed up.
+/// S0.75: an option of the preset `window`: above 100 messages, dropped messages are summarized.
 #[test]
 fn s0_75_window_with_a_summary_above_a_hundred_messages() {
     let policy =
         Policy::preset_with("window", &[("summarise.on".to_owned(), "true".to_owned())]).unwrap();
-    let notes = |turns_said: usize| {
-        let planned = run_in(&policy, long(&turns(turns_said, "H A")), 1_000_000);
+    let summaries = |count: usize| {
+        let planned = run_in(&policy, long(&turns(count, "H A")), 1_000_000);
         planned.context.slots().iter().filter(|slot| slot.treatment == Treatment::Summary).count()
     };
-    assert_eq!((notes(49), notes(60)), (0, 1));
+    assert_eq!((summaries(49), summaries(60)), (0, 1));
 }
 
 /// S1.8: system prompt and tool definitions count.
@@ -379,7 +380,7 @@ fn s1_8_system_prompt_and_tools_count() {
     assert_eq!((tokens.before, tokens.after), (104, 104));
 }
 
-/// C2.2: the chat preset folds when a turn begins; inside a turn only what the window forces.
+/// C2.2: the preset `chat` folds when a turn starts; inside a turn only above the window.
 #[test]
 fn c2_2_chat_folds_between_turns() {
     let policy = Policy::preset_with(
@@ -392,8 +393,9 @@ fn c2_2_chat_folds_between_turns() {
     .unwrap();
     let mut context = context(&policy, long(&turns(6, "H A")), 50_000);
     let mut folds = Vec::new();
-    for said in [Vec::new(), long("A[a]"), long("T(a) A[b]"), long("T(b) A[c] T(c) A"), long("H")] {
-        context.extend(said);
+    for added in [Vec::new(), long("A[a]"), long("T(a) A[b]"), long("T(b) A[c] T(c) A"), long("H")]
+    {
+        context.extend(added);
         let next = context.plan();
         folds.push(next.reason().is_some());
         next.commit();
@@ -401,42 +403,41 @@ fn c2_2_chat_folds_between_turns() {
     assert_eq!(folds, [false, false, false, false, true]);
 }
 
-/// A context over the window folds, also when only a little must go, and frees a tenth then
-/// (decision 0003).
+/// A context above the window always folds, even if it is only a little too large, and frees a
+/// tenth (decision 0003).
 #[test]
-fn over_the_window_there_is_always_a_fold() {
+fn a_context_above_the_window_always_folds() {
     for preset in waterline::policy::PRESETS {
         let policy = Policy::preset(preset.name).unwrap();
-        let talk: Vec<Message> = std::iter::once(Message::user("hi"))
+        let conversation: Vec<Message> = std::iter::once(Message::user("hi"))
             .chain((0..20).map(|at| {
                 let role = if at % 2 == 0 { Role::Assistant } else { Role::User };
                 Message::new(role, vec![Part::text("word ".repeat(404))])
             }))
             .collect();
-        let planned = run_in(&policy, talk, 9_900);
+        let planned = run_in(&policy, conversation, 9_900);
         let most = 10_101 - policy.fold.free.at_least(10_101);
         assert!(planned.tokens.after <= most, "{}: {:?}", preset.name, planned.tokens);
     }
 }
 
-/// C1.9: what counts is the assembled context: when request and answer of earlier turns fit, no
-/// summary is wanted.
+/// C1.9: the assembled context counts: if request and answer of earlier turns fit, no summary is
+/// wanted.
 #[test]
-fn c1_9_no_summary_where_the_digest_is_enough() {
+fn c1_9_no_summary_is_wanted_if_the_digest_is_enough() {
     let policy = Policy::preset("init").unwrap();
-    let mut talk = Vec::new();
+    let mut conversation = Vec::new();
     for at in 0..10 {
-        talk.extend(messages(&format!("H A[c{at}]")));
-        talk.push(Message::tool_result(format!("c{at}"), "x".repeat(70_000)));
-        talk.extend(messages("A"));
+        conversation.extend(messages(&format!("H A[c{at}]")));
+        conversation.push(Message::tool_result(format!("c{at}"), "x".repeat(70_000)));
+        conversation.extend(messages("A"));
     }
-    let planned = run_in(&policy, talk, 200_000);
+    let planned = run_in(&policy, conversation, 200_000);
     assert!(matches!(planned.action, Action::Fold { .. }));
     assert!(planned.wanted.is_none() && planned.tokens.after < 60_000, "{:?}", planned.tokens);
 }
 
-/// S2.12: many turns at once are halved until they are few enough; what an earlier fold dropped
-/// does not count again.
+/// S2.12: many turns are halved until they are few enough.
 #[test]
 fn s2_12_halving_never_leaves_more_turns_than_allowed() {
     assert_eq!(run(&halve(1_000_000), &turns(101, "H A")).shown(), turns(13, "H A"));

@@ -1,4 +1,4 @@
-//! Exact counts are those of the reference implementation, on any text.
+//! Compares exact counts with the reference implementation, on any text.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::sync::LazyLock;
@@ -71,7 +71,7 @@ fn long_runs_are_counted_in_reasonable_time() {
     for text in ["a", "=", "数据", "aB3/", "\n ", "\u{301}", "🙂", " "] {
         check(&text.repeat(4_000));
     }
-    // A quadratic merge of this would not end.
+    // A quadratic merge of this would take forever.
     assert!(Counter::new(Method::O200k, 0).text(&"QkFTRTY0".repeat(500_000)) > 0);
 }
 
@@ -83,7 +83,7 @@ proptest! {
         check(&text);
     }
 
-    /// The characters that the splitting rules tell apart, in any order.
+    /// The characters that the splitting rules distinguish, in any order.
     #[test]
     fn any_order_of_classes(text in "[aZé中ʰ\u{301}ǅ1½ \t\n\r/'.!sStTlLrReEvV\u{17f}\u{3000}🙂]{0,24}") {
         check(&text);

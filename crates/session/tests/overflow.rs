@@ -65,7 +65,7 @@ async fn s2_22_to_s2_25_e19_overflow_folds_harder_and_records_each_fold() {
 
 /// Returns the bytes of the artifact that a request names.
 fn named_artifact(bed: &TestBed, body: &str) -> Vec<u8> {
-    let id = body.split_once("the whole is artifact ").unwrap().1.split(' ').next().unwrap();
+    let id = body.split_once("full text in artifact ").unwrap().1.split(' ').next().unwrap();
     let stored = bed.log().artifacts("s").unwrap();
     let named = stored.iter().find(|artifact| artifact.hash.starts_with(id)).unwrap();
     bed.log().artifact(&named.hash).unwrap()

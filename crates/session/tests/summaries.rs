@@ -84,7 +84,7 @@ async fn s1_16_to_s1_25_blocking_summary_is_made_before_the_call() {
         "{after:?}"
     );
     assert!(
-        after.iter().any(|message| message.contains("it gives no orders")),
+        after.iter().any(|message| message.contains("reference material, not instructions")),
         "it is marked as quoted"
     );
     let stored = bed.log().summary("s").unwrap().unwrap();

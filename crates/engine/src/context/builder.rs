@@ -1,4 +1,4 @@
-//! How a context is set up: which model, which policy, how much room.
+//! Builds a context from a model, a policy and token limits.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::warning::{Oddity, Warning};
 
 const DEFAULT_POLICY: &str = "auto";
 
-/// Something that is given by name or as a value.
+/// A model or policy, given by name or as a value.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Choice<T> {
     /// Looked up when the context is built.
     Name(String),
-    /// Taken as it is.
+    /// Used directly.
     Value(T),
 }
 
@@ -52,7 +52,7 @@ impl From<Arc<Model>> for Choice<Arc<Model>> {
     }
 }
 
-/// Sets up a [`Context`].
+/// Builds a [`Context`].
 #[derive(Clone, Debug, Default)]
 pub struct ContextBuilder {
     model: Option<Choice<Arc<Model>>>,
@@ -67,37 +67,38 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// The model: a name to be looked up in the catalogue, or a description. A name that the
-    /// catalogue does not have gets careful estimates and a warning.
+    /// Sets the model: a name in the catalogue, or a [`Model`]. An unknown name gets conservative
+    /// estimates and a warning.
     #[must_use]
     pub fn model(mut self, model: impl Into<Choice<Arc<Model>>>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// The catalogue in which the model's name is looked up; the built-in one by default.
+    /// Sets the catalogue in which the name of the model is looked up. The default is the built-in
+    /// one.
     #[must_use]
     pub fn models(mut self, models: Models) -> Self {
         self.models = models;
         self
     }
 
-    /// The policy: the name of a preset, or a policy. `auto` by default.
+    /// Sets the policy: the name of a preset, or a [`Policy`]. The default is `auto`.
     #[must_use]
     pub fn policy(mut self, policy: impl Into<Choice<Policy>>) -> Self {
         self.policy = Some(policy.into());
         self
     }
 
-    /// The tokens that a prompt may take. By default the model's window less what is kept for the
-    /// answer.
+    /// Sets the most tokens of a prompt. The default is the model's window less the tokens reserved
+    /// for the answer.
     #[must_use]
     pub const fn window(mut self, tokens: usize) -> Self {
         self.window = Some(tokens);
         self
     }
 
-    /// The tokens of the model's window that are kept for the answer. It has no effect where
+    /// Sets the tokens of the model's window that are reserved for the answer. It has no effect if
     /// [`Self::window`] is set.
     #[must_use]
     pub const fn output(mut self, tokens: usize) -> Self {
@@ -105,28 +106,29 @@ impl ContextBuilder {
         self
     }
 
-    /// How tokens are counted; by default as the model counts them.
+    /// Sets the token counter. The default is that of the model.
     #[must_use]
     pub const fn counter(mut self, counter: Counter) -> Self {
         self.counter = Some(counter);
         self
     }
 
-    /// A tool definition, as the JSON text that is sent with every call. Its tokens count.
+    /// Adds a tool definition, as the JSON text that is sent with every call, so that its tokens
+    /// count.
     #[must_use]
     pub fn tool(mut self, definition: impl Into<String>) -> Self {
         self.tools.push(definition.into());
         self
     }
 
-    /// What earlier calls taught about the counter.
+    /// Sets the correction of the token counter that earlier calls taught.
     #[must_use]
     pub const fn calibration(mut self, calibration: Calibration) -> Self {
         self.calibration = calibration;
         self
     }
 
-    /// Continues a stored conversation: its history (or the end of it) and what was sent.
+    /// Resumes a stored conversation from its history (or the end of it) and what was sent.
     #[must_use]
     pub fn resume(mut self, history: History, generation: Generation) -> Self {
         self.resumed = Some((history, generation));
@@ -136,13 +138,13 @@ impl ContextBuilder {
     /// Builds the context.
     ///
     /// # Errors
-    /// When no preset has the name of the policy.
+    /// If there is no preset with the name of the policy.
     pub fn build(self) -> Result<Context, PolicyError> {
         let mut warnings = Vec::new();
         let model = match self.model {
             Some(Choice::Value(model)) => model,
             Some(Choice::Name(name)) => self.models.find(&name).unwrap_or_else(|| {
-                let text = format!("the model {name:?} is unknown: careful estimates are used");
+                let text = format!("unknown model {name:?}: using conservative estimates");
                 warnings.push(Warning::new(Oddity::UnknownModel, text));
                 self.models.unknown()
             }),

@@ -1,5 +1,5 @@
-//! The working state of a fold: one item an atom, which stages keep, reduce or drop. The draft
-//! itself refuses what would break an invariant, so that no stage can.
+//! The working state of a fold: one item per atom, which stages keep, reduce or drop. The draft
+//! rejects changes that would break an invariant, so no stage can break one.
 
 mod marks;
 mod slot;
@@ -17,47 +17,49 @@ use crate::message::Message;
 use crate::model::Model;
 use crate::reduce;
 use crate::summary::Summarise;
-use crate::thought;
+use crate::thinking;
 use crate::warning::{Oddity, Warning};
 
-/// What is to become of one atom.
+/// What a fold does with one atom.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Item {
-    /// The atom.
+    /// The index of the atom.
     pub atom: usize,
-    /// What is done with it so far.
+    /// What is done with it.
     pub treatment: Treatment,
-    /// What is sent, where that is not the atom as it is.
+    /// What is sent for it; `None` if it is sent unchanged.
     pub views: Option<Vec<View>>,
     /// The tokens of what is sent.
     pub tokens: usize,
-    /// Why.
+    /// Why, for people.
     pub reason: String,
-    /// Kept in any case, in front of the summary.
+    /// Whether it is always kept, in front of the summary.
     pub pinned: bool,
+    /// Whether it is kept for now, because it opens a turn of which a part is kept.
     held: bool,
+    /// Whether the stages have seen it as a new atom.
     arrived: bool,
 }
 
-/// A fold in the making.
+/// A fold that the stages are working on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Draft<'a> {
     /// The whole conversation.
     pub history: &'a History,
-    /// The budget.
-    pub room: Marks,
-    /// What is known of the model.
+    /// The token limits.
+    pub marks: Marks,
+    /// The model that is called.
     pub model: &'a Model,
     warnings: Vec<Warning>,
-    /// How dropped atoms are to be summed up, once a stage asked for it.
+    /// How dropped atoms are summarized, if a stage asked for it.
     pub summary: Option<Summarise>,
-    /// Whether the context before the fold held a summary: then the next one must hold one too.
+    /// Whether the context before the fold had a summary. If so, the new one must have one too.
     pub had_summary: bool,
     /// How the ledger ranks values.
     pub weights: &'a Weights,
-    /// Atoms of the conversation that the context before the fold did not show.
+    /// The atoms that the context before the fold did not show.
     pub hidden: Vec<usize>,
     stages: &'a [Arc<dyn Stage>],
     items: Vec<Item>,
@@ -69,7 +71,7 @@ pub struct Draft<'a> {
 #[derive(Debug)]
 pub(crate) struct Start<'a> {
     pub(crate) history: &'a History,
-    pub(crate) room: Marks,
+    pub(crate) marks: Marks,
     pub(crate) model: &'a Model,
     pub(crate) stages: &'a [Arc<dyn Stage>],
     pub(crate) weights: &'a Weights,
@@ -82,16 +84,16 @@ pub(crate) struct Start<'a> {
 }
 
 impl Item {
-    /// An atom that nothing was done with.
+    /// Creates an item that sends the atom unchanged, or omits it if it cannot be sent.
     #[must_use]
     pub fn new(history: &History, atom: usize) -> Self {
         let known = history.atom(atom);
         let sendable = known.is_some_and(Atom::is_sendable);
-        // What is sent for several messages may differ from what came: answers are made, words
-        // moved, thoughts left out.
-        let is_plain = known.is_some_and(|atom| atom.open.is_empty() && atom.messages.len() == 1);
+        // What is sent for several messages may differ from them: missing results are added, text
+        // is moved, thinking is left out.
+        let is_single = known.is_some_and(|atom| atom.open.is_empty() && atom.messages.len() == 1);
         let tokens = || match known {
-            Some(atom_known) if is_plain => atom_known.tokens,
+            Some(known) if is_single => known.tokens,
             _ => history.views(atom, 0).iter().map(|view| view.tokens(history)).sum(),
         };
         Self {
@@ -106,7 +108,7 @@ impl Item {
         }
     }
 
-    /// What is sent for it.
+    /// Returns what is sent for it.
     #[must_use]
     pub fn views(&self, history: &History) -> Vec<View> {
         if self.treatment.is_sent() {
@@ -116,7 +118,7 @@ impl Item {
         }
     }
 
-    /// Sends nothing.
+    /// Omits the atom.
     pub fn omit(&mut self, reason: impl Into<String>) {
         self.treatment = Treatment::Omitted;
         self.views = None;
@@ -124,8 +126,8 @@ impl Item {
         self.reason = reason.into();
     }
 
-    /// Sends something shorter instead. Refused when it is not shorter, so that no reducer grows a
-    /// message.
+    /// Sends something shorter instead. Returns false and changes nothing if it is not shorter, so
+    /// that no stage can make a message longer.
     pub fn replace(
         &mut self,
         history: &History,
@@ -145,7 +147,7 @@ impl Item {
     }
 }
 
-/// What is to be said of an atom before any stage touched it.
+/// Returns the reason of an item that no stage has changed.
 fn reason(history: &History, atom: &Atom) -> &'static str {
     if !atom.is_sendable() {
         atom.unsendable_reason()
@@ -159,10 +161,10 @@ fn reason(history: &History, atom: &Atom) -> &'static str {
 }
 
 impl<'a> Draft<'a> {
-    /// A draft in which everything is kept.
+    /// Creates a draft in which everything is kept.
     #[must_use]
     pub(crate) fn new(start: Start<'a>) -> Self {
-        let Start { history, room, model, stages, weights, tools, before, had_summary, hidden } =
+        let Start { history, marks, model, stages, weights, tools, before, had_summary, hidden } =
             start;
         let items: Vec<Item> =
             (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
@@ -170,7 +172,7 @@ impl<'a> Draft<'a> {
         let warnings = Vec::new();
         Self {
             history,
-            room,
+            marks,
             model,
             warnings,
             summary: None,
@@ -184,76 +186,83 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The items, one an atom, oldest first.
+    /// Returns the items, one per atom, oldest first.
     #[must_use]
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// One item.
+    /// Returns the item of an atom.
     #[must_use]
     pub fn item(&self, at: usize) -> Option<&Item> {
         self.items.get(at)
     }
 
-    /// The tokens of the context as the draft stands.
+    /// Returns the tokens of the context with the current items.
     #[must_use]
     pub const fn total(&self) -> usize {
         self.total
     }
 
-    /// The tokens that the context had before the fold.
+    /// Returns the tokens of the context before the fold.
     #[must_use]
     pub const fn before(&self) -> usize {
         self.before
     }
 
-    /// The kind of an atom.
+    /// Returns the kind of an atom.
     #[must_use]
     pub fn kind(&self, at: usize) -> AtomKind {
         self.history.atom(at).map_or(AtomKind::Empty, |atom| atom.kind)
     }
 
-    /// Whether an atom is still sent and part of the conversation (no system message).
+    /// Returns whether an atom is still sent and is not a system message.
     #[must_use]
     pub fn is_kept(&self, at: usize) -> bool {
         self.item(at).is_some_and(|item| item.treatment.is_sent())
             && self.kind(at) != AtomKind::System
     }
 
-    /// The kept atoms of the conversation, newest first.
+    /// Returns the kept atoms of the conversation, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = usize> + use<> {
         let kept: Vec<usize> = (0..self.items.len()).rev().filter(|&at| self.is_kept(at)).collect();
         kept.into_iter()
     }
 
-    /// The turns of which something is still sent, oldest first.
+    /// Returns the kept atoms of the conversation, oldest first.
+    pub fn oldest_first(&self) -> impl Iterator<Item = usize> + use<> {
+        let kept: Vec<usize> = (0..self.items.len()).filter(|&at| self.is_kept(at)).collect();
+        kept.into_iter()
+    }
+
+    /// Returns the turns of which something is still sent, oldest first.
     #[must_use]
     pub fn kept_turns(&self) -> Vec<usize> {
         let turns = 0..self.history.turns().len();
         turns.filter(|&turn| self.history.turn_atoms(turn).any(|at| self.is_kept(at))).collect()
     }
 
-    /// The first atom of the running turn.
+    /// Returns the first atom of the running turn.
     #[must_use]
     pub fn running(&self) -> usize {
         self.history.turns().last().copied().unwrap_or(0)
     }
 
-    /// Whether an atom must stay whatever a policy says: the newest user message and the newest
+    /// Returns whether an atom must stay under every policy: the newest user message and the newest
     /// step.
     #[must_use]
     pub fn is_protected(&self, at: usize) -> bool {
-        let said = [self.history.latest_user(), self.history.latest_words()];
-        let said = said.into_iter().flatten().filter_map(|message| self.history.atom_of(message));
-        said.into_iter().any(|latest| latest == at) || Some(at) == self.newest()
+        let latest = [self.history.latest_user(), self.history.latest_text()];
+        let mut atoms =
+            latest.into_iter().flatten().filter_map(|message| self.history.atom_of(message));
+        atoms.any(|atom| atom == at) || Some(at) == self.newest()
     }
 
     fn newest(&self) -> Option<usize> {
         (0..self.items.len()).rev().find(|&at| self.is_kept(at))
     }
 
-    /// Applies what the stages do to an atom before it is first sent.
+    /// Lets the stages change an atom as if it were sent for the first time.
     pub fn arrive(&mut self, at: usize) {
         let Some(item) =
             self.items.get_mut(at).filter(|item| !item.arrived && item.treatment.is_sent())
@@ -262,16 +271,16 @@ impl<'a> Draft<'a> {
         };
         item.arrived = true;
         let before = item.tokens;
-        // A fold decides itself what to recall, when it knows what it drops.
+        // What to recall is decided by the fold, once it is known what was dropped.
         let arrival =
-            Arrival { history: self.history, room: &self.room, model: self.model, hidden: &[] };
+            Arrival { history: self.history, marks: &self.marks, model: self.model, hidden: &[] };
         for stage in self.stages {
             stage.arrive(item, &arrival);
         }
         self.total = self.total + item.tokens - before;
     }
 
-    /// Drops an atom. A protected, pinned or system atom stays.
+    /// Drops an atom and returns whether it did. Protected, pinned and system atoms stay.
     pub fn drop(&mut self, at: usize, reason: impl Into<String>) -> bool {
         if !self.is_kept(at) || self.is_protected(at) {
             return false;
@@ -284,11 +293,11 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Drops a system message from the middle. One at the very end stays: it is what the model is
-    /// to act on.
+    /// Drops a system message from the middle of the conversation. One at the very end stays,
+    /// because the model is supposed to act on it.
     pub fn drop_system(&mut self, at: usize, reason: impl Into<String>) {
-        let last = self.newest().is_none_or(|newest| at > newest);
-        if last || at < self.history.lead() || self.kind(at) != AtomKind::System {
+        let is_last = self.newest().is_none_or(|newest| at > newest);
+        if is_last || at < self.history.system_prefix() || self.kind(at) != AtomKind::System {
             return;
         }
         if let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) {
@@ -297,7 +306,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Sends something shorter for an atom.
+    /// Sends something shorter for an atom. Returns whether it was shorter.
     pub fn replace(
         &mut self,
         at: usize,
@@ -306,7 +315,7 @@ impl<'a> Draft<'a> {
         reason: impl Into<String>,
     ) -> bool {
         let history = self.history;
-        if at < history.lead() {
+        if at < history.system_prefix() {
             return false;
         }
         let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) else {
@@ -320,7 +329,7 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Pins an atom: it is kept in front of the summary.
+    /// Pins an atom, so that it is kept in front of the summary.
     pub fn pin(&mut self, at: usize, reason: impl Into<String>) {
         if self.is_kept(at)
             && let Some(item) = self.items.get_mut(at)
@@ -340,21 +349,21 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What is sent for an atom, as messages.
+    /// Returns what is sent for an atom.
     #[must_use]
     pub fn views(&self, at: usize) -> Vec<View> {
         self.item(at).map(|item| item.views(self.history)).unwrap_or_default()
     }
 
-    /// Takes the thinking out of an atom.
+    /// Removes the thinking from an atom.
     pub fn drop_thinking(&mut self, at: usize) {
         let views = self.views(at);
-        if !views.iter().filter_map(|view| view.message(self.history)).any(thought::is_bound) {
+        if !views.iter().filter_map(|view| view.message(self.history)).any(thinking::is_bound) {
             return;
         }
         let bare = views.into_iter().filter_map(|view| match view.message(self.history) {
-            Some(message) if thought::is_bound(message) => {
-                thought::without(message).map(View::made)
+            Some(message) if thinking::is_bound(message) => {
+                thinking::without(message).map(View::made)
             }
             _ => Some(view),
         });
@@ -368,7 +377,7 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// Changes an item in a way that may make it longer, and keeps the books.
+    /// Changes an item in a way that may make it longer, and updates the total.
     pub fn change<T>(
         &mut self,
         at: usize,
@@ -381,23 +390,23 @@ impl<'a> Draft<'a> {
         Some(result)
     }
 
-    /// Cuts an atom to about `target` tokens: its largest messages lose their middle.
+    /// Truncates an atom to about `target` tokens: its largest messages lose their middle.
     pub fn clip(&mut self, at: usize, target: usize, reason: &str) -> bool {
         let history = self.history;
         let views = self.views(at);
         let sizes: Vec<usize> = views.iter().map(|view| view.tokens(history)).collect();
-        let level = level(&sizes, target);
+        let max_size = max_size(&sizes, target);
         self.reduce(at, Treatment::Trimmed, reason, |message| {
-            reduce::clip(message, history.counter(), level)
+            reduce::clip(message, history.counter(), max_size)
         })
     }
 
-    /// Lets go of what was held.
+    /// Releases every atom that [`Draft::hold`] keeps.
     pub(crate) fn release(&mut self) {
         self.items.iter_mut().for_each(|item| item.held = false);
     }
 
-    /// Keeps an atom from now on, also if it was dropped.
+    /// Keeps an atom until [`Draft::release`], even if it was dropped.
     pub(crate) fn hold(&mut self, at: usize, reason: &str) {
         let fresh = Item::new(self.history, at);
         let Some(item) = self.items.get_mut(at) else { return };
@@ -408,21 +417,22 @@ impl<'a> Draft<'a> {
         item.held = true;
     }
 
-    /// Cuts every message of an atom in the same way; what a cut does not shorten stays.
+    /// Shortens every message of an atom with `shorten`, which returns `None` for a message that
+    /// stays. Returns whether the atom got shorter.
     pub fn reduce(
         &mut self,
         at: usize,
         treatment: Treatment,
         reason: &str,
-        cut: impl Fn(&Message) -> Option<Message>,
+        shorten: impl Fn(&Message) -> Option<Message>,
     ) -> bool {
-        match reduce_views(self.history, self.views(at), cut) {
+        match reduce_views(self.history, self.views(at), shorten) {
             Some(views) => self.replace(at, treatment, views, reason),
             None => false,
         }
     }
 
-    /// Reports something, once.
+    /// Adds a warning, unless it was already added.
     pub fn warn(&mut self, oddity: Oddity, text: impl Into<String>) {
         let warning = Warning::new(oddity, text);
         if !self.warnings.contains(&warning) {
@@ -435,8 +445,9 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The height at which sizes must be cut off so that together they are at most `target`.
-fn level(sizes: &[usize], target: usize) -> usize {
+/// Returns the largest size that each of `sizes` may keep so that together they are at most
+/// `target`.
+fn max_size(sizes: &[usize], target: usize) -> usize {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();
     let mut left = target;
@@ -450,16 +461,16 @@ fn level(sizes: &[usize], target: usize) -> usize {
     target
 }
 
-/// The views with a cut applied to each message, or `None` when it shortened none.
+/// Applies `shorten` to the message of each view. Returns `None` if it shortened none.
 pub(crate) fn reduce_views(
     history: &History,
     views: Vec<View>,
-    cut: impl Fn(&Message) -> Option<Message>,
+    shorten: impl Fn(&Message) -> Option<Message>,
 ) -> Option<Vec<View>> {
     let mut changed = false;
     let reduced = views
         .into_iter()
-        .map(|view| match view.message(history).and_then(&cut) {
+        .map(|view| match view.message(history).and_then(&shorten) {
             Some(shorter) => {
                 changed = true;
                 View::made(shorter)

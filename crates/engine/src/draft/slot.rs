@@ -1,4 +1,4 @@
-//! One place in a plan: which messages it stands for, what was done with them, and why.
+//! A slot of a plan: the messages it covers, what was done with them, and why.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::message::{Body, Part, Truncated};
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Treatment {
-    /// Sent as they are.
+    /// Sent unchanged.
     Verbatim,
     /// Sent shortened.
     Trimmed,
@@ -20,14 +20,14 @@ pub enum Treatment {
     Preview,
     /// Replaced by a summary, together with others.
     Summary,
-    /// Not sent in their place; quoted where they help.
+    /// Not sent in their place, but quoted in a later message.
     Recalled,
     /// Not sent.
     Omitted,
 }
 
 impl Treatment {
-    /// The word for it.
+    /// Returns its name, as in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Treatment {
         }
     }
 
-    /// Whether the messages themselves are sent, whole or shortened.
+    /// Returns whether the messages themselves are sent, whole or shortened.
     #[must_use]
     pub const fn is_sent(self) -> bool {
         matches!(self, Self::Verbatim | Self::Trimmed | Self::Preview)
@@ -53,48 +53,48 @@ impl fmt::Display for Treatment {
     }
 }
 
-/// One place in a plan.
+/// One entry of a plan.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Slot {
-    /// The messages it stands for, by index.
+    /// The indexes of the messages it covers.
     pub sources: Vec<usize>,
     /// What was done with them.
     pub treatment: Treatment,
     /// The tokens it takes in the context.
     pub tokens: usize,
-    /// Why, for a person.
+    /// Why, for people.
     pub reason: String,
-    /// What is sent for it, in order. As JSON only what was truncated in it is written.
+    /// The messages that are sent for it, in order. As JSON, only their truncations are written.
     #[serde(
         rename = "truncated",
         serialize_with = "write_truncations",
         skip_serializing_if = "is_whole"
     )]
     pub views: Vec<View>,
-    /// The values that its ledger lists, likeliest first; only a summary has any.
+    /// The values listed in its ledger, most likely needed first. Only a summary has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<String>,
 }
 
-/// One text of a slot that is not sent whole.
+/// A text of a slot that is not sent whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Truncation<'a> {
-    /// Which of the slot's views.
+    /// The index of the view in the slot.
     pub view: usize,
-    /// Which part of its message.
+    /// The index of the part in the message.
     pub part: usize,
-    /// Which part of the tool result, where the part is one.
+    /// The index of the part in the tool result, if the part is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inner: Option<usize>,
-    /// What was left out, and where the whole is.
+    /// What was left out, and where the whole text is.
     #[serde(flatten)]
     pub truncated: &'a Truncated,
 }
 
 impl Slot {
-    /// What the plan left out of the texts of this slot.
+    /// Returns what the plan left out of the texts of this slot.
     pub fn truncations(&self) -> impl Iterator<Item = Truncation<'_>> {
         truncations(&self.views)
     }

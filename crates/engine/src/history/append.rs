@@ -1,4 +1,4 @@
-//! Where a new message belongs: which atom it opens or joins, which call it answers.
+//! Appends messages: finds the atom that a new message opens or joins, and the call it answers.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -11,13 +11,14 @@ use crate::ledger::Extract;
 use crate::message::{Body, Form, Message, Role, ToolResult};
 use crate::warning::{Oddity, Warning};
 
-/// Whether a text is a note that a program put into the user's mouth; such a note opens no turn.
-fn is_reminder(text: &str) -> bool {
+/// Returns whether a text is a reminder that a program inserted in the role of the user. Reminders
+/// do not open a turn.
+pub(crate) fn is_reminder(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>")
 }
 
-/// A message with what can be found in it before its place in a history is known: many can be
-/// prepared side by side.
+/// A message with the values found in it. Preparing does not need the history, so many messages can
+/// be prepared in parallel.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     message: Message,
@@ -33,18 +34,17 @@ impl Prepared {
 }
 
 impl History {
-    /// Appends a message and says at which index it stands.
+    /// Appends a message and returns its index.
     pub fn append(&mut self, message: Message) -> usize {
         self.place(message, None, None)
     }
 
-    /// Appends a message whose tokens were counted before, by this history's counter.
+    /// Appends a message whose tokens were already counted by this history's counter.
     pub fn append_counted(&mut self, message: Message, tokens: usize) -> usize {
         self.place(message, None, Some(tokens))
     }
 
-    /// Appends a message that was prepared elsewhere, with its tokens if this history's counter
-    /// counted them before.
+    /// Appends a prepared message, with its tokens if this history's counter already counted them.
     pub fn append_prepared(&mut self, prepared: Prepared, tokens: Option<usize>) -> usize {
         self.place(prepared.message, Some(prepared.values), tokens)
     }
@@ -70,12 +70,12 @@ impl History {
             Cow::Borrowed(_) => None,
         };
         let sent = repaired.as_deref().unwrap_or(&message);
-        let as_it_came = counted.unwrap_or_else(|| self.counter.message(&message));
-        let tokens = if repaired.is_some() { self.counter.message(sent) } else { as_it_came };
-        // What was prepared is of the message as it came.
+        let source_tokens = counted.unwrap_or_else(|| self.counter.message(&message));
+        let tokens = if repaired.is_some() { self.counter.message(sent) } else { source_tokens };
+        // Prepared values are those of the original message.
         let values = values.filter(|_| repaired.is_none()).unwrap_or_else(|| Extract::of(sent));
         self.values.take(index, values);
-        self.tokens += as_it_came;
+        self.tokens += source_tokens;
         self.calls += usize::from(message.role == Role::Assistant);
         if message.role == Role::System {
             self.count_system(atom, &sent.text(), tokens);
@@ -87,11 +87,12 @@ impl History {
         index
     }
 
-    /// Those in front are all sent; of those behind, what was not said yet.
+    /// Counts a system message. Those at the beginning are all sent; a later one is sent only if
+    /// its text is new.
     fn count_system(&mut self, atom: usize, text: &str, tokens: usize) {
         let is_new = self.system_texts.insert(FxBuildHasher.hash_one(text));
         let is_sendable = self.atoms.get(atom).is_some_and(Atom::is_sendable);
-        if is_sendable && (is_new || atom < self.lead) {
+        if is_sendable && (is_new || atom < self.system_prefix) {
             self.system_tokens += tokens;
         }
     }
@@ -109,8 +110,8 @@ impl History {
         if view.parts.is_empty() {
             return self.place_empty(index);
         }
-        if self.lead == self.atoms.len() && self.is_whole() {
-            self.lead += 1;
+        if self.system_prefix == self.atoms.len() && self.is_whole() {
+            self.system_prefix += 1;
         } else {
             self.warn(
                 index,
@@ -143,11 +144,11 @@ impl History {
         atom
     }
 
-    /// Thinking belongs to what follows it, and calls made in one breath belong together, also
-    /// where a wire writes each as an item of its own.
+    /// Joins an assistant message to the last atom if they belong together: thinking with what
+    /// follows it, and parallel calls that a wire writes as separate items.
     fn join_assistant(&mut self, index: usize, kind: AtomKind) -> Option<usize> {
         let last = self.atoms.len().checked_sub(1)?;
-        let thinks_last = self
+        let ends_with_thinking = self
             .atoms
             .last()?
             .messages
@@ -155,12 +156,12 @@ impl History {
             .and_then(|&m| self.message(m))
             .is_some_and(Message::only_thinks);
         let atom = self.atoms.last_mut()?;
-        let open = match atom.kind {
+        let is_open = match atom.kind {
             AtomKind::Thought => true,
-            AtomKind::Exchange => !atom.answered && (thinks_last || kind != AtomKind::Reply),
+            AtomKind::Exchange => !atom.answered && (ends_with_thinking || kind != AtomKind::Reply),
             _ => false,
         };
-        if !open {
+        if !is_open {
             return None;
         }
         atom.messages.push(index);
@@ -194,7 +195,7 @@ impl History {
                 self.warn(
                     index,
                     Oddity::EarlyResult,
-                    format!("the result of {name} stands before the call"),
+                    format!("the result of {name} comes before the call"),
                 );
             }
             if let Some(atom) = self.atoms.get_mut(atom) {
@@ -211,20 +212,20 @@ impl History {
                 format!("the call id {given:?} is used twice; sent as {id:?}"),
             );
         } else if !view.raw.as_ref().is_some_and(|raw| raw.wire().pairs_by_order()) {
-            self.warn(index, Oddity::MissingId, format!("a call without an id; sent as {id:?}"));
+            self.warn(index, Oddity::MissingId, format!("a call has no id; sent as {id:?}"));
         }
     }
 
     fn place_answer_or_user(&mut self, index: usize, view: &mut Cow<'_, Message>) -> usize {
         let had_results = view.results().next().is_some();
-        let home = self.match_results(index, view);
+        let answered = self.match_results(index, view);
         if view.has_text() || view.role == Role::User && !had_results && !view.parts.is_empty() {
-            self.latest_words = Some(index);
+            self.latest_text = Some(index);
             if !is_all_reminder(view) || self.latest_user.is_none() {
                 self.latest_user = Some(index);
             }
         }
-        match home {
+        match answered {
             Some(atom) => {
                 self.join_results(index, atom, view);
                 atom
@@ -240,7 +241,7 @@ impl History {
             self.warn(
                 index,
                 Oddity::RepeatedUser,
-                "two user messages in a row; joined where the wire needs it",
+                "two user messages in a row; joined if the wire requires it",
             );
         }
         if !is_all_reminder(view) || self.turns.is_empty() {
@@ -249,25 +250,22 @@ impl History {
         self.open_atom(AtomKind::User, index)
     }
 
-    fn join_results(&mut self, index: usize, home: usize, view: &Message) {
+    fn join_results(&mut self, index: usize, atom: usize, view: &Message) {
         let newest = self.atoms.len() - 1;
-        if home != newest {
-            self.warn(
-                index,
-                Oddity::LateResult,
-                "a result that came late; sent right after its call",
-            );
-        } else if self.turns.last() != Some(&home) && view.texts().any(|text| !is_reminder(text)) {
-            // The user spoke while the tools ran: what follows answers that.
-            self.turns.push(home);
+        if atom != newest {
+            self.warn(index, Oddity::LateResult, "a late result; sent right after its call");
+        } else if self.turns.last() != Some(&atom) && view.texts().any(|text| !is_reminder(text)) {
+            // The user wrote something while the tools ran: what follows is the answer to that.
+            self.turns.push(atom);
         }
-        if let Some(atom) = self.atoms.get_mut(home) {
+        if let Some(atom) = self.atoms.get_mut(atom) {
             atom.messages.push(index);
             atom.answered = true;
         }
     }
 
-    /// Finds the call of each result; a result without one is taken out of the view.
+    /// Finds the call of each result, and removes results without one from the view. Returns the
+    /// atom that the message answers.
     fn match_results(&mut self, index: usize, view: &mut Cow<'_, Message>) -> Option<usize> {
         let results: Vec<(usize, String, Option<String>)> = view
             .parts
@@ -278,22 +276,22 @@ impl History {
                 _ => None,
             })
             .collect();
-        let alone = results.len() == 1 && view.parts.len() == 1;
-        // A message can belong to one step only: of several that it answers, the newest. Results
-        // without an id go to the newest step there is.
+        let is_alone = results.len() == 1 && view.parts.len() == 1;
+        // A message belongs to one step only: the newest of those that it answers. Results without
+        // an id belong to the newest step.
         let named = results.iter().map(|(_, given, _)| given).filter(|given| !given.is_empty());
-        let home =
+        let step =
             named.filter_map(|given| self.links.waiting_for(given)).max().or(self.newest_exchange);
-        let mut answers = false;
-        let mut unwanted = Vec::new();
+        let mut has_answer = false;
+        let mut unmatched = Vec::new();
         for (at, given, name) in results {
-            let call = home.and_then(|home| self.find_call(home, &given, name.as_deref()));
+            let call = step.and_then(|step| self.find_call(step, &given, name.as_deref()));
             let Some(call) = call else {
-                unwanted.push(at);
-                self.refuse_result(index, &given, alone);
+                unmatched.push(at);
+                self.warn_unmatched(index, &given, is_alone);
                 continue;
             };
-            answers = true;
+            has_answer = true;
             if call.id != given {
                 rename(view, at, &call.id);
             }
@@ -301,56 +299,57 @@ impl History {
                 name_tool(view, at, &call.name);
             }
         }
-        if !unwanted.is_empty() {
+        if !unmatched.is_empty() {
             let message = view.to_mut();
             message.form = Form::Changed;
             let mut at = 0;
             message.parts.retain(|_| {
                 at += 1;
-                !unwanted.contains(&(at - 1))
+                !unmatched.contains(&(at - 1))
             });
         }
-        home.filter(|_| answers)
+        step.filter(|_| has_answer)
     }
 
-    fn refuse_result(&mut self, index: usize, given: &str, alone: bool) {
+    fn warn_unmatched(&mut self, index: usize, given: &str, is_alone: bool) {
         if self.links.waiting_for(given).is_some() {
             let text = format!(
-                "the result of {given:?} belongs to an earlier step than the others beside it; it is not sent"
+                "the result of {given:?} belongs to an earlier step than the other results in this \
+                 message; it is not sent"
             );
             self.warn(index, Oddity::LateResult, text);
         } else if self.links.was_answered(given) {
             self.warn(
                 index,
                 Oddity::SecondResult,
-                format!("a second result for call {given:?} is not sent"),
+                format!("a second result for call {given:?}; it is not sent"),
             );
         } else {
-            let text = format!("a result for {given:?}, a call that was never made, is not sent");
+            let text = format!("a result for {given:?}, but there is no such call; it is not sent");
             self.warn(index, Oddity::OrphanResult, text);
-            if alone {
+            if is_alone {
                 self.links.remember_early(given, index);
             }
         }
     }
 
-    /// The call of an atom that a result answers, taken off the open ones.
+    /// Finds the open call of an atom that a result answers, and removes it from the open calls.
     fn find_call(&mut self, atom: usize, given: &str, name: Option<&str>) -> Option<OpenCall> {
         let by_id = !given.is_empty() && self.links.waiting_for(given) == Some(atom);
         let open = &mut self.atoms.get_mut(atom)?.open;
-        let fits = |call: &OpenCall| {
+        let is_match = |call: &OpenCall| {
             if by_id {
                 call.given == given
             } else if call.id == given {
-                // Whoever answers what was sent knows the call by the id it was sent under.
+                // The caller may know the call only by the id under which it was sent.
                 true
             } else {
-                // One side has no id: the order and the name must do.
+                // One side has no id: order and name decide.
                 (given.is_empty() || call.given.is_empty())
                     && name.is_none_or(|name| name == call.name)
             }
         };
-        let at = open.iter().position(fits)?;
+        let at = open.iter().position(is_match)?;
         let call = open.remove(at);
         if open.is_empty() {
             open.shrink_to_fit();
@@ -360,7 +359,7 @@ impl History {
     }
 }
 
-/// A result is sent under the name of the tool that was called, whatever name it came with.
+/// Sets the tool name of a result to the name in the call.
 fn name_tool(view: &mut Cow<'_, Message>, at: usize, name: &str) {
     let message = view.to_mut();
     message.form = Form::Changed;
@@ -369,7 +368,7 @@ fn name_tool(view: &mut Cow<'_, Message>, at: usize, name: &str) {
     }
 }
 
-/// Whether a message says nothing but notes of a program.
+/// Returns whether a message contains nothing but reminders.
 fn is_all_reminder(view: &Message) -> bool {
     let others =
         view.parts.iter().any(|part| !matches!(part.body, Body::Text(_) | Body::Result(_)));

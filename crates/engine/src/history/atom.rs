@@ -1,6 +1,6 @@
-//! The smallest thing that may be kept, reduced or dropped.
+//! Atoms: the smallest units that are kept, reduced or dropped.
 
-/// What an atom is.
+/// The kind of an atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomKind {
     /// A system message.
@@ -11,43 +11,44 @@ pub enum AtomKind {
     Reply,
     /// An assistant message with all results of its calls.
     Exchange,
-    /// Thinking whose answer has not come.
+    /// Thinking without an answer.
     Thought,
     /// A result whose call is not in the history.
     Orphan,
-    /// A message with nothing in it.
+    /// An empty message.
     Empty,
 }
 
-/// A call that no result answers.
+/// A call without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCall {
-    /// The call's id, as it is sent.
+    /// The id of the call as it is sent.
     pub id: String,
-    /// The id it came with.
+    /// The id it was appended with.
     pub(super) given: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The message that made the call.
+    /// The index of the message with the call.
     pub message: usize,
-    /// A result of this id that came before the call.
+    /// A result with this id that precedes the call.
     pub(super) early: Option<usize>,
 }
 
 /// A plain message, or an assistant message with all results of its calls.
 #[derive(Clone, Debug)]
 pub struct Atom {
-    /// What it is.
+    /// What kind it is.
     pub kind: AtomKind,
-    /// Its messages in the order they are sent: the assistant's first, then the results.
+    /// The indexes of its messages in the order in which they are sent: those of the assistant
+    /// first, then the results.
     pub messages: Vec<usize>,
-    /// Calls without a result; they are answered as interrupted when the atom is sent.
+    /// The calls without a result. They are answered as interrupted when the atom is sent.
     pub open: Vec<OpenCall>,
-    /// How many turns had begun when it came.
+    /// The number of turns up to this atom.
     pub turn: usize,
-    /// Tokens of its messages.
+    /// The tokens of its messages.
     pub tokens: usize,
-    /// Whether a result has joined.
+    /// Whether it has a result.
     pub(super) answered: bool,
 }
 
@@ -56,7 +57,7 @@ impl Atom {
         Self { kind, messages: vec![message], open: Vec::new(), turn, tokens: 0, answered: false }
     }
 
-    /// Whether there is something in it that can be sent.
+    /// Returns whether it can be sent.
     #[must_use]
     pub fn is_sendable(&self) -> bool {
         !self.messages.is_empty()
@@ -66,11 +67,11 @@ impl Atom {
             )
     }
 
-    /// Why it cannot be sent, for a person.
+    /// Returns why it cannot be sent, for people.
     #[must_use]
     pub const fn unsendable_reason(&self) -> &'static str {
         match self.kind {
-            AtomKind::Orphan => "a result that no call before it waits for",
+            AtomKind::Orphan => "a result without a matching call",
             AtomKind::Thought => "thinking without an answer",
             _ => "an empty message",
         }

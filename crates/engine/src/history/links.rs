@@ -1,75 +1,76 @@
-//! Which ids are taken, and which atoms wait for which result.
+//! Tracks which call ids are in use, and which atoms wait for which results.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The calls and results seen so far, by the ids they came with.
+/// The calls and results seen so far, by the ids they were appended with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Links {
-    /// Every id that is sent, with the number that the next one like it gets, so that none is sent
-    /// twice.
+    /// Every id that is sent, with the suffix that the next call with this id gets, so that no id
+    /// is sent twice.
     used: FxHashMap<String, usize>,
-    /// For each id that calls came with, the atoms that wait for a result of it.
+    /// For each appended id, the atoms that wait for its result.
     waiting: FxHashMap<String, Vec<usize>>,
-    /// Ids that got their answer.
+    /// The ids that have a result.
     answered: FxHashSet<String>,
-    /// Results that came before any call of their id.
+    /// Results that precede the call with their id.
     early: FxHashMap<String, usize>,
-    /// Ids under which calls were sent that are still to be loaded: they keep them.
-    granted: Vec<String>,
-    /// Messages whose calls were sent as they came.
-    plain: FxHashSet<usize>,
+    /// The ids of calls that were sent but are not loaded yet. The calls get them when they are
+    /// loaded.
+    reserved: Vec<String>,
+    /// Messages whose calls were sent with their own ids.
+    unchanged: FxHashSet<usize>,
 }
 
 impl Links {
-    /// The id under which a call is sent: its own where that is free, else a new one.
+    /// Returns the id under which a call is sent: its own id if that is free, or a new one.
     pub(super) fn claim(&mut self, given: &str, message: usize, part: usize) -> String {
-        let wished =
+        let wanted =
             if given.is_empty() { format!("call_{message}_{part}") } else { given.to_owned() };
-        if !self.plain.contains(&message)
-            && let Some(at) = self.granted.iter().position(|id| is_made_of(id, &wished))
+        if !self.unchanged.contains(&message)
+            && let Some(at) = self.reserved.iter().position(|id| is_derived(id, &wanted))
         {
-            return self.granted.remove(at);
+            return self.reserved.remove(at);
         }
-        let Some(mut round) = self.used.get(&wished).copied() else {
-            self.used.insert(wished.clone(), 2);
-            return wished;
+        let Some(mut suffix) = self.used.get(&wanted).copied() else {
+            self.used.insert(wanted.clone(), 2);
+            return wanted;
         };
-        let mut id = format!("{wished}_{round}");
+        let mut id = format!("{wanted}_{suffix}");
         while self.used.contains_key(&id) {
-            round += 1;
-            id = format!("{wished}_{round}");
+            suffix += 1;
+            id = format!("{wanted}_{suffix}");
         }
-        self.used.insert(wished, round + 1);
+        self.used.insert(wanted, suffix + 1);
         self.used.insert(id.clone(), 2);
         id
     }
 
-    /// An id is taken by a call that was sent; unless that lies in the past, the call itself is
-    /// still to be loaded.
+    /// Marks an id as used by a call that was sent. Unless the call is in the past, it is still to
+    /// be loaded.
     pub(super) fn hold(&mut self, id: &str, is_past: bool) {
         self.used.entry(id.to_owned()).or_insert(2);
         if !is_past {
-            self.granted.push(id.to_owned());
+            self.reserved.push(id.to_owned());
         }
     }
 
-    /// The calls of a message were sent as they came.
+    /// Records that the calls of a message were sent with their own ids.
     pub(super) fn keep(&mut self, message: usize) {
-        self.plain.insert(message);
+        self.unchanged.insert(message);
     }
 
-    /// An atom begins to wait for a result; hands over a result that came too early.
+    /// Makes an atom wait for a result. Returns a result that arrived before the call.
     pub(super) fn wait(&mut self, given: &str, atom: usize) -> Option<usize> {
         self.waiting.entry(given.to_owned()).or_default().push(atom);
         self.early.remove(given)
     }
 
-    /// The newest atom that waits for this id.
+    /// Returns the newest atom that waits for this id.
     pub(super) fn waiting_for(&self, given: &str) -> Option<usize> {
         self.waiting.get(given).and_then(|atoms| atoms.last().copied())
     }
 
-    /// The newest atom that waited for this id got its result.
+    /// Records that the newest atom that waits for this id got its result.
     pub(super) fn answered(&mut self, given: &str) {
         if let Some(atoms) = self.waiting.get_mut(given) {
             atoms.pop();
@@ -80,12 +81,12 @@ impl Links {
         self.answered.insert(given.to_owned());
     }
 
-    /// Whether a call of this id was answered before.
+    /// Returns whether a call with this id already has a result.
     pub(super) fn was_answered(&self, given: &str) -> bool {
         self.answered.contains(given)
     }
 
-    /// A result nobody asked for is remembered: its call may still come.
+    /// Remembers a result without a call: the call may still arrive.
     pub(super) fn remember_early(&mut self, given: &str, message: usize) {
         if !given.is_empty() {
             self.early.insert(given.to_owned(), message);
@@ -93,9 +94,9 @@ impl Links {
     }
 }
 
-/// Whether an id is the one that was wished for, or a new one made of it.
-fn is_made_of(id: &str, wished: &str) -> bool {
-    match id.strip_prefix(wished) {
+/// Returns whether `id` is `wanted` itself, or `wanted` with a suffix.
+fn is_derived(id: &str, wanted: &str) -> bool {
+    match id.strip_prefix(wanted) {
         Some("") => true,
         Some(rest) => rest
             .strip_prefix('_')

@@ -1,8 +1,8 @@
 //! The messages of one conversation with the indexes that planning needs: atoms, turns, tokens,
 //! values.
 //!
-//! Appending costs what the new message costs, however long the history is. Nothing is ever edited:
-//! where a message is irregular, a repaired *view* stands beside it and a warning says so.
+//! The cost of appending a message does not depend on the length of the history. Messages are never
+//! edited: an irregular message gets a repaired copy, which is sent in its place, and a warning.
 
 mod append;
 mod atom;
@@ -12,6 +12,7 @@ mod tail;
 mod views;
 
 pub use append::Prepared;
+pub(crate) use append::is_reminder;
 pub use atom::{Atom, AtomKind, OpenCall};
 pub use tail::Past;
 pub use views::View;
@@ -29,63 +30,63 @@ use links::Links;
 #[derive(Clone, Debug)]
 struct Entry {
     message: Message,
-    /// The repaired message, where the source is irregular.
+    /// The repaired copy, if the message is irregular.
     repaired: Option<Box<Message>>,
     tokens: usize,
     atom: usize,
 }
 
-/// A conversation, growing.
+/// A conversation that grows.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     counter: Counter,
-    /// What came before the first entry and is not loaded.
+    /// The messages before the first entry, which are not loaded.
     past: Past,
     entries: Vec<Entry>,
     atoms: Vec<Atom>,
     turns: Vec<usize>,
-    lead: usize,
+    system_prefix: usize,
     newest_exchange: Option<usize>,
     latest_user: Option<usize>,
-    latest_words: Option<usize>,
+    latest_text: Option<usize>,
     links: Links,
     values: Index,
     warnings: Vec<Warning>,
     tokens: usize,
     system_tokens: usize,
-    /// Messages of the assistant, as many as there were calls.
+    /// The number of assistant messages, which is the number of model calls.
     calls: usize,
-    /// What system messages said, by hash.
+    /// The hashes of the texts of the system messages.
     system_texts: FxHashSet<u64>,
 }
 
 impl History {
-    /// An empty history whose messages are counted by `counter`.
+    /// Creates an empty history whose tokens are counted by `counter`.
     #[must_use]
     pub fn new(counter: Counter) -> Self {
         Self { counter, ..Self::default() }
     }
 
-    /// A history of these messages.
+    /// Creates a history of these messages.
     pub fn of(counter: Counter, messages: impl IntoIterator<Item = Message>) -> Self {
         let mut history = Self::new(counter);
         history.extend(messages);
         history
     }
 
-    /// How messages are counted.
+    /// Returns the token counter.
     #[must_use]
     pub const fn counter(&self) -> &Counter {
         &self.counter
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages, including those that are not loaded.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.past.messages + self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no messages.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -95,61 +96,61 @@ impl History {
         self.entries.get(index.checked_sub(self.past.messages)?)
     }
 
-    /// A message as it came.
+    /// Returns a message as it was appended.
     #[must_use]
     pub fn source(&self, index: usize) -> Option<&Message> {
         self.entry(index).map(|entry| &entry.message)
     }
 
-    /// A message as it is sent: repaired where the source is irregular.
+    /// Returns a message as it is sent: repaired if it is irregular.
     #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.entry(index).map(|entry| entry.repaired.as_deref().unwrap_or(&entry.message))
     }
 
-    /// Whether a message is sent otherwise than it came.
+    /// Returns whether a message is irregular and was repaired.
     #[must_use]
     pub fn is_repaired(&self, index: usize) -> bool {
         self.entry(index).is_some_and(|entry| entry.repaired.is_some())
     }
 
-    /// The tokens of a message as it is sent.
+    /// Returns the tokens of a message as it is sent.
     #[must_use]
     pub fn message_tokens(&self, index: usize) -> usize {
         self.entry(index).map_or(0, |entry| entry.tokens)
     }
 
-    /// The atom a message belongs to.
+    /// Returns the atom that a message belongs to.
     #[must_use]
     pub fn atom_of(&self, message: usize) -> Option<usize> {
         self.entry(message).map(|entry| entry.atom)
     }
 
-    /// All atoms, oldest first.
+    /// Returns all atoms, oldest first.
     #[must_use]
     pub fn atoms(&self) -> &[Atom] {
         &self.atoms
     }
 
-    /// One atom.
+    /// Returns one atom.
     #[must_use]
     pub fn atom(&self, index: usize) -> Option<&Atom> {
         self.atoms.get(index)
     }
 
-    /// The messages of an atom as they are sent, without the answers made for open calls.
+    /// Returns the messages of an atom as they are sent, without the results made for open calls.
     pub fn atom_messages(&self, atom: usize) -> impl Iterator<Item = &Message> {
         let messages = self.atoms.get(atom).map_or(&[][..], |atom| &atom.messages);
         messages.iter().filter_map(|&index| self.message(index))
     }
 
-    /// The atoms that open a turn, oldest first.
+    /// Returns the atoms that open a turn, oldest first.
     #[must_use]
     pub fn turns(&self) -> &[usize] {
         &self.turns
     }
 
-    /// The atoms of a turn.
+    /// Returns the atoms of a turn.
     #[must_use]
     pub fn turn_atoms(&self, turn: usize) -> Range<usize> {
         let start = self.turns.get(turn).copied().unwrap_or(self.atoms.len());
@@ -157,30 +158,31 @@ impl History {
         start..end
     }
 
-    /// How many atoms at the beginning are system messages.
+    /// Returns how many atoms at the beginning are system messages.
     #[must_use]
-    pub const fn lead(&self) -> usize {
-        self.lead
+    pub const fn system_prefix(&self) -> usize {
+        self.system_prefix
     }
 
-    /// The newest message in which a user says something.
+    /// Returns the newest message that the user wrote.
     #[must_use]
     pub const fn latest_user(&self) -> Option<usize> {
         self.latest_user
     }
 
-    /// The newest message with words in the user's place, a program's notes included.
+    /// Returns the newest message with text in the role of the user, including reminders that a
+    /// program inserted.
     #[must_use]
-    pub const fn latest_words(&self) -> Option<usize> {
-        self.latest_words
+    pub const fn latest_text(&self) -> Option<usize> {
+        self.latest_text
     }
 
-    /// Calls that have no result yet and thinking that has no answer yet: what is odd if nothing
-    /// more comes.
+    /// Returns warnings about calls without a result and thinking without an answer. They apply
+    /// only if no further message is appended.
     #[must_use]
     pub fn loose_ends(&self) -> Vec<Warning> {
         let open = self.atoms.iter().flat_map(|atom| &atom.open).map(|call| {
-            let text = format!("the call of {} has no result; answered as interrupted", call.name);
+            let text = format!("the call to {} has no result; answered as interrupted", call.name);
             Warning::at(call.message, Oddity::UnansweredCall, text)
         });
         let thoughts = self.atoms.iter().filter(|atom| atom.kind == AtomKind::Thought);
@@ -190,25 +192,26 @@ impl History {
         open.chain(thoughts).collect()
     }
 
-    /// The tokens of system messages, each text in the middle once: what is sent in any case.
+    /// Returns the tokens of the system messages, which are always sent. Repeated texts in the
+    /// middle of the conversation count once.
     #[must_use]
     pub const fn system_tokens(&self) -> usize {
         self.system_tokens
     }
 
-    /// The values seen so far, for the ledger.
+    /// Returns the values seen so far, for the ledger.
     #[must_use]
     pub const fn values(&self) -> &Index {
         &self.values
     }
 
-    /// What was odd about the messages.
+    /// Returns the warnings about irregular messages.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// The tokens that the conversation grows by with each call; 0 before the first.
+    /// Returns the average number of tokens that a call adds; 0 before the first call.
     #[must_use]
     pub const fn growth(&self) -> usize {
         match self.tokens.saturating_sub(self.system_tokens).checked_div(self.calls) {
@@ -217,7 +220,7 @@ impl History {
         }
     }
 
-    /// The tokens of all messages as they came.
+    /// Returns the tokens of all messages as they were appended.
     #[must_use]
     pub const fn tokens(&self) -> usize {
         self.tokens

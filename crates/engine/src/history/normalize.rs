@@ -1,11 +1,11 @@
-//! Repairs that concern one message alone: blank texts, arguments that are no JSON, parts a speaker
-//! cannot say. The source stays as it was.
+//! Repairs that need only one message: blank texts, arguments that are not JSON, and parts that its
+//! role cannot have. The original message stays unchanged.
 
 use crate::json;
 use crate::message::{Body, Form, Image, Message, Part, Role, ToolCall};
 use crate::warning::{Oddity, Warning};
 
-/// A repaired copy of the message, or `None` when there is nothing to repair.
+/// Returns a repaired copy of the message, or `None` if there is nothing to repair.
 pub(super) fn normalize(
     index: usize,
     message: &Message,
@@ -25,15 +25,14 @@ pub(super) fn normalize(
     if repaired.parts.len() < message.parts.len() {
         warn(
             Oddity::MisplacedPart,
-            format!("a part that a {} message cannot hold was left out", role.name()),
+            format!("removed a part that a {} message cannot have", role.name()),
         );
     }
-    let whole = repaired.parts.len();
+    let before = repaired.parts.len();
     repaired.parts.retain(|part| !is_blank(&part.body));
-    // A blank text beside calls is what every client writes; only one that stands for a message is
-    // worth a word.
-    if repaired.parts.len() < whole && message.calls().next().is_none() {
-        warn(Oddity::BlankText, "a blank text was left out".to_owned());
+    // Every client writes a blank text next to calls. It is worth a warning only without calls.
+    if repaired.parts.len() < before && message.calls().next().is_none() {
+        warn(Oddity::BlankText, "removed a blank text".to_owned());
     }
     for part in repaired.parts.iter_mut().filter(|part| needs_mending(&part.body)) {
         mend(&mut part.body, &mut warn);
@@ -41,8 +40,8 @@ pub(super) fn normalize(
     Some(repaired)
 }
 
-/// Whether a speaker can say such a thing: only the model thinks and calls, only others answer its
-/// calls.
+/// Returns whether a role can have such a part: only the assistant thinks and calls tools, and only
+/// others return results.
 const fn belongs(role: Role, body: &Body) -> bool {
     match (body, role) {
         (Body::Call(_) | Body::Thinking(_), role) => matches!(role, Role::Assistant),
@@ -81,14 +80,14 @@ fn mend(body: &mut Body, warn: &mut impl FnMut(Oddity, String)) {
         _ => return,
     };
     if let Some(mended) = json::mend_escapes(text) {
-        warn(Oddity::LoneSurrogate, "half of a UTF-16 pair was replaced".to_owned());
+        warn(Oddity::LoneSurrogate, "replaced half of a UTF-16 surrogate pair".to_owned());
         *text = mended;
     }
 }
 
 fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(Oddity, String)) {
     if call.name.is_empty() {
-        warn(Oddity::MissingId, "a call that names no tool; sent as \"unknown\"".to_owned());
+        warn(Oddity::MissingId, "a call without a tool name; sent as \"unknown\"".to_owned());
         "unknown".clone_into(&mut call.name);
     }
     if json::is_object(&call.arguments) {
@@ -100,7 +99,7 @@ fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(Oddity, String)) {
     }
     warn(
         Oddity::BadArguments,
-        format!("the arguments of {} are no JSON object; sent as {{\"input\": …}}", call.name),
+        format!("the arguments of {} are not a JSON object; sent as {{\"input\": …}}", call.name),
     );
     call.arguments = json::object([("input", json::quote(&call.arguments))]);
 }

@@ -1,8 +1,8 @@
-//! A history of which only the end is loaded: enough to go on with what was sent, in a session of
-//! any length.
+//! Histories of which only the end is loaded. That is enough to extend what was sent, so a session
+//! of any length resumes quickly.
 //!
-//! Indexes of messages stay those of the whole history; atoms and turns are counted from the first
-//! message that is there. A fold needs the whole history ([`History::is_whole`]).
+//! Message indexes are those of the whole history; atoms and turns are counted from the first
+//! loaded message. A fold needs the whole history ([`History::is_whole`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +10,23 @@ use super::{History, View};
 use crate::message::Role;
 use crate::tokens::Counter;
 
-/// The messages that are not loaded, as far as planning must know of them.
+/// What planning needs to know about the messages that are not loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
-    /// How many there are.
+    /// How many messages there are.
     pub messages: usize,
-    /// Their tokens as they came.
+    /// Their tokens as they were appended.
     pub tokens: usize,
-    /// Tokens of the system messages among them.
+    /// The tokens of the system messages among them.
     pub system_tokens: usize,
-    /// How many of them are the assistant's.
+    /// The number of assistant messages among them.
     #[serde(default)]
     pub calls: usize,
 }
 
 impl History {
-    /// A history that continues behind `past`. `shown` is what was sent, view by view, each with
-    /// whether it stands for messages of the past only: their call ids stay taken.
+    /// Creates a history that continues after `past`. `shown` is what was sent: each view, and
+    /// whether all messages of its slot are in the past. Their call ids stay in use.
     #[must_use]
     pub fn behind<'a>(
         counter: Counter,
@@ -49,14 +49,14 @@ impl History {
         history
     }
 
-    /// Whether every message is loaded.
+    /// Returns whether every message is loaded.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.past.messages == 0
     }
 
-    /// What a history that goes on from here need not load: everything before the newest atom,
-    /// which later messages may still join.
+    /// Returns what a history that continues from here need not load: everything before the newest
+    /// atom. Later messages may still join that atom.
     #[must_use]
     pub fn past(&self) -> Past {
         let newest = self.atoms.last().and_then(|atom| atom.messages.iter().min());

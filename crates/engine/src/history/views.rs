@@ -1,30 +1,30 @@
-//! An atom as it is sent: its messages, and an answer for every call that has none.
+//! Atoms as they are sent: their messages, and a result for every call that has none.
 
 use std::sync::Arc;
 
 use super::{Atom, History, OpenCall};
 use crate::message::{Body, Form, Message, Part, Role};
 
-/// The text that answers a call whose result never came.
+/// The result of a call that has none.
 const INTERRUPTED: &str = "[interrupted: no result was recorded for this call]";
 
-/// One message of a context: a message of the history, or one made for the context.
+/// A message of a context: one of the history, or one made for the context.
 #[derive(Clone, Debug)]
 pub enum View {
-    /// The message at this index, as [`History::message`] gives it.
+    /// The message at this index, as [`History::message`] returns it.
     Source(usize),
-    /// A reduced, merged or made message.
+    /// A message that was reduced, merged or made for the context.
     Made(Arc<Message>),
 }
 
 impl View {
-    /// A message made for the context.
+    /// Creates a view of a message made for the context.
     #[must_use]
     pub fn made(message: Message) -> Self {
         Self::Made(Arc::new(message))
     }
 
-    /// The message it stands for.
+    /// Returns the message.
     #[must_use]
     pub fn message<'a>(&'a self, history: &'a History) -> Option<&'a Message> {
         match self {
@@ -33,7 +33,7 @@ impl View {
         }
     }
 
-    /// Its tokens.
+    /// Returns the tokens of the message.
     #[must_use]
     pub fn tokens(&self, history: &History) -> usize {
         match self {
@@ -44,8 +44,8 @@ impl View {
 }
 
 impl History {
-    /// The messages of an atom as they are sent, as far as they are not among the first `from`
-    /// messages: those were sent before, with an answer for every call they made.
+    /// Returns the messages of an atom as they are sent, without those among the first `from`
+    /// messages: they were already sent, with a result for each of their calls.
     #[must_use]
     pub fn views(&self, atom: usize, from: usize) -> Vec<View> {
         let Some(atom) = self.atom(atom) else { return Vec::new() };
@@ -59,36 +59,38 @@ impl History {
         views.extend(
             atom.open.iter().filter(|call| call.message >= from).map(|call| self.answer(call)),
         );
-        self.words_last(views)
+        self.text_last(views)
     }
 
-    /// Thinking goes with what it led to; where that never came, it is not sent.
+    /// Removes thinking that is not followed by an answer or a call.
     fn drop_dangling_thought(&self, views: &mut Vec<View>) {
-        let assistant =
+        let is_assistant =
             |view: &View| view.message(self).is_some_and(|message| message.role == Role::Assistant);
-        let thinks = |view: &View| view.message(self).is_some_and(Message::only_thinks);
-        while let Some(last) =
-            views.iter().rposition(assistant).filter(|&at| views.get(at).is_some_and(thinks))
+        let only_thinks = |view: &View| view.message(self).is_some_and(Message::only_thinks);
+        while let Some(last) = views
+            .iter()
+            .rposition(is_assistant)
+            .filter(|&at| views.get(at).is_some_and(only_thinks))
         {
             views.remove(last);
         }
     }
 
-    /// Words that stand between two results are moved behind the last one; no wire takes them in
+    /// Moves text and images between two results after the last one: no wire accepts them in
     /// between.
-    fn words_last(&self, views: Vec<View>) -> Vec<View> {
+    fn text_last(&self, views: Vec<View>) -> Vec<View> {
         let is_other = |part: &Part| !matches!(part.body, Body::Result(_));
-        let speaks = |view: &View| {
+        let has_other = |view: &View| {
             view.message(self)
                 .is_some_and(|m| m.role != Role::Assistant && m.parts.iter().any(is_other))
         };
-        if !views.iter().rev().skip(1).any(speaks) {
+        if !views.iter().rev().skip(1).any(has_other) {
             return views;
         }
         let mut ordered = Vec::new();
-        let mut words = Vec::new();
+        let mut others = Vec::new();
         for view in views {
-            let Some(message) = view.message(self).filter(|_| speaks(&view)) else {
+            let Some(message) = view.message(self).filter(|_| has_other(&view)) else {
                 ordered.push(view);
                 continue;
             };
@@ -100,14 +102,14 @@ impl History {
             if !results.is_empty() {
                 ordered.push(View::made(Message::new(Role::Tool, results)));
             }
-            words.extend(rest);
+            others.extend(rest);
         }
-        ordered.push(View::made(Message::new(Role::User, words)));
+        ordered.push(View::made(Message::new(Role::User, others)));
         ordered
     }
 
-    /// What came after an atom had been sent: new calls with their results; a result for a call
-    /// that was answered as interrupted comes too late.
+    /// Returns what joined an atom after it was sent: new calls and their results. A result for a
+    /// call that was already answered as interrupted is too late and left out.
     fn rest_of(&self, atom: &Atom, from: usize) -> Vec<View> {
         let answered: Vec<&str> = atom
             .messages
@@ -122,10 +124,13 @@ impl History {
             if !message.results().any(|result| answered.contains(&result.call_id.as_str())) {
                 return Some(View::Source(index));
             }
-            let mut left = message.clone();
-            left.form = Form::Changed;
-            left.parts.retain(|part| !matches!(&part.body, Body::Result(r) if answered.contains(&r.call_id.as_str())));
-            (!left.parts.is_empty()).then(|| View::made(left))
+            let mut remaining = message.clone();
+            remaining.form = Form::Changed;
+            remaining.parts.retain(|part| match &part.body {
+                Body::Result(result) => !answered.contains(&result.call_id.as_str()),
+                _ => true,
+            });
+            (!remaining.parts.is_empty()).then(|| View::made(remaining))
         })
         .collect()
     }

@@ -1,6 +1,6 @@
-//! Which values go into the ledger: by what each adds for the room it takes. A long value shows the
-//! ones inside it too (a path its file name), so its gain is theirs as well, as far as nothing
-//! chosen shows them already.
+//! Chooses the values of the ledger by their gain per character. A long value shows the values
+//! inside it too (a path its file name), so their gain is added unless a chosen value already shows
+//! them.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,10 +10,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Entry, value};
 use crate::tokens::Counter;
 
-/// So many entries that do not fit end the search for one that does.
-const MISSES: usize = 32;
+/// The search ends after this many entries that do not fit.
+const MAX_MISSES: usize = 32;
 
-/// The best entries within the budget, best first.
+/// Returns the best entries within the budget, best first.
 pub(super) fn choose<'a>(
     entries: &[Entry<'a>],
     counter: &Counter,
@@ -22,68 +22,70 @@ pub(super) fn choose<'a>(
     let odds: FxHashMap<&str, f64> =
         entries.iter().map(|entry| (entry.value, entry.odds)).collect();
     let mut covered: FxHashSet<&str> = FxHashSet::default();
-    let mut heap: BinaryHeap<Offer<'a>> =
-        entries.iter().map(|entry| Offer::of(*entry, &odds, &covered)).collect();
+    let mut heap: BinaryHeap<Candidate<'a>> =
+        entries.iter().map(|entry| Candidate::of(*entry, &odds, &covered)).collect();
     let mut chosen: Vec<Entry<'a>> = Vec::new();
-    let (mut left, mut misses) = (budget, 0);
-    while let Some(offer) = heap.pop() {
-        if covered.contains(offer.entry.value) {
+    let mut left = budget;
+    let mut misses = 0;
+    while let Some(candidate) = heap.pop() {
+        if covered.contains(candidate.entry.value) {
             continue;
         }
-        // What was chosen since may show a part of it: the offer stands only if it is still the
-        // best.
-        let now = Offer::of(offer.entry, &odds, &covered);
-        if now.worth < offer.worth && heap.peek().is_some_and(|next| *next > now) {
+        // A value chosen since then may show a part of this one. It is taken only if it is still
+        // the best.
+        let now = Candidate::of(candidate.entry, &odds, &covered);
+        if now.worth < candidate.worth && heap.peek().is_some_and(|next| *next > now) {
             heap.push(now);
             continue;
         }
-        let cost = counter.text(offer.entry.value) + 1;
+        let cost = counter.text(candidate.entry.value) + 1;
         if cost > left {
             misses += 1;
-            if misses > MISSES {
+            if misses > MAX_MISSES {
                 break;
             }
             continue;
         }
         left -= cost;
-        covered.insert(offer.entry.value);
-        covered.extend(value::pieces(offer.entry.value));
-        chosen.push(offer.entry);
+        covered.insert(candidate.entry.value);
+        covered.extend(value::pieces(candidate.entry.value));
+        chosen.push(candidate.entry);
     }
-    // A value may have been chosen before a longer one that shows it.
+    // A longer value that was chosen later may show this one.
     let inside: FxHashSet<&str> =
         chosen.iter().flat_map(|entry| value::pieces(entry.value)).collect();
     chosen.retain(|entry| !inside.contains(entry.value));
     chosen
 }
 
-/// An entry with what it would add.
+/// An entry with its gain per character.
 #[derive(PartialEq)]
-struct Offer<'a> {
+struct Candidate<'a> {
     entry: Entry<'a>,
     worth: f64,
 }
 
-impl<'a> Offer<'a> {
+impl<'a> Candidate<'a> {
     fn of(entry: Entry<'a>, odds: &FxHashMap<&str, f64>, covered: &FxHashSet<&str>) -> Self {
         let inside = value::pieces(entry.value).filter(|piece| !covered.contains(piece));
         let gain: f64 = entry.odds + inside.filter_map(|piece| odds.get(piece)).sum::<f64>();
         #[expect(clippy::cast_precision_loss, reason = "a length is far below 2^52")]
-        let room = (entry.value.len() + 2) as f64;
-        Self { entry, worth: gain / room }
+        let length = (entry.value.len() + 2) as f64;
+        Self { entry, worth: gain / length }
     }
 }
 
-impl Eq for Offer<'_> {}
+impl Eq for Candidate<'_> {}
 
-impl Ord for Offer<'_> {
-    /// Equal worths are common; the text decides, so that the same history gives the same ledger.
+impl Ord for Candidate<'_> {
+    /// Equal worths are common. The text decides then, so that the same history gives the same
+    /// ledger.
     fn cmp(&self, other: &Self) -> Ordering {
         self.worth.total_cmp(&other.worth).then_with(|| other.entry.value.cmp(self.entry.value))
     }
 }
 
-impl PartialOrd for Offer<'_> {
+impl PartialOrd for Candidate<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

@@ -1,5 +1,5 @@
-//! Which values a history has shown, where, how often, and whether the agent used them itself.
-//! Grows with the history; one message costs what it holds.
+//! The index of the values in a history: where and how often each one appeared, and whether the
+//! agent used it. It grows with the history; the cost of a message depends only on its content.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -10,33 +10,33 @@ use super::rank::doublings;
 use super::value::{self, Kind};
 use crate::message::{Body, Message, Part, Role};
 
-/// What is known of one value.
+/// What is known about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// What it is.
+    /// The kind of value.
     pub kind: Kind,
-    /// Parts of messages that showed it.
+    /// The number of message parts that contain it.
     pub occurrences: u32,
-    /// How often those parts named it.
+    /// How often those parts mention it.
     pub mentions: u32,
-    /// Of these parts, the agent's own calls.
+    /// How many of those parts are calls of the agent.
     pub own_calls: u32,
-    /// The values that the least crowded of those parts showed.
+    /// The number of values in the part that has the fewest.
     pub crowd: u32,
-    /// The newest message that showed it.
+    /// The newest message that contains it.
     pub last: usize,
-    /// The user wrote it.
+    /// Whether the user wrote it.
     pub by_user: bool,
-    /// The assistant wrote it in an answer.
+    /// Whether the assistant wrote it in an answer.
     pub by_assistant: bool,
-    /// It stood on a line that defines something.
+    /// Whether it was on a line that defines something.
     pub defined: bool,
-    /// The file that the newest result with it was about, by the hash of its base name; 0 for none.
+    /// The file that the newest result with it is about, as the hash of its base name; 0 for none.
     source: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Speaker {
+enum Author {
     User,
     Assistant,
     OwnCall,
@@ -47,28 +47,29 @@ enum Speaker {
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     values: FxHashMap<Box<str>, Seen>,
-    /// By hash of a base name: the newest message whose calls used it, and how many did. By hash of
-    /// a folder: the newest.
+    /// By the hash of a base name: the newest message with a call that used it, and the number of
+    /// such calls.
     base_names: FxHashMap<u64, (usize, usize)>,
-    folders: FxHashMap<u64, usize>,
-    /// By hash of a base name: those that the user or the assistant wrote.
+    /// By the hash of a directory: the newest message with a call that used it.
+    directories: FxHashMap<u64, usize>,
+    /// The hashes of base names that the user or the assistant wrote.
     named: FxHashSet<u64>,
-    /// By hash of a call's id: the file it named.
+    /// By the hash of a call id: the file that the call named.
     calls: FxHashMap<u64, u64>,
-    /// By hash of a word that values are made of: values that have it, and uses in calls and by the
-    /// user.
+    /// By the hash of a word in a value: the number of values with this word, and the number of
+    /// uses in calls and by the user.
     words: FxHashMap<u64, (u32, u32)>,
     newest: usize,
 }
 
-/// The values of one message, found without knowing what came before it.
+/// The values of one message, found without the messages before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extract(Vec<Passage>);
 
 /// One text of a message.
 #[derive(Clone, Debug)]
 struct Passage {
-    speaker: Speaker,
+    author: Author,
     about: About,
     values: Vec<Mention>,
 }
@@ -77,9 +78,9 @@ struct Passage {
 #[derive(Clone, Copy, Debug)]
 enum About {
     Nothing,
-    /// A call, by the hash of its id, and the file that it names.
+    /// A call: the hash of its id, and the file that it names.
     Call(u64, Option<u64>),
-    /// The result of a call.
+    /// The result of a call: the hash of its id.
     Answer(u64),
 }
 
@@ -97,22 +98,22 @@ impl Extract {
         for part in &message.parts {
             match &part.body {
                 Body::Text(text) => {
-                    let speaker = match message.role {
-                        Role::User => Speaker::User,
-                        Role::Assistant => Speaker::Assistant,
-                        Role::System | Role::Tool => Speaker::Tool,
+                    let author = match message.role {
+                        Role::User => Author::User,
+                        Role::Assistant => Author::Assistant,
+                        Role::System | Role::Tool => Author::Tool,
                     };
-                    found.add(text, speaker, About::Nothing);
+                    found.add(text, author, About::Nothing);
                 }
                 Body::Call(call) => {
                     let arguments = unescaped(&call.arguments);
                     let file = file_in(&arguments).map(|file| hash(value::base_name(file)));
-                    found.add(&arguments, Speaker::OwnCall, About::Call(hash(&call.id), file));
+                    found.add(&arguments, Author::OwnCall, About::Call(hash(&call.id), file));
                 }
                 Body::Result(result) => {
                     for inner in &result.parts {
                         if let Body::Text(text) = &inner.body {
-                            found.add(text, Speaker::Tool, About::Answer(hash(&result.call_id)));
+                            found.add(text, Author::Tool, About::Answer(hash(&result.call_id)));
                         }
                     }
                 }
@@ -122,7 +123,7 @@ impl Extract {
         found
     }
 
-    fn add(&mut self, text: &str, speaker: Speaker, about: About) {
+    fn add(&mut self, text: &str, author: Author, about: About) {
         let mut found: FxHashMap<&str, (Kind, bool, u32)> = FxHashMap::default();
         for line in text.lines() {
             let defines = is_definition(line);
@@ -138,28 +139,28 @@ impl Extract {
             defined,
             mentions,
         };
-        self.0.push(Passage { speaker, about, values: found.into_iter().map(mention).collect() });
+        self.0.push(Passage { author, about, values: found.into_iter().map(mention).collect() });
     }
 }
 
 impl Index {
-    /// Takes in one message.
+    /// Adds a message.
     #[cfg(test)]
     pub(crate) fn append(&mut self, index: usize, message: &Message) {
         self.take(index, Extract::of(message));
     }
 
-    /// Takes in the values of one message.
+    /// Adds the values of a message.
     pub(crate) fn take(&mut self, index: usize, found: Extract) {
         self.newest = index;
-        for Passage { speaker, about, values } in found.0 {
+        for Passage { author, about, values } in found.0 {
             let source = match about {
                 About::Nothing | About::Call(..) => 0,
                 About::Answer(call) => self.calls.get(&call).copied().unwrap_or(0),
             };
             let crowd = u32::try_from(values.len()).unwrap_or(u32::MAX);
             for mention in values {
-                self.note(index, mention, crowd, (speaker, source));
+                self.add(index, mention, crowd, author, source);
             }
             if let About::Call(call, Some(file)) = about {
                 self.calls.insert(call, file);
@@ -167,13 +168,7 @@ impl Index {
         }
     }
 
-    fn note(
-        &mut self,
-        index: usize,
-        mention: Mention,
-        crowd: u32,
-        (speaker, source): (Speaker, u64),
-    ) {
+    fn add(&mut self, index: usize, mention: Mention, crowd: u32, author: Author, source: u64) {
         let Mention { value, kind, defined, mentions } = mention;
         let update = |seen: &mut Seen| {
             seen.occurrences = seen.occurrences.saturating_add(1);
@@ -184,20 +179,20 @@ impl Index {
             if source != 0 {
                 seen.source = source;
             }
-            match speaker {
-                Speaker::User => seen.by_user = true,
-                Speaker::Assistant => seen.by_assistant = true,
-                Speaker::OwnCall => seen.own_calls = seen.own_calls.saturating_add(1),
-                Speaker::Tool => {}
+            match author {
+                Author::User => seen.by_user = true,
+                Author::Assistant => seen.by_assistant = true,
+                Author::OwnCall => seen.own_calls = seen.own_calls.saturating_add(1),
+                Author::Tool => {}
             }
         };
         match self.values.get_mut(&*value) {
             Some(seen) => {
                 update(seen);
-                self.note_use(index, &value, speaker, false);
+                self.add_use(index, &value, author, false);
             }
             None => {
-                self.note_use(index, &value, speaker, true);
+                self.add_use(index, &value, author, true);
                 let mut seen = Seen::new(kind, crowd);
                 update(&mut seen);
                 self.values.insert(value, seen);
@@ -205,19 +200,19 @@ impl Index {
         }
     }
 
-    fn note_use(&mut self, index: usize, value: &str, speaker: Speaker, is_new: bool) {
-        if speaker == Speaker::OwnCall {
+    fn add_use(&mut self, index: usize, value: &str, author: Author, is_new: bool) {
+        if author == Author::OwnCall {
             let (last, uses) = self.base_names.entry(hash(value::base_name(value))).or_default();
             *last = index;
             *uses += 1;
-            if let Some(folder) = value::folder(value) {
-                self.folders.insert(hash(folder), index);
+            if let Some(directory) = value::directory(value) {
+                self.directories.insert(hash(directory), index);
             }
         }
-        if matches!(speaker, Speaker::User | Speaker::Assistant) {
+        if matches!(author, Author::User | Author::Assistant) {
             self.named.insert(hash(value::base_name(value)));
         }
-        let is_use = matches!(speaker, Speaker::OwnCall | Speaker::User);
+        let is_use = matches!(author, Author::OwnCall | Author::User);
         if is_new || is_use {
             for word in value::parts(value) {
                 let (values, uses) = self.words.entry(word).or_default();
@@ -227,9 +222,11 @@ impl Index {
         }
     }
 
-    /// How much the words that a value is made of were used, and how common they are, on average.
+    /// Returns how often the words in a value were used, and how common they are, on average.
     pub(super) fn kin(&self, value: &str) -> (f64, f64) {
-        let (mut used, mut common, mut count) = (0.0, 0.0, 0.0);
+        let mut used = 0.0;
+        let mut common = 0.0;
+        let mut count = 0.0;
         for word in value::parts(value) {
             let (values, uses) = self.words.get(&word).copied().unwrap_or_default();
             used += doublings(uses as usize);
@@ -239,53 +236,55 @@ impl Index {
         if count > 0.0 { (used / count, common / count) } else { (0.0, 0.0) }
     }
 
-    /// The newest message whose calls named the file that a value stood in, and how many did.
+    /// Returns the newest message with a call that named the file of a value, and the number of
+    /// such calls.
     pub(super) fn source_used(&self, seen: &Seen) -> Option<(usize, usize)> {
         self.base_names.get(&seen.source).copied()
     }
 
-    /// What is known of a value.
+    /// Returns what is known about a value.
     #[must_use]
     pub fn get(&self, value: &str) -> Option<&Seen> {
         self.values.get(value)
     }
 
-    /// Whether somebody wrote of the file that a value stood in.
+    /// Returns whether the user or the assistant named the file of a value.
     pub(super) fn source_named(&self, seen: &Seen) -> bool {
         self.named.contains(&seen.source)
     }
 
-    /// Every value with what is known of it, in no order.
+    /// Returns every value with what is known about it, in any order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Seen)> {
         self.values.iter().map(|(value, seen)| (&**value, seen))
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The newest message taken in.
+    /// Returns the index of the newest message.
     #[must_use]
     pub const fn newest(&self) -> usize {
         self.newest
     }
 
-    /// The newest message whose calls used this base name.
+    /// Returns the newest message with a call that used the base name of a value.
     pub(super) fn base_name_used(&self, value: &str) -> Option<usize> {
         self.base_names.get(&hash(value::base_name(value))).map(|(last, _)| *last)
     }
 
-    /// The newest message whose calls used this folder.
-    pub(super) fn folder_used(&self, value: &str) -> Option<usize> {
-        value::folder(value).and_then(|folder| self.folders.get(&hash(folder)).copied())
+    /// Returns the newest message with a call that used the directory of a value.
+    pub(super) fn directory_used(&self, value: &str) -> Option<usize> {
+        value::directory(value)
+            .and_then(|directory| self.directories.get(&hash(directory)).copied())
     }
 }
 
@@ -306,7 +305,7 @@ impl Seen {
     }
 }
 
-/// JSON text in which escaped white space no longer sticks to the word after it.
+/// Unescapes white space and slashes in JSON text, so that they do not become part of a word.
 fn unescaped(json: &str) -> Cow<'_, str> {
     if json.contains('\\') {
         json.replace("\\n", "\n").replace("\\t", "\t").replace("\\/", "/").into()
@@ -315,8 +314,8 @@ fn unescaped(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a reader of a message sees: its words, its results and the arguments of its calls, not its
-/// thinking.
+/// Returns the visible text of a message: its texts, its results and the arguments of its calls,
+/// but not its thinking.
 #[must_use]
 pub fn text_of(message: &Message) -> String {
     let mut text = String::new();
@@ -328,7 +327,7 @@ pub fn text_of(message: &Message) -> String {
 
 fn add(text: &mut String, part: &Part) {
     match &part.body {
-        Body::Text(words) => text.push_str(words),
+        Body::Text(own) => text.push_str(own),
         Body::Call(call) => text.push_str(&call.arguments),
         Body::Result(result) => result.parts.iter().for_each(|inner| add(text, inner)),
         Body::Thinking(_) | Body::Image(_) | Body::Opaque(_) => return,
@@ -336,7 +335,7 @@ fn add(text: &mut String, part: &Part) {
     text.push('\n');
 }
 
-/// The file that a call is about: the first path or file name in its arguments.
+/// Returns the file that a call is about: the first path or file name in its arguments.
 fn file_in(arguments: &str) -> Option<&str> {
     let is_file = |kind: Kind| matches!(kind, Kind::AbsolutePath | Kind::RelativePath | Kind::File);
     value::values(arguments).find(|(_, kind)| is_file(*kind)).map(|(value, _)| value)
@@ -346,9 +345,9 @@ fn hash(text: &str) -> u64 {
     FxBuildHasher.hash_one(text)
 }
 
-/// Whether a line defines something, in the languages agents mostly read.
+/// Returns whether a line defines something, in common programming languages.
 fn is_definition(line: &str) -> bool {
-    const WORDS: [&str; 16] = [
+    const KEYWORDS: [&str; 16] = [
         "fn",
         "pub",
         "def",
@@ -368,5 +367,5 @@ fn is_definition(line: &str) -> bool {
     ];
     let first =
         line.trim_start().split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
-    WORDS.contains(&first)
+    KEYWORDS.contains(&first)
 }

@@ -1,6 +1,6 @@
-//! The ledger: values that later steps are likely to need (paths, ids, names, numbers), kept
-//! verbatim when the messages that showed them are folded. Made without a model, so that quality
-//! does not hang on a summariser.
+//! The ledger: a list of values that later steps are likely to need (paths, ids, names, numbers).
+//! It keeps them verbatim when the messages that contain them are folded. It is written without a
+//! model, so its quality does not depend on a summarizer.
 
 mod choice;
 mod index;
@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 
 use crate::tokens::Counter;
 
-/// The headings, in the order a reader meets them.
+/// The groups in their order, each with its heading and kinds.
 const GROUPS: [(&str, &[Kind]); 6] = [
     ("paths", &[Kind::AbsolutePath, Kind::RelativePath]),
     ("files", &[Kind::File]),
@@ -31,16 +31,17 @@ const GROUPS: [(&str, &[Kind]); 6] = [
 struct Entry<'a> {
     value: &'a str,
     kind: Kind,
-    /// How likely it is needed.
+    /// How likely it is to be needed.
     odds: f64,
 }
 
-/// Writes the ledger: of the values that `wanted` accepts and `shown` does not hold already, the
-/// best that fit into `budget` tokens, grouped for a reader, and once more in the order of their
-/// rank.
+/// Writes the ledger: the best values that fit into `budget` tokens, of those that `wanted` accepts
+/// and `shown` does not contain. Returns its text, grouped by kind, and the values in the order of
+/// their rank.
 #[must_use]
 pub fn write(
-    (index, weights): (&Index, &Weights),
+    index: &Index,
+    weights: &Weights,
     counter: &Counter,
     budget: usize,
     shown: &Shown<'_>,
@@ -59,17 +60,17 @@ pub fn write(
     (text, listed.into_iter().map(|entry| entry.value.to_owned()).collect())
 }
 
-/// The best entries that fit, printed. Values cost less together than one by one: what the first
-/// choice leaves free is filled once more.
+/// Returns the best entries that fit, and their text. Values take fewer tokens together than one by
+/// one, so the choice is repeated with a larger limit to use the whole budget.
 fn fill<'a>(entries: &[Entry<'a>], counter: &Counter, budget: usize) -> (String, Vec<Entry<'a>>) {
-    let mut room = budget;
+    let mut limit = budget;
     let mut best = (String::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let chosen = choice::choose(entries, counter, room);
+        let chosen = choice::choose(entries, counter, limit);
         let text = print(&chosen);
         let tokens = counter.text(&text);
         if tokens > budget {
-            room = room * budget / tokens;
+            limit = limit * budget / tokens;
             continue;
         }
         let is_full = tokens * 50 >= budget * 49 || text.len() == best.0.len();
@@ -79,20 +80,20 @@ fn fill<'a>(entries: &[Entry<'a>], counter: &Counter, budget: usize) -> (String,
         if is_full || tokens == 0 {
             break;
         }
-        room = room * budget / tokens;
+        limit = limit * budget / tokens;
     }
     best
 }
 
-/// How often the choice is made again to use the room.
+/// The most rounds of choosing.
 const ROUNDS: usize = 4;
 
-/// What a reader can see already: words, and what stands inside them.
+/// The words that the context already contains, and their pieces.
 #[derive(Debug, Default)]
 pub struct Shown<'a>(FxHashSet<&'a str>);
 
 impl<'a> Shown<'a> {
-    /// Takes in a text.
+    /// Adds the words of a text.
     pub fn add(&mut self, text: &'a str) {
         for word in value::words(text) {
             if self.0.insert(word) {
@@ -101,12 +102,12 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// What stands inside a word: its names, and for a path its endings and its folders.
+    /// Adds the pieces of a word: its names, and for a path its ends and its directories.
     fn add_pieces(&mut self, word: &'a str) {
         self.0.extend(value::pieces(word));
     }
 
-    /// Whether a value is among it.
+    /// Returns whether a value is shown.
     #[must_use]
     pub fn has(&self, value: &str) -> bool {
         self.0.contains(value)
@@ -150,7 +151,8 @@ mod tests {
     fn values_are_grouped_and_pieces_of_a_listed_path_are_not_repeated() {
         let index = index_of(&["see /srv/app/main.py and main.py in order 100452, call load_all"]);
         let (text, _) = write(
-            (&index, Weights::shipped()),
+            &index,
+            Weights::shipped(),
             &Counter::default(),
             200,
             &Shown::default(),
@@ -160,13 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_inside_its_budget_and_skips_what_is_shown() {
+    fn the_ledger_fits_its_budget_and_skips_values_that_are_shown() {
         let words: Vec<String> = (0..500).map(|n| format!("name_{n}")).collect();
         let index = index_of(&[&words.join(" ")]);
         let counter = Counter::default();
         let mut shown = Shown::default();
-        shown.add("name_7 stands here");
-        let (text, _) = write((&index, Weights::shipped()), &counter, 300, &shown, |_, _| true);
+        shown.add("name_7 is shown");
+        let (text, _) = write(&index, Weights::shipped(), &counter, 300, &shown, |_, _| true);
         assert!(counter.text(&text) <= 300, "{}", counter.text(&text));
         assert!(text.split(' ').count() > 40);
         assert!(!text.split(' ').any(|word| word == "name_7"));
@@ -177,7 +179,8 @@ mod tests {
         let words: Vec<String> = (0..300).map(|n| format!("item_{n}")).collect();
         let write = || {
             write(
-                (&index_of(&[&words.join(" ")]), Weights::shipped()),
+                &index_of(&[&words.join(" ")]),
+                Weights::shipped(),
                 &Counter::default(),
                 150,
                 &Shown::default(),

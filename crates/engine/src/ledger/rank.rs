@@ -1,5 +1,5 @@
-//! How likely a value is to be needed again. The weights are data: `presets/ledger.toml`, made by
-//! `waterline replay train`. The odds of a value are `exp(sum of weight × feature)`.
+//! Estimates how likely a value is to be needed again. The weights are data: `presets/ledger.toml`,
+//! written by `waterline replay train`. The odds of a value are `exp(sum of weight × feature)`.
 
 use std::sync::LazyLock;
 
@@ -12,26 +12,26 @@ const WEIGHTS: &str = include_str!("../../presets/ledger.toml");
 
 static SHIPPED: LazyLock<Weights> = LazyLock::new(|| Weights::read(WEIGHTS).unwrap_or_default());
 
-/// What is asked of a value: a name for files, and the question for people. Counts are taken as
-/// `log2(1 + count)`, so that a weight says what each doubling is worth.
+/// The features of a value: the name used in files, and a description for people. Counts are taken
+/// as `log2(1 + count)`, so a weight is the value of each doubling.
 pub const FEATURES: [(&str, &str); 27] = [
-    ("own_call", "the agent used it in a call of its own"),
+    ("own_call", "the agent used it in a call"),
     ("own_call_uses", "how often the agent used it"),
-    ("occurrences", "parts of messages that showed it"),
-    ("mentions", "how often those parts named it"),
-    ("crowd", "values beside it, where it was least crowded"),
+    ("occurrences", "message parts that contain it"),
+    ("mentions", "how often those parts mention it"),
+    ("crowd", "values in the part that has the fewest"),
     ("age", "messages since it was seen"),
     ("base_name_age", "messages since a call used the same base name"),
-    ("folder_age", "messages since a call used the same folder"),
-    ("source_age", "messages since a call named the file it stood in"),
-    ("source_uses", "calls that named the file it stood in"),
-    ("source_named", "the user or the assistant named the file it stood in"),
-    ("kin_used", "uses of the words it is made of, in calls and by the user"),
-    ("kin_common", "values made of the same words"),
+    ("folder_age", "messages since a call used the same directory"),
+    ("source_age", "messages since a call named the file it was in"),
+    ("source_uses", "calls that named the file it was in"),
+    ("source_named", "the user or the assistant named the file it was in"),
+    ("kin_used", "uses of its words, in calls and by the user"),
+    ("kin_common", "values with the same words"),
     ("by_user", "the user wrote it"),
     ("by_assistant", "the assistant wrote it in an answer"),
-    ("defined", "it stood on a line that defines something"),
-    ("length", "its characters"),
+    ("defined", "it was on a line that defines something"),
+    ("length", "its length in characters"),
     ("absolute_path", "an absolute path"),
     ("relative_path", "a relative path"),
     ("file", "a file name"),
@@ -40,15 +40,17 @@ pub const FEATURES: [(&str, &str); 27] = [
     ("hash", "a hash"),
     ("id", "letters with digits"),
     ("number", "a number"),
-    ("link", "an address"),
+    ("link", "a URL or e-mail address"),
     ("cjk", "Chinese, Japanese or Korean words"),
 ];
 
-/// The answers for one value, in the order of [`FEATURES`].
+/// The features of one value, in the order of [`FEATURES`].
 pub type Features = [f64; FEATURES.len()];
 
-/// Where the length stands, and where the kinds begin.
+/// The index of the length.
 const LENGTH: usize = 16;
+
+/// The index of the first kind.
 const KINDS: usize = 17;
 
 /// The weight of each feature.
@@ -68,30 +70,30 @@ struct File {
 }
 
 impl Weights {
-    /// The weights that come with the program.
+    /// Returns the built-in weights.
     #[must_use]
     pub fn shipped() -> &'static Self {
         &SHIPPED
     }
 
-    /// Reads weights; a feature without one has none.
+    /// Parses weights. A feature that is not listed has weight 0.
     ///
     /// # Errors
-    /// When the text is no TOML, or names a feature that there is not.
+    /// If the text is not valid TOML or names an unknown feature.
     pub fn read(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut weights = Self::default();
         for (name, weight) in file.weights {
             let at = FEATURES.iter().position(|(known, _)| *known == name);
-            let place = at
+            let entry = at
                 .and_then(|at| weights.0.get_mut(at))
-                .ok_or_else(|| format!("no feature is called {name}"))?;
-            *place = weight;
+                .ok_or_else(|| format!("unknown feature {name}"))?;
+            *entry = weight;
         }
         Ok(weights)
     }
 
-    /// The weights as a file.
+    /// Returns the weights as TOML.
     #[must_use]
     pub fn text(&self) -> String {
         let line = |((name, about), weight): (&(&str, &str), &f64)| {
@@ -102,25 +104,26 @@ impl Weights {
         format!("[weights]\n{lines}")
     }
 
-    /// How likely a value is needed again, up to a constant.
+    /// Returns how likely a value is to be needed again, up to a constant factor.
     #[must_use]
     pub fn odds(&self, index: &Index, value: &str, seen: &Seen) -> f64 {
         self.likelihood(&features(index, value, seen)).exp()
     }
 
-    /// The logarithm of how likely a value with these features is needed, up to a constant.
+    /// Returns the logarithm of the odds of a value with these features.
     #[must_use]
     pub fn likelihood(&self, features: &Features) -> f64 {
         self.0.iter().zip(features).map(|(weight, feature)| weight * feature).sum()
     }
 
-    /// What speaks for a value and what against it, strongest first, in the words of [`FEATURES`].
+    /// Returns how much each feature adds to the score of a value, strongest first, with the
+    /// descriptions of [`FEATURES`].
     #[must_use]
     pub fn reasons(&self, index: &Index, value: &str, seen: &Seen) -> Vec<(&'static str, f64)> {
         let features = features(index, value, seen);
         let shares = self.0.iter().zip(&features).map(|(weight, feature)| weight * feature);
         let mut reasons: Vec<_> = FEATURES.iter().map(|(_, about)| *about).zip(shares).collect();
-        // The length stands on both sides: it tells of the room a value takes, not of the value.
+        // The length is left out: it makes up for the tokens that a value takes.
         let length = FEATURES.get(LENGTH).map_or("", |(_, about)| about);
         reasons.retain(|(about, share)| share.abs() > 0.005 && *about != length);
         reasons.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
@@ -128,7 +131,7 @@ impl Weights {
     }
 }
 
-/// What is known of a value, as numbers.
+/// Returns the features of a value.
 #[must_use]
 pub fn features(index: &Index, value: &str, seen: &Seen) -> Features {
     let never = index.newest() + 1;
@@ -139,7 +142,7 @@ pub fn features(index: &Index, value: &str, seen: &Seen) -> Features {
     let (kin_used, kin_common) = index.kin(value);
     let source = index.source_used(seen);
     let mut features = [0.0; FEATURES.len()];
-    let told = [
+    let values = [
         flag(seen.own_calls > 0),
         doublings(seen.own_calls as usize),
         doublings(seen.occurrences as usize),
@@ -147,7 +150,7 @@ pub fn features(index: &Index, value: &str, seen: &Seen) -> Features {
         doublings(seen.crowd as usize),
         since(Some(seen.last)),
         since(index.base_name_used(value)),
-        since(index.folder_used(value)),
+        since(index.directory_used(value)),
         since(source.map(|(last, _)| last)),
         doublings(source.map_or(0, |(_, uses)| uses)),
         flag(index.source_named(seen)),
@@ -158,15 +161,15 @@ pub fn features(index: &Index, value: &str, seen: &Seen) -> Features {
         flag(seen.defined),
         doublings(value.len()),
     ];
-    features.iter_mut().zip(told).for_each(|(feature, told)| *feature = told);
-    if let Some(kind) = features.get_mut(KINDS + place(seen.kind)) {
+    features.iter_mut().zip(values).for_each(|(feature, value)| *feature = value);
+    if let Some(kind) = features.get_mut(KINDS + kind_index(seen.kind)) {
         *kind = 1.0;
     }
     features
 }
 
-/// Where a kind stands among the features.
-const fn place(kind: Kind) -> usize {
+/// Returns the index of a kind among the features of kinds.
+const fn kind_index(kind: Kind) -> usize {
     match kind {
         Kind::AbsolutePath => 0,
         Kind::RelativePath => 1,
@@ -196,14 +199,14 @@ mod tests {
     use crate::message::{Message, Part, Role, ToolCall};
 
     #[test]
-    fn the_shipped_weights_read_and_are_written_the_same() {
+    fn the_built_in_weights_round_trip() {
         let weights = Weights::read(WEIGHTS).unwrap();
         assert_eq!(Weights::read(&weights.text()).unwrap(), weights);
         assert!(Weights::read("[weights]\nbeauty = 1.0").unwrap_err().contains("beauty"));
     }
 
     #[test]
-    fn what_the_agent_used_itself_outranks_what_a_listing_showed() {
+    fn a_value_that_the_agent_used_outranks_one_in_a_listing() {
         let mut index = Index::default();
         index.append(
             0,

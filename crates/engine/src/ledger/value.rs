@@ -1,38 +1,37 @@
-//! What counts as a value: the identifier-like words of a text, as the retention measure defines
-//! them.
+//! Finds the values of a text: its identifier-like words, as the retention measure defines them.
 
 use crate::tokens::is_cjk;
 
-/// What a value is, as far as its letters tell.
+/// The kind of a value, as its characters suggest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// A path from the root or the home.
+    /// A path from the root or the home directory.
     AbsolutePath,
-    /// A path inside a project.
+    /// A relative path.
     RelativePath,
-    /// A file name without a folder.
+    /// A file name without a directory.
     File,
     /// A snake_case or camelCase name.
     Symbol,
     /// Names joined by dots.
     Dotted,
-    /// Hexadecimal digits of a hash or an id.
+    /// A hash or id in hexadecimal digits.
     Hash,
     /// Letters with digits.
     Id,
     /// Four digits or more.
     Number,
-    /// An address on the network, or an e-mail address.
+    /// A URL or an e-mail address.
     Link,
-    /// Chinese, Japanese or Korean words.
+    /// Chinese, Japanese or Korean text.
     Cjk,
 }
 
-const SHORTEST: usize = 4;
-const LONGEST: usize = 200;
+const MIN_LENGTH: usize = 4;
+const MAX_LENGTH: usize = 200;
 
-/// Words that look like values and never are.
-const NEVER: [&str; 6] = [
+/// Words that look like values but are not useful.
+const IGNORED: [&str; 6] = [
     "/dev/null",
     "dev/null",
     "origin/main",
@@ -41,9 +40,9 @@ const NEVER: [&str; 6] = [
     "general-purpose",
 ];
 
-/// The identifier-like words of a text, in their order. Marks that tools put between line numbers,
-/// columns and bullets separate words too, and measures (`775.00ms`, `16px`) are left out: nobody
-/// needs them again.
+/// Returns the identifier-like words of a text, in their order. Symbols that tools print next to
+/// line numbers, columns and bullets separate words too. Measurements (`775.00ms`, `16px`) are left
+/// out: later steps do not need them.
 pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
     text.split(|c| is_separator(c) || matches!(c, '→' | '│' | '·' | '•' | '✓' | '✗' | '…'))
         .filter_map(|word| {
@@ -52,7 +51,7 @@ pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
         })
 }
 
-/// The words of a text, without what surrounds them.
+/// Returns the words of a text, without surrounding punctuation.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_separator).map(strip)
 }
@@ -99,7 +98,7 @@ fn strip(word: &str) -> &str {
     if word.starts_with('/') { word.trim_end_matches(ends) } else { word.trim_matches(ends) }
 }
 
-/// `src/a.rs:12:fn` names a file: the place in it will be another one next time.
+/// Removes a location: `src/a.rs:12:fn` becomes `src/a.rs`, because the line will differ next time.
 fn without_location(word: &str) -> &str {
     match word.split_once(':') {
         Some((file, rest))
@@ -111,10 +110,10 @@ fn without_location(word: &str) -> &str {
     }
 }
 
-/// The kind of a word, or `None` when it is no value.
+/// Returns the kind of a word, or `None` if it is not a value.
 #[must_use]
 pub fn kind(word: &str) -> Option<Kind> {
-    if word.len() < SHORTEST || word.len() > LONGEST * 4 || NEVER.contains(&word) {
+    if word.len() < MIN_LENGTH || word.len() > MAX_LENGTH * 4 || IGNORED.contains(&word) {
         return None;
     }
     if word.is_ascii() { ascii_kind(word) } else { other_kind(word) }
@@ -122,7 +121,7 @@ pub fn kind(word: &str) -> Option<Kind> {
 
 fn other_kind(word: &str) -> Option<Kind> {
     let length = word.chars().count();
-    if !(SHORTEST..=LONGEST).contains(&length) {
+    if !(MIN_LENGTH..=MAX_LENGTH).contains(&length) {
         return None;
     }
     if word.chars().any(is_cjk) {
@@ -132,7 +131,7 @@ fn other_kind(word: &str) -> Option<Kind> {
 }
 
 fn ascii_kind(word: &str) -> Option<Kind> {
-    if word.len() > LONGEST && word.is_ascii() {
+    if word.len() > MAX_LENGTH && word.is_ascii() {
         return None;
     }
     let digits = word.chars().filter(char::is_ascii_digit).count();
@@ -156,8 +155,8 @@ fn ascii_kind(word: &str) -> Option<Kind> {
     if has_extension(word) {
         return Some(if word.matches('.').count() > 1 { Kind::Dotted } else { Kind::File });
     }
-    let named = word.trim_matches('_').contains('_') || has_camel(word);
-    named.then(|| if word.contains('.') { Kind::Dotted } else { Kind::Symbol })
+    let is_name = word.trim_matches('_').contains('_') || has_camel(word);
+    is_name.then(|| if word.contains('.') { Kind::Dotted } else { Kind::Symbol })
 }
 
 fn kind_with_digits(word: &str) -> Kind {
@@ -183,7 +182,7 @@ fn is_number(word: &str) -> bool {
         && body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ':' | '-' | '/'))
 }
 
-/// A number with the unit of a time or a size.
+/// Returns whether a word is a number with a unit of time or size.
 fn is_measure(word: &str) -> bool {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
     unit.len() < word.len() && ["ms", "s", "px", "rem", "kB", "KB", "MB", "GB"].contains(&unit)
@@ -208,19 +207,18 @@ fn has_camel(word: &str) -> bool {
         .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
 }
 
-/// What a reader finds inside a word: for a path its endings and its folders, for dotted names the
-/// same, and every name on its own.
+/// Returns the pieces of a word: the ends and the directories of a path, the same for dotted names,
+/// and every single name.
 pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let joints = word.match_indices(['/', '.', ':']).map(|(at, _)| at).filter(|&at| at > 0);
     let ends = joints.flat_map(move |at| [word.get(at + 1..), word.get(..at)]).flatten();
     let names = word.split(['/', '.', ':', '#', '@']);
-    // Nothing longer is ever a value, and what is no word (encoded data) has joints without number.
+    // Longer pieces are never values, and encoded data can have very many of them.
     ends.chain(names)
-        .filter(move |piece| (SHORTEST..word.len().min(LONGEST * 4)).contains(&piece.len()))
+        .filter(move |piece| (MIN_LENGTH..word.len().min(MAX_LENGTH * 4)).contains(&piece.len()))
 }
 
-/// The words that a value is made of, as hashes without regard to case: `RemediationCard.tsx` has
-/// three.
+/// Returns the case-insensitive hashes of the words in a value: `RemediationCard.tsx` has three.
 pub(super) fn parts(value: &str) -> impl Iterator<Item = u64> {
     let bytes = value.as_bytes();
     let mut at = 0;
@@ -239,7 +237,8 @@ pub(super) fn parts(value: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Where a part that begins at `start` ends: a word goes on in lower case, or all in upper case.
+/// Returns the end of the word that starts at `start`: it continues in lower case, or entirely in
+/// upper case.
 fn part_end(bytes: &[u8], start: usize) -> usize {
     let is_letter = |at: usize| {
         bytes.get(at).is_some_and(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
@@ -271,16 +270,17 @@ fn hash_of(part: &[u8]) -> u64 {
     hash
 }
 
-/// The part of a value after its last slash.
+/// Returns the part of a value after its last slash.
 #[must_use]
 pub fn base_name(value: &str) -> &str {
     value.rsplit_once('/').map_or(value, |(_, base)| base)
 }
 
-/// The part of a value before its last slash.
+/// Returns the part of a value before its last slash.
 #[must_use]
-pub fn folder(value: &str) -> Option<&str> {
-    value.rsplit_once('/').map(|(folder, _)| folder).filter(|folder| !folder.is_empty())
+pub fn directory(value: &str) -> Option<&str> {
+    let before = value.rsplit_once('/').map(|(before, _)| before);
+    before.filter(|directory| !directory.is_empty())
 }
 
 #[cfg(test)]
@@ -296,7 +296,8 @@ mod tests {
         use Kind::*;
         assert_eq!(
             found(
-                "open src/main.rs and /etc/hosts, call parse_line or parseLine; see lib.rs (commit 3f2a91bc)"
+                "open src/main.rs and /etc/hosts, call parse_line or parseLine; \
+                 see lib.rs (commit 3f2a91bc)"
             ),
             [
                 ("src/main.rs", RelativePath),
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_words_flags_and_short_numbers_are_not() {
+    fn plain_words_flags_and_short_numbers_are_not_values() {
         assert_eq!(
             found("the quick brown fox --no-verify -la 12 404 /dev/null in_progress etc."),
             []
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_a_file_is_the_file() {
+    fn a_location_in_a_file_is_removed() {
         assert_eq!(found("src/a.rs:12:fn main"), [("src/a.rs", Kind::RelativePath)]);
     }
 

@@ -1,35 +1,38 @@
-//! The last step of a fold: items and note find their slots, in the order they are sent.
+//! The last step of a fold: puts the kept items and the summary block into slots, in the order in
+//! which they are sent.
 
 use super::summary_block::SummaryBlock;
 use crate::draft::{Item, Slot, Treatment};
 use crate::history::{AtomKind, History, View};
 use crate::summary::Placement;
 
-/// Puts items and note into slots, in the order they are sent.
+/// Collects the slots of a fold.
 pub(super) struct Assembly<'a> {
     history: &'a History,
-    note: Option<&'a SummaryBlock>,
-    placed: bool,
+    block: Option<&'a SummaryBlock>,
+    /// Whether the block already has its slot.
+    is_placed: bool,
     slots: Vec<Slot>,
 }
 
 impl<'a> Assembly<'a> {
-    pub(super) const fn new(history: &'a History, note: Option<&'a SummaryBlock>) -> Self {
-        Self { history, note, placed: false, slots: Vec::new() }
+    pub(super) const fn new(history: &'a History, block: Option<&'a SummaryBlock>) -> Self {
+        Self { history, block, is_placed: false, slots: Vec::new() }
     }
 
+    /// Returns the slots, and adds the tokens of the summary block to `total`.
     pub(super) fn slots(mut self, items: &[Item], total: &mut usize) -> Vec<Slot> {
-        let lead = self.history.lead();
-        for item in items.iter().take(lead) {
+        let system_prefix = self.history.system_prefix();
+        for item in items.iter().take(system_prefix) {
             self.push_item(item, "system prompt");
         }
-        if self.note.is_some_and(|note| note.placement == Placement::System) {
-            self.push_note();
+        if self.block.is_some_and(|block| block.placement == Placement::System) {
+            self.push_block();
         }
         let mut pinned: Vec<&Item> = Vec::new();
         let mut rest: Vec<&Item> = Vec::new();
-        for item in items.iter().skip(lead) {
-            // What is pinned before the first kept message stands in front of the note.
+        for item in items.iter().skip(system_prefix) {
+            // Pins that precede the first kept message go in front of the summary block.
             if item.pinned && rest.iter().all(|other| !other.treatment.is_sent()) {
                 pinned.push(item)
             } else {
@@ -42,7 +45,7 @@ impl<'a> Assembly<'a> {
         for item in rest {
             self.push_rest(item);
         }
-        self.push_note();
+        self.push_block();
         *total += self
             .slots
             .iter()
@@ -57,26 +60,28 @@ impl<'a> Assembly<'a> {
             && self.history.atom(item.atom).is_some_and(|atom| atom.kind != AtomKind::System)
     }
 
+    /// Adds an item, and the summary block in front of the first one that is sent.
     fn push_rest(&mut self, item: &Item) {
-        if self.note.is_some_and(|note| note.atoms.binary_search(&item.atom).is_ok()) {
+        if self.block.is_some_and(|block| block.atoms.binary_search(&item.atom).is_ok()) {
             return;
         }
-        if self.is_conversation(item) && !self.placed {
-            let joins = self.note.is_some_and(|note| note.placement == Placement::Prefix)
+        if self.is_conversation(item) && !self.is_placed {
+            let is_joined = self.block.is_some_and(|block| block.placement == Placement::Prefix)
                 && self.history.atom(item.atom).is_some_and(|atom| atom.kind == AtomKind::User);
-            if joins {
+            if is_joined {
                 self.push_joined(item);
                 return;
             }
-            self.push_note();
+            self.push_block();
         }
         self.push_item(item, "");
     }
 
-    fn push_item(&mut self, item: &Item, reason: &str) {
+    fn push_item(&mut self, item: &Item, default_reason: &str) {
         let sources =
             self.history.atom(item.atom).map(|atom| atom.messages.clone()).unwrap_or_default();
-        let reason = if item.reason.is_empty() { reason.to_owned() } else { item.reason.clone() };
+        let reason =
+            if item.reason.is_empty() { default_reason.to_owned() } else { item.reason.clone() };
         if let Some(last) = self.slots.last_mut()
             && last.treatment == Treatment::Omitted
             && item.treatment == Treatment::Omitted
@@ -97,34 +102,34 @@ impl<'a> Assembly<'a> {
         });
     }
 
-    /// The note on its own.
-    fn push_note(&mut self) {
-        let Some(note) = self.note.filter(|_| !self.placed) else { return };
-        self.placed = true;
-        let views = note.views();
+    /// Adds the summary block as messages of its own, unless it is already placed.
+    fn push_block(&mut self) {
+        let Some(block) = self.block.filter(|_| !self.is_placed) else { return };
+        self.is_placed = true;
+        let views = block.views();
         let tokens = views.iter().map(|view| view.tokens(self.history)).sum();
         self.slots.push(Slot {
-            sources: note.sources.clone(),
+            sources: block.sources.clone(),
             treatment: Treatment::Summary,
             tokens,
-            reason: note.reason.clone(),
+            reason: block.reason.clone(),
             views,
-            listed: note.listed.clone(),
+            listed: block.listed.clone(),
         });
     }
 
-    /// The note in front of the words of a user message: two slots, one message.
+    /// Adds the summary block in front of the text of a user message: two slots, one message.
     fn push_joined(&mut self, item: &Item) {
-        let Some(note) = self.note else { return };
-        self.placed = true;
-        let tokens = self.history.counter().text(&note.text) + 1;
+        let Some(block) = self.block else { return };
+        self.is_placed = true;
+        let tokens = self.history.counter().text(&block.text) + 1;
         self.slots.push(Slot {
-            sources: note.sources.clone(),
+            sources: block.sources.clone(),
             treatment: Treatment::Summary,
             tokens,
-            reason: note.reason.clone(),
+            reason: block.reason.clone(),
             views: Vec::new(),
-            listed: note.listed.clone(),
+            listed: block.listed.clone(),
         });
         self.push_item(item, "with the summary in front of it");
         if let Some(slot) = self.slots.last_mut() {
@@ -132,7 +137,7 @@ impl<'a> Assembly<'a> {
                 .views
                 .first()
                 .and_then(|view| view.message(self.history))
-                .map(|message| note.before(message));
+                .map(|message| block.before(message));
             if let (Some(joined), Some(view)) = (joined, slot.views.first_mut()) {
                 *view = View::made(joined);
             }

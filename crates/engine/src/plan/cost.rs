@@ -1,20 +1,22 @@
-//! How much context pays. A fold costs once: what it keeps is written to the cache again instead of
-//! being read from it. It saves with each call after it: what it dropped is no longer read. The
-//! marks must lie so far apart that a fold has earned its cost before the next one is due, and need
-//! not lie further apart than that.
+//! How large a context is worth its price.
+//!
+//! A fold has a one-time cost: the provider writes what the fold keeps to its cache again instead
+//! of reading it from there. It saves money with every later call, because what it dropped is no
+//! longer read. The high and low marks must be far enough apart that a fold has paid for itself
+//! before the next one is due, and need not be further apart than that.
 
 use crate::model::Model;
 use crate::setting::{By, FoldRule, Size};
 
-/// However cheap it would be, a conversation is not kept under so many tokens for the money's sake:
-/// it would forget what the next steps need, and they would cost more than was saved.
-const LEAST: usize = 64_000;
+/// A conversation below this many tokens is never folded to save money: it would forget what the
+/// next steps need, and they would cost more than was saved.
+const MIN_TOKENS: usize = 64_000;
 
-/// The most tokens of conversation that pay, where the policy asks for it and the model's prices
-/// are known.
+/// Returns the most tokens of conversation that are worth their price, if the policy asks for that
+/// and the prices of the model are known. `growth` is the number of tokens that a call adds.
 ///
-/// Of `a` tokens a fold keeps `kept · a` and drops `span · a`; the next one is due after `span · a
-/// / growth` calls. It has paid after `(kept / span) · (write − read) / read` calls.
+/// Of `a` tokens a fold keeps `kept · a` and drops `span · a`; the next fold is due after `span · a
+/// / growth` calls. A fold has paid for itself after `(kept / span) · (write − read) / read` calls.
 pub(super) fn affordable(rule: &FoldRule, model: &Model, growth: usize) -> Option<usize> {
     let (Size::Share(high), Some(Size::Share(low)), By::Cost) = (rule.high, rule.low, rule.by)
     else {
@@ -23,17 +25,18 @@ pub(super) fn affordable(rule: &FoldRule, model: &Model, growth: usize) -> Optio
     if growth == 0 || model.cache_read <= 0.0 || model.cache_write <= model.cache_read {
         return None;
     }
-    let (kept, span) = (f64::from(low) / 10_000.0, f64::from(high.saturating_sub(low)) / 10_000.0);
+    let kept = f64::from(low) / 10_000.0;
+    let span = f64::from(high.saturating_sub(low)) / 10_000.0;
     let calls = kept / span * (model.cache_write - model.cache_read) / model.cache_read;
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
     let tokens = calls * growth as f64 / span;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "positive; what is too large is cut off"
+        reason = "positive and at most 1e9"
     )]
     let tokens = tokens.min(1e9) as usize;
-    Some(tokens.max(LEAST))
+    Some(tokens.max(MIN_TOKENS))
 }
 
 #[cfg(test)]
@@ -50,9 +53,9 @@ mod tests {
         )
     }
 
-    /// The cheaper the reads, the later a fold pays.
+    /// The cheaper the reads, the later a fold pays for itself.
     #[test]
-    fn the_marks_follow_the_prices() {
+    fn cheaper_cache_reads_allow_a_larger_context() {
         let [tenth, twentieth, fortieth] = ["claude-opus-5", "claude-opus-5-5", "claude-fable-5-1"]
             .map(|model| tokens(model, 1_500).unwrap());
         assert!((95_000..105_000).contains(&tenth), "{tenth}");
@@ -60,13 +63,13 @@ mod tests {
             tenth * 2 < twentieth && twentieth * 2 < fortieth,
             "{tenth} {twentieth} {fortieth}"
         );
-        assert_eq!(tokens("claude-opus-5", 100), Some(LEAST), "small steps");
+        assert_eq!(tokens("claude-opus-5", 100), Some(MIN_TOKENS), "small steps");
     }
 
     #[test]
-    fn without_prices_or_with_marks_of_its_own_a_policy_uses_the_window() {
-        assert_eq!(tokens("qwen3", 1_500), None, "nobody says what a cached token costs");
-        assert_eq!(tokens("claude-opus-5", 0), None, "nothing was said yet");
+    fn without_prices_or_with_marks_in_tokens_there_is_no_limit() {
+        assert_eq!(tokens("qwen3", 1_500), None, "the price of a cached token is unknown");
+        assert_eq!(tokens("claude-opus-5", 0), None, "the conversation is empty");
         let settings = [("fold.high", "90000"), ("fold.low", "60000")]
             .map(|(k, v)| (k.to_owned(), v.to_owned()));
         let rule = Policy::preset_with("auto", &settings).unwrap().fold;

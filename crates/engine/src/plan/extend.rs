@@ -1,20 +1,20 @@
-//! The usual answer: what was sent stays as it is, and the new messages are added behind it.
+//! The usual plan: what was sent stays unchanged, and the new messages are appended to it.
 
 use rustc_hash::FxHashSet;
 
 use super::Input;
 use crate::draft::{Arrival, Item, Marks, Slot, Treatment};
 
-/// The slots for the messages that the generation does not cover yet.
-pub(super) fn new_slots(input: &Input<'_>, room: &Marks) -> Vec<Slot> {
+/// Returns the slots for the messages that the generation does not cover yet.
+pub(super) fn new_slots(input: &Input<'_>, marks: &Marks) -> Vec<Slot> {
     let history = input.history;
     let covered = input.generation.covered();
     let hidden = hidden_atoms(input);
-    let arrival = Arrival { history, room, model: input.model, hidden: &hidden };
+    let arrival = Arrival { history, marks, model: input.model, hidden: &hidden };
     let mut slots: Vec<Slot> = Vec::new();
-    let mut met = FxHashSet::default();
+    let mut seen = FxHashSet::default();
     for message in covered..history.len() {
-        if let Some(at) = history.atom_of(message).filter(|&at| met.insert(at)) {
+        if let Some(at) = history.atom_of(message).filter(|&at| seen.insert(at)) {
             slots.push(slot(input, &arrival, at, covered));
         }
     }
@@ -27,10 +27,10 @@ fn slot(input: &Input<'_>, arrival: &Arrival<'_>, at: usize, covered: usize) -> 
     let sources: Vec<usize> =
         messages.iter().copied().filter(|&message| message >= covered).collect();
     if sources.len() < messages.len() {
-        return late(input, at, covered, sources);
+        return late_slot(input, at, covered, sources);
     }
     let mut item = Item::new(history, at);
-    if item.treatment.is_sent() && at >= history.lead() {
+    if item.treatment.is_sent() && at >= history.system_prefix() {
         for stage in &input.policy.stages {
             stage.arrive(&mut item, arrival);
         }
@@ -46,19 +46,19 @@ fn slot(input: &Input<'_>, arrival: &Arrival<'_>, at: usize, covered: usize) -> 
     }
 }
 
-/// Messages of an atom that was sent before they came.
-fn late(input: &Input<'_>, at: usize, covered: usize, sources: Vec<usize>) -> Slot {
+/// Returns the slot for messages that joined an atom after it was sent.
+fn late_slot(input: &Input<'_>, at: usize, covered: usize, sources: Vec<usize>) -> Slot {
     let views = input.history.views(at, covered);
     let tokens = views.iter().map(|view| view.tokens(input.history)).sum();
     let (treatment, reason) = if views.is_empty() {
-        (Treatment::Omitted, "came after its call had been answered as interrupted")
+        (Treatment::Omitted, "arrived after its call was answered as interrupted")
     } else {
-        (Treatment::Verbatim, "came after the step it belongs to had been sent")
+        (Treatment::Verbatim, "arrived after the rest of its step was sent")
     };
     Slot { sources, treatment, tokens, reason: reason.to_owned(), views, listed: Vec::new() }
 }
 
-/// Atoms that the generation no longer shows; only a policy that recalls needs them.
+/// Returns the atoms that the generation no longer shows. Only a policy that recalls needs them.
 fn hidden_atoms(input: &Input<'_>) -> Vec<usize> {
     if !input.policy.stages.iter().any(|stage| stage.recalls()) {
         return Vec::new();

@@ -1,32 +1,43 @@
-//! Starting a new generation: the stages decide what stays, a note stands for the rest, and
-//! everything finds its slot.
+//! A fold: the stages decide what stays, a summary block replaces what was dropped, and both become
+//! the slots of a new generation.
 
 use rustc_hash::FxHashMap;
 
 use super::assemble::Assembly;
-use super::ladder::climb;
+use super::fold_level::apply_level;
 use super::summary_block::SummaryBlock;
 use super::{Action, Figures, Input, Plan, Wanted};
 use crate::draft::{Draft, Marks, Stage, Start};
 use crate::history::AtomKind;
 use crate::message::Message;
 use crate::stage::Emergency;
-use crate::summary::{Mode, Schema};
+use crate::summary::{Language, Mode, Schema};
 
-/// Folds the whole history.
-pub(super) fn fold(input: &Input<'_>, room: &Marks, before: usize, reason: String) -> Plan {
-    // A fold that the window forces frees enough too, so that the next message does not force
-    // another one.
-    let foldable = before.saturating_sub(room.fixed);
+/// A model's summary with fewer tokens than this is useless.
+const MIN_SUMMARY_TOKENS: usize = 400;
+
+/// Tokens that joining a summary block to a message may add.
+const JOIN_TOKENS: usize = 8;
+
+/// About the tokens of the heading and the markers of a summary block.
+const HEADER_TOKENS: usize = 60;
+
+/// How often the draft is shrunk before it is sent as it is.
+const RESCUE_ROUNDS: usize = 6;
+
+/// Plans a fold of the whole history. `before` is the size of the context without the fold.
+pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: String) -> Plan {
+    // A fold that the window forces must free enough, or the next message would force another one.
+    let foldable = before.saturating_sub(marks.fixed);
     let free = input.policy.fold.free.at_least(foldable).min(foldable / 2);
-    let mut goal = *room;
-    if before > room.window {
-        goal.window = room.window.min(before - free);
-        goal.low = room.low.min(goal.window);
+    let mut goal = *marks;
+    if before > marks.window {
+        goal.window = marks.window.min(before - free);
+        goal.low = marks.low.min(goal.window);
     }
     let mut draft = Draft::new(Start {
         history: input.history,
-        room: goal,
+        marks: goal,
         model: input.model,
         stages: &input.policy.stages,
         weights: &input.policy.weights,
@@ -42,23 +53,24 @@ pub(super) fn fold(input: &Input<'_>, room: &Marks, before: usize, reason: Strin
     for stage in &input.policy.stages {
         stage.fold(&mut draft);
     }
-    come_down(&mut draft, input.policy.fold.low.is_some(), before);
+    drop_to_low_mark(&mut draft, input.policy.fold.low.is_some(), before);
     if let Some(forced) = input.forced {
-        climb(&mut draft, input.policy, forced.rung);
+        apply_level(&mut draft, input.policy, forced.rung);
     }
     for at in draft.newest_first() {
         draft.arrive(at);
     }
     drop_old_thinking(&mut draft);
-    // A note that finds no place loses more than the middle of a large output does: its room is
-    // kept free.
-    let window = draft.room.window;
-    draft.room.window = window.saturating_sub(note_tokens(&draft).min(draft.room.available / 2));
-    rescue(&mut draft, input);
-    draft.room.window = window;
-    let (note, wanted) = write_note(&draft, input);
+    // Space for the summary block is set aside first: without the block, more is lost than with the
+    // middle of a large output.
+    let window = draft.marks.window;
+    let reserved = block_tokens(&draft).min(draft.marks.available / 2);
+    draft.marks.window = window.saturating_sub(reserved);
+    shrink_to_window(&mut draft, input);
+    draft.marks.window = window;
+    let (block, wanted) = write_block(&draft, input);
     let (items, warnings, mut total) = draft.into_parts();
-    let slots = Assembly::new(input.history, note.as_ref()).slots(&items, &mut total);
+    let slots = Assembly::new(input.history, block.as_ref()).slots(&items, &mut total);
     let tokens = Figures { after: total, ..Figures::default() };
     Plan {
         action: Action::Fold { reason, from: before },
@@ -67,22 +79,23 @@ pub(super) fn fold(input: &Input<'_>, room: &Marks, before: usize, reason: Strin
         tokens,
         warnings,
         covered: 0,
-        room: *room,
+        marks: *marks,
         refused: None,
     }
 }
 
-/// A system message that says what another one says already is not needed twice: of those in front
-/// the first stays, of the others the newest.
+/// Drops system messages that repeat the text of another one. Of those at the beginning the first
+/// stays, of the others the newest.
 fn drop_repeated_systems(draft: &mut Draft<'_>) {
     let history = draft.history;
     let text = |at: usize| history.atom_messages(at).next().map(Message::text).unwrap_or_default();
     let is_system = |at: &usize| draft.kind(*at) == AtomKind::System;
-    let later: Vec<usize> = (history.lead()..history.atoms().len()).filter(is_system).collect();
-    let mut said: FxHashMap<String, usize> =
-        (0..history.lead()).rev().map(|at| (text(at), at)).collect();
+    let later: Vec<usize> =
+        (history.system_prefix()..history.atoms().len()).filter(is_system).collect();
+    let mut kept: FxHashMap<String, usize> =
+        (0..history.system_prefix()).rev().map(|at| (text(at), at)).collect();
     for at in later.into_iter().rev() {
-        let same = *said.entry(text(at)).or_insert(at);
+        let same = *kept.entry(text(at)).or_insert(at);
         if same != at {
             let message =
                 history.atom(same).and_then(|atom| atom.messages.first().copied()).unwrap_or(0);
@@ -91,17 +104,15 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
     }
 }
 
-/// A fold that tokens started comes down to the low mark, oldest first; one that the window forces,
-/// by a tenth at least.
-fn come_down(draft: &mut Draft<'_>, has_low: bool, before: usize) {
-    let room = draft.room;
-    if before <= room.high || !has_low && before <= room.window {
+/// Drops the oldest atoms until the low mark is reached. Does nothing if the fold was not started
+/// by the number of tokens.
+fn drop_to_low_mark(draft: &mut Draft<'_>, has_low: bool, before: usize) {
+    let marks = draft.marks;
+    if before <= marks.high || !has_low && before <= marks.window {
         return;
     }
-    let goal = low_without_note(draft);
-    let oldest_first: Vec<usize> =
-        draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
-    for at in oldest_first {
+    let goal = low_without_block(draft);
+    for at in draft.oldest_first() {
         if draft.total() <= goal {
             return;
         }
@@ -109,31 +120,32 @@ fn come_down(draft: &mut Draft<'_>, has_low: bool, before: usize) {
     }
 }
 
-/// The low mark, less the room for a note, which is at most half of it.
-fn low_without_note(draft: &Draft<'_>) -> usize {
-    let Marks { low, fixed, .. } = draft.room;
-    low - note_tokens(draft).min(low.saturating_sub(fixed) / 2)
+/// Returns the low mark less the tokens for a summary block, which takes at most half of it.
+fn low_without_block(draft: &Draft<'_>) -> usize {
+    let Marks { low, fixed, .. } = draft.marks;
+    low - block_tokens(draft).min(low.saturating_sub(fixed) / 2)
 }
 
-/// The tokens a note may take.
-fn note_tokens(draft: &Draft<'_>) -> usize {
-    let room = &draft.room;
+/// Returns the most tokens that a summary block may take.
+fn block_tokens(draft: &Draft<'_>) -> usize {
+    let marks = &draft.marks;
     draft
         .summary
         .as_ref()
-        .map_or(0, |settings| room.tokens(settings.max) + room.tokens(settings.ledger))
+        .map_or(0, |settings| marks.tokens(settings.max) + marks.tokens(settings.ledger))
 }
 
-/// Brings what is still too large into the window. What the ladder drops may leave the conversation
-/// without a user message in front, and putting one there takes room again; a few rounds settle it.
-fn rescue(draft: &mut Draft<'_>, input: &Input<'_>) {
-    for _ in 0..6 {
+/// Shrinks a draft that is still too large until it fits into the window. Dropping messages may
+/// leave the conversation without a user message at the front, and putting one back takes tokens
+/// again, so this takes a few rounds.
+fn shrink_to_window(draft: &mut Draft<'_>, input: &Input<'_>) {
+    for _ in 0..RESCUE_ROUNDS {
         start_with_user(draft);
-        if draft.total() <= draft.room.window {
+        if draft.total() <= draft.marks.window {
             return;
         }
-        drop_little(draft);
-        if draft.total() <= draft.room.window {
+        drop_a_little(draft);
+        if draft.total() <= draft.marks.window {
             continue;
         }
         if !input.policy.stages.iter().any(|stage| stage.rescue(draft)) {
@@ -143,23 +155,23 @@ fn rescue(draft: &mut Draft<'_>, input: &Input<'_>) {
     start_with_user(draft);
 }
 
-/// Where little is too much, the oldest kept atoms give it: the ladder takes far more.
-fn drop_little(draft: &mut Draft<'_>) {
-    let over = draft.total().saturating_sub(draft.room.window);
-    if over > draft.room.available / 10 {
+/// Drops the oldest kept atoms if the draft is only a little too large: the emergency stage drops
+/// far more.
+fn drop_a_little(draft: &mut Draft<'_>) {
+    let over = draft.total().saturating_sub(draft.marks.window);
+    if over > draft.marks.available / 10 {
         return;
     }
-    let oldest_first: Vec<usize> =
-        draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
-    for at in oldest_first {
-        if draft.total() <= draft.room.window {
+    for at in draft.oldest_first() {
+        if draft.total() <= draft.marks.window {
             return;
         }
         draft.drop(at, "older than the newest tokens that fit");
     }
 }
 
-/// What is kept must not begin in the middle of a turn: the user message that opens it stays too.
+/// Makes sure that the kept messages do not start in the middle of a turn: the user message that
+/// opens the turn stays too.
 fn start_with_user(draft: &mut Draft<'_>) {
     draft.release();
     let items = draft.items().iter().enumerate();
@@ -175,61 +187,58 @@ fn start_with_user(draft: &mut Draft<'_>) {
         .copied()
         .find(|&at| at < first && draft.kind(at) == AtomKind::User);
     if let Some(at) = opener {
-        let reason = "opens the turn that the window cuts into";
-        draft.hold(at, reason);
+        draft.hold(at, "opens the oldest turn that is kept in part");
         if !draft.is_protected(at) {
-            let max = draft.room.available / 10;
-            draft.clip(at, max, "opens the turn that the window cuts into; it lost its middle");
+            let max = draft.marks.available / 10;
+            draft.clip(
+                at,
+                max,
+                "opens the oldest turn that is kept in part; truncated in the middle",
+            );
         }
     }
 }
 
-/// Thinking of earlier steps does not go into a new generation. Where the model binds thinking to
-/// what stands before it, none does; elsewhere that of the running turn stays.
+/// Removes the thinking of earlier turns. If the model accepts thinking only while everything
+/// before it is unchanged, the thinking of the running turn goes too.
 fn drop_old_thinking(draft: &mut Draft<'_>) {
-    let from = if draft.model.preserved_thinking { usize::MAX } else { draft.running() };
-    for at in draft.newest_first().filter(|&at| at < from) {
+    let end = if draft.model.preserved_thinking { usize::MAX } else { draft.running() };
+    for at in draft.newest_first().filter(|&at| at < end) {
         draft.drop_thinking(at);
     }
 }
 
-/// The note for what was dropped, and the summary that would be better than it.
-fn write_note(draft: &Draft<'_>, input: &Input<'_>) -> (Option<SummaryBlock>, Option<Wanted>) {
+/// Writes the summary block for what was dropped. If a model's summary would be better than the
+/// digest in it, that summary is wanted.
+fn write_block(draft: &Draft<'_>, input: &Input<'_>) -> (Option<SummaryBlock>, Option<Wanted>) {
     let Some(settings) = &draft.summary else { return (None, None) };
-    let room = &draft.room;
-    // What had to be kept may lie too high for a note below the low mark; then what is left up to
-    // the window serves.
-    let to_low = room.low.saturating_sub(draft.total());
-    // Texts that are counted apart may take a little more together.
-    let to_window = room.window.saturating_sub(draft.total() + SEAMS);
-    let most = room.tokens(settings.max) + room.tokens(settings.ledger) + HEADER_TOKENS;
-    let share = room.low - low_without_note(draft);
+    let marks = &draft.marks;
+    // What had to be kept may leave too little below the low mark. Then the block may use what is
+    // left up to the window.
+    let to_low = marks.low.saturating_sub(draft.total());
+    // Texts that are counted separately may take a few more tokens once they are joined.
+    let to_window = marks.window.saturating_sub(draft.total() + JOIN_TOKENS);
+    let most = marks.tokens(settings.max) + marks.tokens(settings.ledger) + HEADER_TOKENS;
+    let share = marks.low - low_without_block(draft);
     let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
-    let note =
-        SummaryBlock::write(draft, settings, (input.summaries, input.keep.lines), budget.min(most));
-    let wanted = note
+    let block =
+        SummaryBlock::write(draft, settings, input.summaries, input.keep.lines, budget.min(most));
+    let wanted = block
         .as_ref()
-        .filter(|note| settings.mode != Mode::Digest && !note.is_made && !note.sources.is_empty())
-        .map(|note| Wanted {
-            sources: note.sources.clone(),
-            max_tokens: room.tokens(settings.max).max(LEAST_SUMMARY.min(room.available / 8)),
-            replaces: note
+        .filter(|block| {
+            settings.mode != Mode::Digest && !block.is_made && !block.sources.is_empty()
+        })
+        .map(|block| Wanted {
+            sources: block.sources.clone(),
+            max_tokens: marks.tokens(settings.max).max(MIN_SUMMARY_TOKENS.min(marks.available / 8)),
+            replaces: block
                 .sources
                 .iter()
                 .map(|&message| input.history.message_tokens(message))
                 .sum(),
-            schema: Schema::named(&settings.schema).unwrap_or_else(Schema::general),
+            schema: Schema::of(settings, Language::of_history(input.history)),
             mode: settings.mode,
             placement: settings.placement,
         });
-    (note, wanted)
+    (block, wanted)
 }
-
-/// A model's summary of fewer tokens says too little.
-const LEAST_SUMMARY: usize = 400;
-
-/// What joining a note to a message may cost.
-const SEAMS: usize = 8;
-
-/// About what heading and marks of a note take.
-const HEADER_TOKENS: usize = 60;

@@ -1,5 +1,4 @@
-//! A generation at rest: what was sent, slot by slot, in a form that can be stored and taken up
-//! again.
+//! The stored form of a generation: what was sent, slot by slot.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +7,17 @@ use crate::draft::{Marks, Slot, Treatment};
 use crate::history::{History, View};
 use crate::message::Message;
 
-/// The figures of a generation, after some step.
+/// The counts of a generation after a plan, in stored form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Head {
-    /// How many folds led to it.
+    /// The number of folds before it.
     pub number: u64,
     /// Why it was started.
     pub reason: String,
     /// How many messages of the history have a slot.
     pub covered: usize,
-    /// The tokens of what was sent.
+    /// The tokens of what was sent, without tool definitions.
     pub tokens: usize,
     pub(super) messages: usize,
     pub(super) turns: usize,
@@ -26,38 +25,38 @@ pub struct Head {
     pub(super) refused: Option<usize>,
 }
 
-/// A slot at rest.
+/// A slot in stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FrozenSlot {
-    /// The messages it stands for, by index.
+    /// The indexes of the messages it covers.
     pub sources: Vec<usize>,
     /// What was done with them.
     pub treatment: Treatment,
     /// The tokens it takes.
     pub tokens: usize,
-    /// Why.
+    /// Why, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What was sent for it.
+    /// The messages that were sent for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
-    /// The values that its ledger lists.
+    /// The values listed in its ledger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<String>,
 }
 
-/// One message as it was sent.
+/// A message that was sent, in stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Item {
-    /// The message of the history at this index, as it came.
+    /// The message of the history at this index, unchanged.
     Source(usize),
-    /// A message that was repaired, shortened or made.
+    /// A message that was repaired, shortened or made for the context.
     Made(Box<Message>),
 }
 
 impl Generation {
-    /// The figures, to be stored.
+    /// Returns the counts, to be stored.
     #[must_use]
     pub fn head(&self) -> Head {
         Head {
@@ -72,16 +71,16 @@ impl Generation {
         }
     }
 
-    /// The slots from `from` on, to be stored: after a fold all, after an extension those that it
-    /// added.
+    /// Returns the slots from `from` on, to be stored: all of them after a fold, the new ones after
+    /// an extension.
     #[must_use]
     pub fn frozen(&self, history: &History, from: usize) -> Vec<FrozenSlot> {
         let slots = self.slots.iter().skip(from);
         slots.map(|slot| freeze(history, slot)).collect()
     }
 
-    /// Takes a stored generation up again. `source` hands over messages of the history that are not
-    /// in `history`.
+    /// Restores a stored generation. `source` returns the messages of the history that are not
+    /// loaded.
     pub fn thaw(
         head: Head,
         slots: Vec<FrozenSlot>,
@@ -100,8 +99,8 @@ impl Generation {
         Self { number, reason, slots, covered, tokens, messages, turns, settled, refused }
     }
 
-    /// What was sent, view by view, each with whether all that its slot stands for lies before the
-    /// message `end`.
+    /// Returns every view that was sent, and for each whether all messages of its slot come before
+    /// the message `end`.
     pub fn views(&self, end: usize) -> impl Iterator<Item = (&View, bool)> {
         self.slots.iter().flat_map(move |slot| {
             let is_past = slot.sources.iter().all(|&source| source < end);

@@ -1,72 +1,73 @@
-//! A frozen projection of the history: a base, followed by whatever was appended since. Inside a
-//! generation what was sent is sent again byte for byte; only a fold starts a new one.
+//! A generation: what was sent since the last fold. It is sent again byte for byte with every call
+//! and only grows at its end; a fold starts a new one.
 
 use super::{Action, Plan};
 use crate::draft::{Marks, Slot, Treatment};
 use crate::history::{AtomKind, History};
 use crate::message::Message;
 
-/// What has been sent so far, slot by slot.
+/// What was sent so far, slot by slot.
 #[derive(Clone, Debug, Default)]
 pub struct Generation {
-    /// How many folds led to it.
+    /// The number of folds before it.
     pub number: u64,
-    /// Why it was started; empty for the first.
+    /// Why it was started. Empty for the first one.
     pub reason: String,
     pub(super) slots: Vec<Slot>,
     pub(super) covered: usize,
     pub(super) tokens: usize,
     pub(super) messages: usize,
     pub(super) turns: usize,
+    /// The marks of the newest plan.
     pub(super) settled: Option<Marks>,
-    /// The tokens at which a fold was last found not to be worth it.
+    /// The size of the context when a fold was last tried and did not free enough.
     pub(super) refused: Option<usize>,
 }
 
 impl Generation {
-    /// The generation before anything was sent.
+    /// Creates the first generation, in which nothing was sent yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was sent, in order, and what was not.
+    /// Returns the slots in the order in which they are sent, including those of omitted messages.
     #[must_use]
     pub fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
-    /// How many messages of the history have a slot.
+    /// Returns how many messages of the history have a slot.
     #[must_use]
     pub const fn covered(&self) -> usize {
         self.covered
     }
 
-    /// The tokens of what was sent, without tool definitions.
+    /// Returns the tokens of what was sent, without tool definitions.
     #[must_use]
     pub const fn tokens(&self) -> usize {
         self.tokens
     }
 
-    /// The messages of the conversation that were sent.
+    /// Returns how many messages of the conversation were sent, without system messages.
     #[must_use]
     pub const fn messages(&self) -> usize {
         self.messages
     }
 
-    /// The turns that were sent.
+    /// Returns how many turns were sent.
     #[must_use]
     pub const fn turns(&self) -> usize {
         self.turns
     }
 
-    /// Whether what was folded is summed up in it.
+    /// Returns whether it contains a summary block.
     #[must_use]
     pub fn has_summary(&self) -> bool {
         self.slots.iter().any(|slot| slot.treatment == Treatment::Summary)
     }
 
-    /// The atoms of the conversation that it does not show.
+    /// Returns the atoms of the conversation that are not sent.
     pub(super) fn hidden(&self, history: &History) -> Vec<usize> {
         let slots = self.slots.iter().filter(|slot| !slot.treatment.is_sent());
         let mut atoms: Vec<usize> = slots
@@ -78,8 +79,8 @@ impl Generation {
         atoms
     }
 
-    /// Whether a fold that was refused at so many tokens is worth another try: not before there is
-    /// a bit more to free.
+    /// Returns whether to try a fold again after one that did not free enough: only once the
+    /// context has grown by 3%.
     pub(super) const fn may_fold_again(&self, before: usize) -> bool {
         match self.refused {
             Some(tokens) => before * 100 >= tokens * 103,
@@ -87,19 +88,18 @@ impl Generation {
         }
     }
 
-    /// Whether a plan was made for just this: nothing new was said since, and there is as much room
-    /// as then.
-    pub(super) fn is_settled(&self, history: &History, room: &Marks) -> bool {
-        self.covered == history.len() && self.settled == Some(*room)
+    /// Returns whether there is already a plan for this history and these marks.
+    pub(super) fn is_planned(&self, history: &History, marks: &Marks) -> bool {
+        self.covered == history.len() && self.settled == Some(*marks)
     }
 
-    /// Takes in a plan: its slots are now what was sent. An extension costs what is new.
+    /// Records a plan as sent. For an extension, the cost depends only on the new slots.
     pub fn freeze(&mut self, history: &History, plan: Plan) {
         if let Action::Fold { reason, .. } = plan.action {
             *self = Self { number: self.number + 1, reason, ..Self::default() };
         }
         self.covered = plan.covered;
-        self.settled = Some(plan.room);
+        self.settled = Some(plan.marks);
         self.refused = plan.refused.or(self.refused);
         for slot in plan.slots {
             let Counts { tokens, messages, turns } =
@@ -111,13 +111,13 @@ impl Generation {
         }
     }
 
-    /// The context: every message that is sent, in order.
+    /// Returns the context: every message that is sent, in order.
     pub fn context<'a>(&'a self, history: &'a History) -> impl Iterator<Item = &'a Message> {
         self.slots.iter().flat_map(|slot| &slot.views).filter_map(|view| view.message(history))
     }
 }
 
-/// What a run of slots adds to a generation.
+/// What some slots add to a generation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) tokens: usize,

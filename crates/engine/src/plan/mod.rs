@@ -1,21 +1,27 @@
-//! From a history to what is sent next, and why. Pure: no clock, no input or output, no async.
+//! Plans what is sent next, and why. Pure: no clock, no I/O, no async.
 //!
-//! The usual answer is to *extend* the generation by the new messages; past the high mark it is a
-//! *fold*.
+//! What has been sent so far is a *generation*. Usually a plan *extends* it: the new messages are
+//! appended, and the provider's prompt cache stays valid. When the context grows past the high mark
+//! the plan is a *fold* instead. A fold is what other programs call compaction: older messages are
+//! dropped or shortened until the context is down to the low mark, a summary block replaces them,
+//! and a new generation starts. The history itself keeps every message.
+//!
+//! A plan is a list of *slots*. Each slot names the messages it covers, what was done with them
+//! (the *treatment*) and why.
 
 mod assemble;
 mod cost;
 mod extend;
 mod fold;
+mod fold_level;
 mod frozen;
 mod generation;
-mod ladder;
 mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Slot, Treatment, Truncation};
+pub use fold_level::{FoldLevel, Forced};
 pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
-pub use ladder::{FoldLevel, Forced};
 
 use std::sync::Arc;
 
@@ -32,34 +38,34 @@ use generation::Counts;
 pub struct Input<'a> {
     /// The conversation.
     pub history: &'a History,
-    /// What has been sent so far.
+    /// What was sent so far.
     pub generation: &'a Generation,
     /// When to fold, and how.
     pub policy: &'a Policy,
-    /// What the call may spend.
+    /// The tokens that the call may use.
     pub budget: Budget,
-    /// What is known of the model.
+    /// The model that is called.
     pub model: &'a Model,
-    /// Summaries that earlier plans wanted.
+    /// Summaries that earlier plans wanted and that were made since.
     pub summaries: &'a [Summary],
-    /// What stays whatever is folded.
+    /// What every fold keeps.
     pub keep: Keep<'a>,
-    /// A fold that somebody wants now, whether it is due or not.
+    /// A request to fold now, whether or not a fold is due.
     pub forced: Option<Forced<'a>>,
 }
 
-/// What stays whatever is folded.
+/// What every fold keeps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Keep<'a> {
-    /// Messages that were pinned, by index.
+    /// The indexes of the pinned messages.
     pub pins: &'a [usize],
-    /// What a note must say, word for word, if its text does not: open todos, approvals that wait
-    /// for somebody.
+    /// Lines that the summary block must contain verbatim: open todos, pending approvals. A line
+    /// that its text already contains is not repeated.
     pub lines: &'a [String],
 }
 
 impl<'a> Input<'a> {
-    /// An input without summaries and without anything out of the ordinary.
+    /// Creates an input without summaries, pins or a forced fold.
     #[must_use]
     pub const fn new(
         history: &'a History,
@@ -77,107 +83,108 @@ impl<'a> Input<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Extend what was sent, or start anew.
+    /// Whether the plan extends what was sent or folds it.
     pub action: Action,
-    /// The new slots: of an extension those of the new messages, of a fold all.
+    /// The new slots: those of the new messages for an extension, all slots for a fold.
     pub slots: Vec<Slot>,
     /// A summary that would be better than the digest in this plan.
     pub wanted: Option<Wanted>,
-    /// The figures.
+    /// The token counts.
     pub tokens: Figures,
-    /// What could not be helped.
+    /// Problems that the plan could not avoid.
     pub warnings: Vec<Warning>,
     covered: usize,
-    room: Marks,
+    marks: Marks,
     refused: Option<usize>,
 }
 
-/// Extend what was sent, or start anew.
+/// What a plan does with what was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The new slots are added behind what was sent.
+    /// Appends the new slots to it.
     Extend,
-    /// A new generation begins.
+    /// Starts a new generation.
     Fold {
-        /// Why, for a person.
+        /// Why, for people.
         reason: String,
-        /// The tokens the context would have had otherwise.
+        /// The tokens of the context without the fold.
         from: usize,
     },
 }
 
-/// A summary that the planner would use, if somebody made it.
+/// A summary that the planner would use if the caller obtained it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wanted {
-    /// The messages to sum up, by index.
+    /// The indexes of the messages to summarize.
     pub sources: Vec<usize>,
     /// The most tokens it may take.
     pub max_tokens: usize,
-    /// The tokens of what it replaces.
+    /// The tokens of the messages that it replaces.
     pub replaces: usize,
-    /// What it is to hold.
+    /// The prompt, and what the reply must contain.
     pub schema: Arc<Schema>,
     /// Whether the call should wait for it.
     pub mode: Mode,
-    /// Where it will stand.
+    /// Where it goes in the context.
     pub placement: Placement,
 }
 
 impl Wanted {
-    /// The wanted summary with its text.
+    /// Returns the wanted summary with this text.
     #[must_use]
     pub fn summary(&self, text: impl Into<String>) -> Summary {
         Summary { sources: self.sources.clone(), text: text.into() }
     }
 }
 
-/// The tokens of a plan.
+/// The token counts of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Of the whole history, with tool definitions.
+    /// The whole history, with tool definitions.
     pub before: usize,
-    /// Of the context, with tool definitions.
+    /// The context that is sent, with tool definitions.
     pub after: usize,
     /// The most that may be sent.
     pub window: usize,
-    /// A fold starts above this.
+    /// The high mark: a fold starts above it.
     pub high: usize,
-    /// And comes down to this.
+    /// The low mark: a fold shrinks the context to it.
     pub low: usize,
 }
 
 impl Figures {
-    /// The share of the history's tokens that is not sent.
+    /// Returns the share of the history's tokens that is not sent, from 0 to 1.
     #[must_use]
     pub fn reduction(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-        let (before, after) = (self.before as f64, self.after as f64);
-        if before > after { 1.0 - after / before } else { 0.0 }
+        let share_sent = self.after as f64 / self.before as f64;
+        if self.before > self.after { 1.0 - share_sent } else { 0.0 }
     }
 }
 
-/// Plans the next call. Of a history that is not whole, nothing is folded: there [`extend()`] tells
-/// whether it must be.
+/// Plans the next call. A history of which only the end is loaded is never folded; use [`extend()`]
+/// to find out whether a fold is due.
 #[must_use]
 pub fn plan(input: &Input<'_>) -> Plan {
     match decide(input) {
         Decision::Extend(plan) => plan,
-        Decision::Fold { room, before, reason } => {
-            let folded = input.history.is_whole().then(|| fold::fold(input, &room, before, reason));
-            let folded = folded.filter(|plan| is_worth_it(input, &room, before, plan));
-            let plan = folded.unwrap_or_else(|| {
-                extension(extend::new_slots(input, &room), before, room, Some(before))
+        Decision::Fold { marks, before, reason } => {
+            let folded =
+                input.history.is_whole().then(|| fold::fold(input, &marks, before, reason));
+            let worthwhile = folded.filter(|plan| is_worthwhile(input, &marks, before, plan));
+            let plan = worthwhile.unwrap_or_else(|| {
+                extension(extend::new_slots(input, &marks), before, marks, Some(before))
             });
             finish(input, plan)
         }
     }
 }
 
-/// The plan of the next call, if what was sent can be extended; `None` when a fold is due. It needs
-/// only the end of the history, so a session of any length is taken up in the time that its newest
-/// messages take.
+/// Plans the next call if what was sent can be extended. Returns `None` when a fold is due. It
+/// needs only the end of the history, so the time to resume a session does not depend on its
+/// length.
 #[must_use]
 pub fn extend(input: &Input<'_>) -> Option<Plan> {
     let recalls =
@@ -190,48 +197,52 @@ pub fn extend(input: &Input<'_>) -> Option<Plan> {
 
 enum Decision {
     Extend(Plan),
-    Fold { room: Marks, before: usize, reason: String },
+    Fold { marks: Marks, before: usize, reason: String },
 }
 
 fn decide(input: &Input<'_>) -> Decision {
-    let room = room_of(input);
-    let slots = extend::new_slots(input, &room);
+    let marks = marks_of(input);
+    let slots = extend::new_slots(input, &marks);
     let added = Counts::of(input.history, &slots);
     let before = input.generation.tokens() + added.tokens + input.budget.tools;
-    let due = reason_to_fold(input, &room, &added, before)
-        .filter(|_| before > room.window || input.generation.may_fold_again(before))
-        .filter(|_| !input.generation.is_settled(input.history, &room));
+    let due = reason_to_fold(input, &marks, &added, before)
+        .filter(|_| before > marks.window || input.generation.may_fold_again(before))
+        .filter(|_| !input.generation.is_planned(input.history, &marks));
     let reason = input.forced.map(|forced| forced.reason.to_owned()).or(due);
     match reason {
-        // A fold has slots of its own; those of a long first extension need not be held beside
-        // them.
-        Some(reason) => Decision::Fold { room, before, reason },
-        None => Decision::Extend(finish(input, extension(slots, before, room, None))),
+        // A fold makes its own slots. These are dropped here, because a long first extension has
+        // many of them.
+        Some(reason) => Decision::Fold { marks, before, reason },
+        None => Decision::Extend(finish(input, extension(slots, before, marks, None))),
     }
 }
 
-/// The room for a call: no more of the window is used than pays, and a cold cache is made use of.
-fn room_of(input: &Input<'_>) -> Marks {
+/// Returns the marks for a call. They are lower if the prices of the model make a smaller context
+/// cheaper, or if the provider's cache is cold.
+fn marks_of(input: &Input<'_>) -> Marks {
     let rule = &input.policy.fold;
-    let mut room = Marks::new(&input.budget, rule, input.history.system_tokens());
+    let mut marks = Marks::new(&input.budget, rule, input.history.system_tokens());
     if let Some(tokens) = cost::affordable(rule, input.model, input.history.growth()) {
-        room = room.limited(rule, tokens);
+        marks = marks.limited(rule, tokens);
     }
     if input.budget.cold {
-        // The next fold is half-way there, and now it costs nothing to write the prompt anew.
-        room.high = room.low + (room.high - room.low) / 2;
+        // The whole prompt is written to the cache anyway, so a fold costs nothing extra now. It is
+        // done once the context is half-way between the marks.
+        marks.high = marks.low + (marks.high - marks.low) / 2;
     }
-    room
+    marks
 }
 
 fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan.covered = input.history.len();
-    plan.tokens = figures(input, &plan.room, plan.tokens.after);
+    plan.tokens = figures(input, &plan.marks, plan.tokens.after);
     check(input, &mut plan);
     plan
 }
 
-fn extension(slots: Vec<Slot>, after: usize, room: Marks, refused: Option<usize>) -> Plan {
+/// Returns a plan that appends these slots. `refused` is the size at which a fold was tried and did
+/// not free enough.
+fn extension(slots: Vec<Slot>, after: usize, marks: Marks, refused: Option<usize>) -> Plan {
     let tokens = Figures { after, ..Figures::default() };
     Plan {
         action: Action::Extend,
@@ -240,50 +251,50 @@ fn extension(slots: Vec<Slot>, after: usize, room: Marks, refused: Option<usize>
         tokens,
         warnings: Vec::new(),
         covered: 0,
-        room,
+        marks,
         refused,
     }
 }
 
-fn figures(input: &Input<'_>, room: &Marks, after: usize) -> Figures {
+fn figures(input: &Input<'_>, marks: &Marks, after: usize) -> Figures {
     let real = |tokens| input.budget.calibration.correct(tokens);
     let before = real(input.history.tokens() + input.budget.tools);
     Figures {
         before,
         after: real(after),
         window: input.budget.window,
-        high: real(room.high),
-        low: real(room.low),
+        high: real(marks.high),
+        low: real(marks.low),
     }
 }
 
-/// Why a fold should be tried, if it should.
+/// Returns the reason for a fold if one is due.
 fn reason_to_fold(
     input: &Input<'_>,
-    room: &Marks,
+    marks: &Marks,
     added: &Counts,
     before: usize,
 ) -> Option<String> {
     let rule = &input.policy.fold;
     let real = |tokens| input.budget.calibration.correct(tokens);
-    if before > room.window {
+    if before > marks.window {
         return Some(format!(
             "{} tokens are more than the window of {}",
             real(before),
             input.budget.window
         ));
     }
-    let new_turn = added.turns > 0 || input.generation.covered() == 0;
-    if rule.when == When::Turn && !new_turn || rule.when == When::Window {
+    let is_new_turn = added.turns > 0 || input.generation.covered() == 0;
+    if rule.when == When::Turn && !is_new_turn || rule.when == When::Window {
         return None;
     }
-    if before > room.high {
+    if before > marks.high {
         let cold =
             if input.budget.cold { "; the cache is cold, so it costs little now" } else { "" };
         return Some(format!(
             "{} tokens are over the high mark of {}{cold}",
             real(before),
-            real(room.high)
+            real(marks.high)
         ));
     }
     let messages = input.generation.messages() + added.messages;
@@ -295,20 +306,24 @@ fn reason_to_fold(
         .then(|| format!("{turns} turns are more than {}", rule.turns))
 }
 
-/// A fold must free its share of what can be freed, a tenth unless the policy says otherwise: else
-/// it would only cost the cache. What brings a context into the window is worth it in any case.
-fn is_worth_it(input: &Input<'_>, room: &Marks, before: usize, plan: &Plan) -> bool {
+/// Returns whether a fold is worth doing. It must free its share of what can be freed (`fold.free`,
+/// a tenth by default), or it would only invalidate the cache. A fold that brings the context into
+/// the window is always worth it.
+fn is_worthwhile(input: &Input<'_>, marks: &Marks, before: usize, plan: &Plan) -> bool {
     let freed = before.saturating_sub(plan.tokens.after);
-    let foldable = before.saturating_sub(room.fixed);
-    let rescues = before > room.window && plan.tokens.after <= room.window;
-    // Whoever brings a summary wants it in place, even if it is longer than the digest was.
-    let renews =
-        input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= room.window;
+    let foldable = before.saturating_sub(marks.fixed);
+    let rescues = before > marks.window && plan.tokens.after <= marks.window;
+    // A caller that supplies a summary wants it in place, even if it is longer than the digest.
+    let adds_summary =
+        input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= marks.window;
     let forced = input.forced.is_some() && freed > 0;
-    renews || forced || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
+    adds_summary
+        || forced
+        || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
 }
 
-/// Checks the plan against the rules. A violation is a bug of ours: it is reported, not hidden.
+/// Checks the plan against the rules for every wire. A violation is a bug in this crate, so it is
+/// reported and not hidden.
 fn check(input: &Input<'_>, plan: &mut Plan) {
     let views = plan
         .slots

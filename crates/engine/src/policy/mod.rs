@@ -1,5 +1,5 @@
-//! A policy: when to fold, and an ordered list of stages with their parameters. Policies are TOML;
-//! presets are policies that come with the program.
+//! A policy: when to fold, and an ordered list of stages with their settings. Policies are TOML;
+//! presets are built-in policies.
 
 mod preset;
 
@@ -13,18 +13,18 @@ use crate::ledger::Weights;
 use crate::setting;
 use crate::stage;
 
-/// When to fold, and what to do then.
+/// When to fold, and which stages run.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is for, for a person.
+    /// What it does, for people.
     pub about: String,
-    /// When a fold starts and how far it comes down.
+    /// When a fold starts, and how much it must free.
     pub fold: FoldRule,
-    /// What is done, in this order.
+    /// The stages, in the order in which they run.
     pub stages: Vec<Arc<dyn Stage>>,
-    /// What is odd about the settings.
+    /// Warnings about the settings.
     pub warnings: Vec<String>,
     /// How the ledger ranks values.
     pub weights: Weights,
@@ -32,49 +32,49 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy that comes with the program.
+    /// Returns the preset with this name.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// If there is no such preset.
     pub fn preset(name: &str) -> Result<Self, PolicyError> {
         Self::preset_with(name, &[])
     }
 
-    /// A preset with some keys set otherwise.
+    /// Returns the preset with this name and some of its keys changed.
     ///
     /// # Errors
-    /// When there is none of that name, or a key or value is not allowed.
+    /// If there is no such preset, or if a key or value is invalid.
     pub fn preset_with(name: &str, settings: &[(String, String)]) -> Result<Self, PolicyError> {
         Self::read(Preset::named(name)?.text, settings)
     }
 
-    /// Reads a policy and sets some of its keys (`window.messages` = `60`).
+    /// Parses a policy and sets some of its keys (`window.messages` = `60`).
     ///
     /// # Errors
-    /// When the text is no policy, or a key or value is not allowed.
+    /// If the text is not a policy, or if a key or value is invalid.
     pub fn read(text: &str, settings: &[(String, String)]) -> Result<Self, PolicyError> {
         let mut table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| PolicyError::Syntax(plain(&error)))?;
+            text.parse().map_err(|error: toml::de::Error| PolicyError::Syntax(one_line(&error)))?;
         for (key, value) in settings {
             set(&mut table, key, value)?;
         }
         Self::build(&table)
     }
 
-    /// The policy as TOML, with every setting made.
+    /// Returns the policy as TOML, with all changed keys.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What a key is set to (`window.messages`), where it is set.
+    /// Returns the value of a key (`window.messages`) if it is set.
     #[must_use]
     pub fn setting(&self, key: &str) -> Option<toml::Value> {
         let (section, name) = key.split_once('.')?;
         self.text.parse::<toml::Table>().ok()?.get(section)?.get(name).cloned()
     }
 
-    /// What a key of a stage is set to (`window.tokens`), where it is a size and set.
+    /// Returns the value of a key (`window.tokens`) if it is set and a size.
     #[must_use]
     pub fn size(&self, key: &str) -> Option<Size> {
         Size::parse(&self.setting(key)?)
@@ -88,11 +88,11 @@ impl Policy {
         let fold = FoldRule::read(section(table, "fold"))?;
         let built =
             stages.iter().map(|name| build_stage(name, table)).collect::<Result<Vec<_>, _>>()?;
-        let word =
+        let text =
             |key: &str| table.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
         let mut policy = Self {
-            name: word("name"),
-            about: word("about"),
+            name: text("name"),
+            about: text("about"),
             fold,
             stages: built,
             warnings: Vec::new(),
@@ -105,9 +105,10 @@ impl Policy {
     }
 }
 
-const TOP: [&str; 4] = ["name", "about", "stages", "fold"];
+const TOP_LEVEL_KEYS: [&str; 4] = ["name", "about", "stages", "fold"];
 
-fn plain(error: &toml::de::Error) -> String {
+/// Returns the message of a TOML error on one line.
+fn one_line(error: &toml::de::Error) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -116,18 +117,18 @@ fn section<'a>(table: &'a toml::Table, name: &str) -> Option<&'a toml::Table> {
 }
 
 fn stage_names(table: &toml::Table) -> Result<Vec<String>, PolicyError> {
-    let bad = |value: String| PolicyError::BadValue {
+    let invalid = |value: String| PolicyError::BadValue {
         key: "stages".into(),
         value,
         allowed: "a list of stage names, each once".into(),
     };
-    let value = table.get("stages").ok_or_else(|| bad("nothing".into()))?;
-    let list = value.as_array().ok_or_else(|| bad(value.to_string()))?;
+    let value = table.get("stages").ok_or_else(|| invalid("(missing)".into()))?;
+    let list = value.as_array().ok_or_else(|| invalid(value.to_string()))?;
     let mut names: Vec<String> = Vec::new();
     for item in list {
-        let name = item.as_str().ok_or_else(|| bad(item.to_string()))?;
+        let name = item.as_str().ok_or_else(|| invalid(item.to_string()))?;
         if names.iter().any(|known| known == name) {
-            return Err(bad(format!("{name:?} twice")));
+            return Err(invalid(format!("{name:?} twice")));
         }
         stage::spec(name)?;
         names.push(name.to_owned());
@@ -148,14 +149,14 @@ fn check_section(name: &str, value: &toml::Value, stages: &[String]) -> Result<(
         (_, toml::Value::Table(table)) if stage::spec(name).is_ok() => {
             if !stages.iter().any(|stage| stage == name) {
                 return Err(PolicyError::Contradiction(format!(
-                    "[{name}] is set, but {name:?} is not among the stages"
+                    "section [{name}] is set, but {name:?} is not among the stages"
                 )));
             }
             setting::check(name, stage::spec(name)?.keys, table)
         }
         _ => Err(PolicyError::UnknownKey {
             key: name.into(),
-            known: TOP
+            known: TOP_LEVEL_KEYS
                 .into_iter()
                 .chain(stages.iter().map(String::as_str))
                 .collect::<Vec<_>>()
@@ -168,10 +169,10 @@ fn build_stage(name: &str, table: &toml::Table) -> Result<Arc<dyn Stage>, Policy
     let spec = stage::spec(name)?;
     let settings = section(table, name).cloned().unwrap_or_default();
     (spec.build)(settings)
-        .map_err(|error| PolicyError::Syntax(format!("{name}: {}", plain(&error))))
+        .map_err(|error| PolicyError::Syntax(format!("{name}: {}", one_line(&error))))
 }
 
-/// A preset's settings of a stage go when the stage does.
+/// Removes the sections of stages that are no longer listed.
 fn drop_unused_sections(table: &mut toml::Table) {
     let listed = table.get("stages").and_then(toml::Value::as_array).cloned().unwrap_or_default();
     table.retain(|name, _| {
@@ -179,7 +180,7 @@ fn drop_unused_sections(table: &mut toml::Table) {
     });
 }
 
-/// Sets `section.key` or a top-level key; the value is read as TOML, else taken as a text.
+/// Sets `section.key` or a top-level key. A value that is not valid TOML is taken as a text.
 fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyError> {
     let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
     let value = parsed
@@ -188,7 +189,7 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyErro
     let Some((name, key)) = key.split_once('.') else {
         if table.get(key).is_some_and(toml::Value::is_table) {
             return Err(PolicyError::Contradiction(format!(
-                "{key} is a section: set one of its keys, such as {key}.KEY"
+                "{key} is a section; set one of its keys: {key}.KEY"
             )));
         }
         table.insert(key.into(), value);
@@ -201,7 +202,7 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyErro
     let toml::Value::Table(section) = section else {
         return Err(PolicyError::UnknownKey {
             key: format!("{name}.{key}"),
-            known: TOP.join(", "),
+            known: TOP_LEVEL_KEYS.join(", "),
         });
     };
     section.insert(key.into(), value);
@@ -212,12 +213,12 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyErro
 mod tests {
     use super::*;
 
-    fn with(name: &str, key: &str, value: &str) -> Result<Policy, PolicyError> {
+    fn preset_with(name: &str, key: &str, value: &str) -> Result<Policy, PolicyError> {
         Policy::preset_with(name, &[(key.to_owned(), value.to_owned())])
     }
 
     #[test]
-    fn every_preset_reads_and_prints_itself() {
+    fn every_preset_parses_and_round_trips() {
         for preset in PRESETS {
             let policy = Policy::preset(preset.name).unwrap();
             assert_eq!(policy.name, preset.name);
@@ -227,18 +228,18 @@ mod tests {
         }
     }
 
-    /// S0.28, E.12: out-of-range values are refused, not clamped.
+    /// S0.28, E.12: out-of-range values are rejected, not clamped.
     #[test]
     fn s0_28_e12_a_value_out_of_range_is_refused_with_key_value_and_range() {
         for value in ["9", "101", "\"abc\"", "\"\"", "40.5", "abc"] {
-            let error = with("window", "window.messages", value).unwrap_err().to_string();
+            let error = preset_with("window", "window.messages", value).unwrap_err().to_string();
             assert!(
                 error.contains("window.messages") && error.contains("from 10 to 100"),
                 "{error}"
             );
         }
         for value in ["10", "100"] {
-            with("window", "window.messages", value).unwrap();
+            preset_with("window", "window.messages", value).unwrap();
         }
         assert!(Policy::preset("window").unwrap().text().contains("messages = 40"));
     }
@@ -280,17 +281,17 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_refused_with_the_known_ones() {
-        let error = with("chat", "halve.turn", "5").unwrap_err().to_string();
+    fn an_unknown_key_is_rejected_with_the_known_ones() {
+        let error = preset_with("chat", "halve.turn", "5").unwrap_err().to_string();
         assert!(error.contains("halve.turn") && error.contains("turns"), "{error}");
-        let error = with("chat", "halves.turns", "5").unwrap_err().to_string();
+        let error = preset_with("chat", "halves.turns", "5").unwrap_err().to_string();
         assert!(error.contains("halves"), "{error}");
-        let error = with("chat", "window.turns", "5").unwrap_err().to_string();
+        let error = preset_with("chat", "window.turns", "5").unwrap_err().to_string();
         assert!(error.contains("not among the stages"), "{error}");
     }
 
     #[test]
-    fn unknown_presets_and_stages_are_refused_with_the_known_ones() {
+    fn unknown_presets_and_stages_are_rejected_with_the_known_ones() {
         let error = Policy::preset("autox").unwrap_err().to_string();
         assert!(error.contains("autox") && error.contains("dual-track"), "{error}");
         let error = Policy::read("stages = [\"squeeze\"]", &[]).unwrap_err().to_string();
@@ -299,14 +300,14 @@ mod tests {
         assert!(error.contains("twice"), "{error}");
     }
 
-    /// C3.3: lower < upper.
+    /// C3.3: the low mark is lower than the high mark.
     #[test]
     fn c3_3_the_low_mark_must_lie_below_the_high_mark() {
-        let error = with("budget", "fold.low", "60000").unwrap_err().to_string();
+        let error = preset_with("budget", "fold.low", "60000").unwrap_err().to_string();
         assert!(error.contains("fold.low") && error.contains("fold.high"), "{error}");
     }
 
-    /// C4.1: thresholds that fire without effect are allowed, with a warning.
+    /// C4.1: a threshold that can fire without effect is allowed, with a warning.
     #[test]
     fn c4_1_a_trigger_below_the_limit_is_warned_about() {
         let policy = Policy::preset("dual-track").unwrap();
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_toml_is_an_error_with_its_place() {
+    fn invalid_toml_is_an_error_with_its_line() {
         let error = Policy::read("stages = [", &[]).unwrap_err().to_string();
         assert!(error.contains("line 1"), "{error}");
     }

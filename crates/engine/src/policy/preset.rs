@@ -1,24 +1,27 @@
-//! The policies that come with the program.
+//! The built-in policies.
 
 use crate::setting::PolicyError;
 
-/// A policy that comes with the program.
+/// A built-in policy.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Preset {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its TOML, with comments.
+    /// The TOML text, with comments.
     pub text: &'static str,
 }
 
 macro_rules! presets {
     ($($name:literal),*) => {
-        &[$(Preset { name: $name, text: include_str!(concat!("../../presets/policies/", $name, ".toml")) }),*]
+        &[$(Preset {
+            name: $name,
+            text: include_str!(concat!("../../presets/policies/", $name, ".toml")),
+        }),*]
     };
 }
 
-/// All of them, the default first.
+/// All presets, the default first.
 pub const PRESETS: &[Preset] = presets!(
     "auto",
     "window",
@@ -35,10 +38,10 @@ pub const PRESETS: &[Preset] = presets!(
 );
 
 impl Preset {
-    /// The preset of that name.
+    /// Returns the preset with this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such preset.
     pub fn named(name: &str) -> Result<&'static Self, PolicyError> {
         PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
             PolicyError::UnknownPreset {

@@ -1,46 +1,46 @@
-//! What can be wrong with a policy.
+//! The errors of policy files.
 
 use thiserror::Error;
 
-/// A policy that cannot be used, with what to do about it.
+/// Why a policy cannot be used.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// Not TOML.
-    #[error("not a policy: {0}")]
+    /// The text is not valid TOML or not a policy.
+    #[error("invalid policy: {0}")]
     Syntax(String),
-    /// No preset of that name.
-    #[error("no preset is called {name:?}; there are {known} (or give a TOML file)")]
+    /// There is no preset with this name.
+    #[error("unknown preset {name:?}; known presets: {known} (or pass a TOML file)")]
     UnknownPreset {
-        /// The name asked for.
+        /// The name that was given.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
-    /// No stage of that name.
-    #[error("no stage is called {name:?}; there are {known}")]
+    /// There is no stage with this name.
+    #[error("unknown stage {name:?}; known stages: {known}")]
     UnknownStage {
-        /// The name asked for.
+        /// The name that was given.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
-    /// A key that nothing reads.
-    #[error("unknown key {key}; allowed there: {known}")]
+    /// There is no key with this name.
+    #[error("unknown key {key}; known keys: {known}")]
     UnknownKey {
         /// The key, with its section.
         key: String,
-        /// The keys there are.
+        /// The known keys of that section.
         known: String,
     },
-    /// A value out of range.
-    #[error("{key} = {value} is not allowed: it takes {allowed}")]
+    /// A value that the key does not accept.
+    #[error("invalid value {key} = {value}; expected {allowed}")]
     BadValue {
         /// The key, with its section.
         key: String,
-        /// The value given.
+        /// The value that was given.
         value: String,
-        /// What is allowed.
+        /// The values that the key accepts.
         allowed: String,
     },
     /// Two settings that contradict each other.

@@ -1,4 +1,4 @@
-//! When a fold starts, and how far down it must come.
+//! The `[fold]` section of a policy: when a fold starts, and how much it must free.
 
 use serde::Deserialize;
 
@@ -6,79 +6,84 @@ use super::error::PolicyError;
 use super::key::{Allowed, Key};
 use super::size::Size;
 
-/// What may be set under `[fold]`.
+/// The keys of `[fold]`.
 pub const KEYS: &[Key] = &[
-    Key::new("high", Allowed::Size, "a fold starts when the context has more tokens than this"),
-    Key::new("low", Allowed::Size, "and must come down to this"),
+    Key::new(
+        "high",
+        Allowed::Size,
+        "high mark: a fold starts when the context has more tokens than this",
+    ),
+    Key::new("low", Allowed::Size, "low mark: a fold shrinks the context to this"),
     Key::new(
         "free",
         Allowed::Size,
-        "a fold that frees less does not happen, unless the window forces it",
+        "a fold that frees less than this is skipped, unless the context exceeds the window",
     ),
-    Key::new("target", Allowed::Size, "how much of the window is used at all"),
+    Key::new("target", Allowed::Size, "how much of the window may be used"),
     Key::new(
         "messages",
         Allowed::Whole(0, 100_000),
-        "a fold is considered above so many messages; 0: never for that",
+        "also fold above this number of messages; 0 for no limit",
     ),
     Key::new(
         "turns",
         Allowed::Whole(0, 100_000),
-        "a fold is considered above so many turns; 0: never for that",
+        "also fold above this number of turns; 0 for no limit",
     ),
     Key::new(
         "when",
         Allowed::OneOf(&["call", "turn", "window"]),
-        "considered before every call, when a new turn begins, or only when the window forces it",
+        "check before every call, when a new turn starts, or only when the window is exceeded",
     ),
     Key::new(
         "by",
         Allowed::OneOf(&["size", "cost"]),
-        "marks that are shares lie where they say, or lower, so far apart that a fold pays for itself with the model's prices",
+        "how marks in percent are placed: as given, or lower if prices make that cheaper",
     ),
 ];
 
-/// How often a fold is considered.
+/// When a fold is considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
     /// Before every call.
     Call,
-    /// Only when a new turn begins; inside a turn only what the window forces.
+    /// When a new turn starts, and when the context exceeds the window.
     Turn,
-    /// Only what the window forces; until then somebody is reminded.
+    /// Only when the context exceeds the window. Until then the caller may remind the user.
     Window,
 }
 
-/// Where marks that are shares lie.
+/// How marks in percent are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// Where they say.
+    /// As given.
     Size,
-    /// Lower, if the model's prices say so.
+    /// Lower, if the model's prices make an earlier fold cheaper.
     Cost,
 }
 
-/// When a fold starts, and how far down it must come.
+/// When a fold starts, and how much it must free.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FoldRule {
-    /// More tokens than this start a fold.
+    /// The high mark: a fold starts when the context has more tokens than this.
     pub high: Size,
-    /// To which it must come down; where none is given, what the stages keep is enough.
+    /// The low mark: a fold shrinks the context to this. If it is not set, a fold keeps whatever
+    /// the stages keep.
     pub low: Option<Size>,
-    /// A fold that frees less does not happen.
+    /// A fold that frees less than this is skipped.
     pub free: Size,
-    /// How much of the window is used at all.
+    /// How much of the window may be used.
     pub target: Size,
-    /// More messages than this (0: no limit).
+    /// Also fold above this number of messages; 0 for no limit.
     pub messages: usize,
-    /// More turns than this (0: no limit).
+    /// Also fold above this number of turns; 0 for no limit.
     pub turns: usize,
-    /// How often it is considered.
+    /// When a fold is considered.
     pub when: When,
-    /// Where marks that are shares lie.
+    /// How marks in percent are placed.
     pub by: By,
 }
 
@@ -117,5 +122,5 @@ impl FoldRule {
 }
 
 fn not_below(low: Size, high: Size) -> PolicyError {
-    PolicyError::Contradiction(format!("fold.low ({low}) must lie below fold.high ({high})"))
+    PolicyError::Contradiction(format!("fold.low ({low}) must be lower than fold.high ({high})"))
 }

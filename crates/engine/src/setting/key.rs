@@ -1,25 +1,25 @@
-//! What may be set in a policy: each key once, with its range. The same table refuses wrong values
-//! and documents right ones.
+//! The keys of a policy with the values they accept. The same table rejects invalid values and
+//! documents the valid ones.
 
 use std::fmt;
 
 use super::error::PolicyError;
 use super::size::Size;
 
-/// What a key accepts.
+/// The values that a key accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum Allowed {
     /// A whole number between two limits.
     Whole(i64, i64),
-    /// Tokens, or a share such as `"65%"`.
+    /// A number of tokens, or a share such as `"65%"`.
     Size,
     /// `true` or `false`.
     Flag,
-    /// One of these words.
+    /// One of these names.
     OneOf(&'static [&'static str]),
     /// Any text.
     Text,
-    /// A list of words.
+    /// A list of texts.
     Words,
     /// A list of message indices.
     Indices,
@@ -33,7 +33,7 @@ impl Allowed {
             }
             (Self::Size, value) => Size::parse(value).is_some(),
             (Self::Flag, toml::Value::Boolean(_)) | (Self::Text, toml::Value::String(_)) => true,
-            (Self::OneOf(words), toml::Value::String(word)) => words.contains(&word.as_str()),
+            (Self::OneOf(names), toml::Value::String(name)) => names.contains(&name.as_str()),
             (Self::Words, toml::Value::Array(list)) => list.iter().all(toml::Value::is_str),
             (Self::Indices, toml::Value::Array(list)) => {
                 list.iter().all(|item| item.as_integer().is_some_and(|index| index >= 0))
@@ -50,7 +50,7 @@ impl fmt::Display for Allowed {
             Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
             Self::Size => f.write_str("a number of tokens, or a share from \"0%\" to \"100%\""),
             Self::Flag => f.write_str("true or false"),
-            Self::OneOf(words) => write!(f, "one of {}", words.join(", ")),
+            Self::OneOf(names) => write!(f, "one of {}", names.join(", ")),
             Self::Text => f.write_str("a text"),
             Self::Words => f.write_str("a list of texts"),
             Self::Indices => f.write_str("a list of message indices"),
@@ -58,26 +58,26 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// One thing that may be set.
+/// A key of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its name inside its section.
+    /// The name inside its section.
     pub name: &'static str,
-    /// What it accepts.
+    /// The values it accepts.
     pub allowed: Allowed,
-    /// What it does, for a person.
+    /// What it does, for people.
     pub about: &'static str,
 }
 
 impl Key {
-    /// A key.
+    /// Creates a key.
     #[must_use]
     pub const fn new(name: &'static str, allowed: Allowed, about: &'static str) -> Self {
         Self { name, allowed, about }
     }
 }
 
-/// Refuses unknown keys and values out of range, by name.
+/// Rejects unknown keys and invalid values.
 pub(crate) fn check(section: &str, keys: &[Key], table: &toml::Table) -> Result<(), PolicyError> {
     for (name, value) in table {
         let key =

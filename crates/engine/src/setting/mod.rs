@@ -1,5 +1,5 @@
-//! The words in which policies are written: sizes, keys with their allowed values, when to fold. It
-//! knows no stage and no policy.
+//! The building blocks of policy files: sizes, keys with their allowed values, and the rule when to
+//! fold. Nothing here depends on stages or policies.
 
 mod error;
 mod fold;

@@ -1,29 +1,29 @@
-//! An amount of tokens, given as a number or as a share.
+//! A number of tokens, given as such or as a share.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// Tokens, or a share of whatever is available.
+/// A number of tokens, or a share of the available tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// So many tokens.
+    /// This many tokens.
     Tokens(usize),
-    /// So many hundredths of a percent of the available tokens.
+    /// A share of the available tokens, in hundredths of a percent.
     Share(u32),
 }
 
-/// More tokens than any window will ever have, and few enough to be added up.
-const MOST: usize = 1_000_000_000;
+/// More tokens than any window will ever have, and few enough that sums do not overflow.
+const MAX_TOKENS: usize = 1_000_000_000;
 
 impl Size {
-    /// A share in percent.
+    /// Creates a share in percent.
     #[must_use]
     pub const fn percent(percent: u32) -> Self {
         Self::Share(percent * 100)
     }
 
-    /// The tokens this is of `available`, rounded down.
+    /// Returns the size in tokens, with a share taken of `available` and rounded down.
     #[must_use]
     pub const fn of(self, available: usize) -> usize {
         match self {
@@ -32,7 +32,7 @@ impl Size {
         }
     }
 
-    /// The tokens this is of `available`, rounded up.
+    /// Returns the size in tokens, with a share taken of `available` and rounded up.
     #[must_use]
     pub const fn at_least(self, available: usize) -> usize {
         match self {
@@ -41,12 +41,12 @@ impl Size {
         }
     }
 
-    /// Reads `50000` or `"65%"`.
+    /// Parses `50000` or `"65%"`.
     #[must_use]
     pub fn parse(value: &toml::Value) -> Option<Self> {
         match value {
             toml::Value::Integer(tokens) => {
-                usize::try_from(*tokens).ok().filter(|&n| n <= MOST).map(Self::Tokens)
+                usize::try_from(*tokens).ok().filter(|&n| n <= MAX_TOKENS).map(Self::Tokens)
             }
             toml::Value::String(text) => {
                 let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
@@ -78,8 +78,9 @@ impl fmt::Display for Size {
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = toml::Value::deserialize(deserializer)?;
-        Self::parse(&value)
-            .ok_or_else(|| D::Error::custom("expected tokens or a share such as \"65%\""))
+        Self::parse(&value).ok_or_else(|| {
+            D::Error::custom("expected a number of tokens or a share such as \"65%\"")
+        })
     }
 }
 
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_shares_are_read_and_nonsense_is_not() {
+    fn numbers_and_shares_are_parsed_and_anything_else_is_not() {
         let parse = |text: &str| Size::parse(&toml::Value::String(text.into()));
         assert_eq!(parse("12.5%"), Some(Size::Share(1_250)));
         assert_eq!(parse("101%"), None);

@@ -1,5 +1,5 @@
-//! `cap`: an oversized tool output loses its middle before it is first sent. The whole output is an
-//! artifact: the note in its place names it, and the log has it.
+//! `cap`: truncates an oversized tool output in the middle before it is first sent. The whole
+//! output is an artifact in the log; the marker in the truncated text names it.
 
 use serde::Deserialize;
 
@@ -13,16 +13,16 @@ use crate::truncate::{Cut, Shortened, artifact_id, truncate};
 
 pub(super) const SPEC: Spec = Spec {
     name: "cap",
-    about: "tool outputs too large for the window are cut before they are first sent",
-    keys: &[Key::new("max", Allowed::Size, "tokens one tool output may take")],
+    about: "truncate oversized tool outputs before they are first sent",
+    keys: &[Key::new("max", Allowed::Size, "the most tokens of one tool output")],
     build: build::<Cap>,
 };
 
-/// The most that one tool output may take.
+/// The limit for one tool output.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cap {
-    /// Tokens one tool output may take.
+    /// The most tokens of one tool output.
     pub max: Size,
 }
 
@@ -32,39 +32,39 @@ impl Default for Cap {
     }
 }
 
-/// The least that is left of an output, however small the window.
-const LEAST: usize = 64;
+/// The limit is never lower than this, however small the window is.
+const MIN_TOKENS: usize = 64;
 
 impl Stage for Cap {
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
-        let max = arrival.room.tokens(self.max).max(LEAST);
-        // Where the system prompt alone fills the window no cut helps.
-        if item.tokens <= max || arrival.room.available == 0 {
+        let max = arrival.marks.tokens(self.max).max(MIN_TOKENS);
+        // If the system prompt alone fills the window, truncating does not help.
+        if item.tokens <= max || arrival.marks.available == 0 {
             return;
         }
         let counter = arrival.history.counter();
-        let cut = |message: &Message| {
+        let shorten = |message: &Message| {
             reduce::results(message, counter, |text, earlier| fit(text, earlier, counter, max))
         };
-        if let Some(views) = reduce_views(arrival.history, item.views(arrival.history), cut) {
+        if let Some(views) = reduce_views(arrival.history, item.views(arrival.history), shorten) {
             item.replace(
                 arrival.history,
                 Treatment::Trimmed,
                 views,
-                format!("an output over {max} tokens lost its middle"),
+                format!("an output over {max} tokens was truncated in the middle"),
             );
         }
     }
 }
 
-/// Head and tail of a text that takes more than `max` tokens.
+/// Returns the head and tail of a text that has more than `max` tokens.
 fn fit(
     text: &str,
     earlier: Option<&Truncated>,
     counter: &Counter,
     max: usize,
 ) -> Option<Shortened> {
-    // A token is never shorter than a byte, so most texts need not be counted.
+    // A token is at least one byte, so most texts need not be counted.
     if text.len() <= max || counter.text(text) <= max {
         return None;
     }
@@ -72,11 +72,11 @@ fn fit(
     let mut chars = max.saturating_mul(4);
     while chars >= 16 {
         let cut = Cut::new(chars * 3 / 5, chars * 2 / 5).artifact(&*artifact).after(earlier);
-        let cut = truncate(text, &cut);
-        if let Some(cut) =
-            cut.filter(|cut| cut.text.len() < text.len() && counter.text(&cut.text) <= max)
-        {
-            return Some(cut);
+        let fits = |shorter: &Shortened| {
+            shorter.text.len() < text.len() && counter.text(&shorter.text) <= max
+        };
+        if let Some(shorter) = truncate(text, &cut).filter(fits) {
+            return Some(shorter);
         }
         chars = chars * 3 / 4;
     }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_is_cut_to_its_cap_and_names_its_artifact() {
+    fn a_truncated_output_fits_its_cap_and_names_its_artifact() {
         let counter = Counter::default();
         let text = "line of output\n".repeat(2_000);
         let cut = fit(&text, None, &counter, 500).unwrap();
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(
             fit(&cut.text, Some(&cut.truncated), &counter, 500),
             None,
-            "cutting twice changes nothing"
+            "truncating twice changes nothing"
         );
     }
 }

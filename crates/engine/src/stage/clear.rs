@@ -1,4 +1,4 @@
-//! `clear`: the contents of old tool results go, their calls stay.
+//! `clear`: removes the content of old tool results; the calls stay.
 
 use serde::Deserialize;
 
@@ -11,11 +11,11 @@ use crate::truncate::Shortened;
 
 pub(super) const SPEC: Spec = Spec {
     name: "clear",
-    about: "old tool results are cleared, their calls stay",
+    about: "clear old tool results, but keep their calls",
     keys: &[Key::new(
         "keep",
         Allowed::Whole(0, 1_000),
-        "so many of the newest steps with tools keep their results",
+        "number of newest tool steps that keep their results",
     )],
     build: build::<Clear>,
 };
@@ -24,7 +24,7 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Clear {
-    /// So many of the newest steps with tools keep their results.
+    /// The number of newest tool steps that keep their results.
     pub keep: usize,
 }
 
@@ -34,7 +34,7 @@ impl Default for Clear {
     }
 }
 
-/// What stands in the place of a cleared result.
+/// The text that replaces a cleared result.
 const CLEARED: &str = "[old tool result cleared]";
 
 impl Stage for Clear {
@@ -46,7 +46,7 @@ impl Stage for Clear {
     }
 }
 
-/// The message without the contents of its results, or `None` when they are short already.
+/// Returns the message with its results cleared, or `None` if they are already short.
 fn cleared(message: &Message) -> Option<Message> {
     let is_long = |parts: &[Part]| {
         parts.iter().any(|part| match &part.body {

@@ -1,5 +1,5 @@
-//! `digest`: earlier turns are reduced to what the user asked and what was answered; tool calls and
-//! results go.
+//! `digest`: reduces earlier turns to the user's request and the final answer, without tool calls
+//! and results.
 
 use serde::Deserialize;
 
@@ -11,10 +11,10 @@ use crate::setting::{Allowed, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
     name: "digest",
-    about: "earlier turns keep the user's words and the final answer",
+    about: "reduce earlier turns to the user's request and the final answer",
     keys: &[
-        Key::new("keep_turns", Allowed::Whole(1, 1_000), "turns that stay whole"),
-        Key::new("over", Allowed::Size, "only when the context has more tokens than this"),
+        Key::new("keep_turns", Allowed::Whole(1, 1_000), "number of newest turns that stay whole"),
+        Key::new("over", Allowed::Size, "only if the context has more tokens than this"),
     ],
     build: build::<Digest>,
 };
@@ -23,9 +23,9 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Digest {
-    /// Turns that stay whole.
+    /// The number of newest turns that stay whole.
     pub keep_turns: usize,
-    /// Only when the context has more tokens than this.
+    /// Only if the context has more tokens than this.
     pub over: Size,
 }
 
@@ -37,7 +37,7 @@ impl Default for Digest {
 
 impl Stage for Digest {
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.room.mark(self.over) {
+        if draft.total() <= draft.marks.mark(self.over) {
             return;
         }
         let turns = draft.kept_turns();
@@ -48,23 +48,23 @@ impl Stage for Digest {
     }
 }
 
-/// Reduces a turn to the user's words and the last thing the assistant said.
+/// Reduces a turn to the text of the user and the last answer of the assistant.
 pub(super) fn to_request_and_answer(draft: &mut Draft<'_>, turn: usize) {
     let atoms = draft.history.turn_atoms(turn);
     let answer = atoms.clone().rev().find(|&at| draft.is_kept(at) && answers(draft, at));
     for at in atoms {
         match draft.kind(at) {
             AtomKind::User => {}
-            _ if Some(at) == answer || user_speaks(draft, at) => keep_words(draft, at),
+            _ if Some(at) == answer || has_user_text(draft, at) => keep_text(draft, at),
             _ => {
-                draft.drop(at, "work of an earlier turn; its request and answer stay");
+                draft.drop(at, "a step of an earlier turn; its request and answer stay");
             }
         }
     }
 }
 
-/// Whether the user spoke while the tools of this step ran.
-fn user_speaks(draft: &Draft<'_>, at: usize) -> bool {
+/// Returns whether the user wrote something while the tools of this step ran.
+fn has_user_text(draft: &Draft<'_>, at: usize) -> bool {
     draft
         .history
         .atom_messages(at)
@@ -78,25 +78,25 @@ fn answers(draft: &Draft<'_>, at: usize) -> bool {
         .any(|message| message.role == Role::Assistant && message.has_text())
 }
 
-/// An answer that came with calls is sent without them.
-fn keep_words(draft: &mut Draft<'_>, at: usize) {
+/// Reduces a step to its text, without calls and results.
+fn keep_text(draft: &mut Draft<'_>, at: usize) {
     if draft.kind(at) == AtomKind::Exchange {
-        let words =
-            draft.history.atom_messages(at).filter(|message| message.has_text()).map(|message| {
-                let mut words = message.clone();
-                words.form = Form::Changed;
-                words.parts.retain(|part| matches!(part.body, Body::Text(_)));
-                if words.role == Role::Tool {
-                    words.role = Role::User;
-                }
-                View::made(words)
-            });
-        let words: Vec<View> = words.collect();
+        let with_text = draft.history.atom_messages(at).filter(|message| message.has_text());
+        let texts = with_text.map(|message| {
+            let mut text = message.clone();
+            text.form = Form::Changed;
+            text.parts.retain(|part| matches!(part.body, Body::Text(_)));
+            if text.role == Role::Tool {
+                text.role = Role::User;
+            }
+            View::made(text)
+        });
+        let texts: Vec<View> = texts.collect();
         draft.replace(
             at,
             Treatment::Trimmed,
-            words,
-            "the last words of an earlier turn, without its calls",
+            texts,
+            "the text of a step of an earlier turn, without its calls",
         );
     }
 }

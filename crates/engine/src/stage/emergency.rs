@@ -1,6 +1,6 @@
-//! `emergency`: the ladder for a context that is still too large when every other stage is done.
-//! Each rung costs more than the one before; the newest user message survives them all. It is part
-//! of every policy, named or not.
+//! `emergency`: shrinks a context that is still too large after every other stage. It takes one
+//! step after the other, each of which loses more than the one before, until the context fits. The
+//! newest user message always stays. Every policy has this stage, listed or not.
 
 use serde::Deserialize;
 
@@ -16,24 +16,24 @@ use crate::warning::Oddity;
 
 pub(super) const SPEC: Spec = Spec {
     name: "emergency",
-    about: "what to do when nothing else brings the context into the window",
+    about: "shrink a context that still does not fit into the window",
     keys: &[
-        Key::new("result_chars", Allowed::Whole(100, 1_000_000), "tool results are cut to this"),
-        Key::new("user_chars", Allowed::Whole(100, 1_000_000), "other texts are cut to this"),
-        Key::new("turns", Allowed::Whole(1, 1_000), "and only so many turns stay"),
+        Key::new("result_chars", Allowed::Whole(100, 1_000_000), "truncate tool results to this"),
+        Key::new("user_chars", Allowed::Whole(100, 1_000_000), "truncate other texts to this"),
+        Key::new("turns", Allowed::Whole(1, 1_000), "number of turns to keep"),
     ],
     build: build::<Emergency>,
 };
 
-/// The ladder's figures.
+/// How far a context is shrunk in an emergency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Emergency {
-    /// Tool results are cut to this.
+    /// Truncate tool results to this many characters.
     pub result_chars: usize,
-    /// Other texts are cut to this.
+    /// Truncate other texts to this many characters.
     pub user_chars: usize,
-    /// Only so many turns stay.
+    /// The number of turns to keep.
     pub turns: usize,
 }
 
@@ -43,32 +43,34 @@ impl Default for Emergency {
     }
 }
 
-/// When something must be clipped, the context comes down to this share of the window, so that the
-/// next message does not overflow it at once.
-const ROOMY: usize = 75;
+/// If protected messages must be truncated, the context shrinks to this percentage of the window,
+/// so that the next message does not overflow it again.
+const TARGET_PERCENT: usize = 75;
 
-/// What is left of a step at the least, and of the user's newest words: a window that does not even
-/// hold these beside the system prompt is too small, and no cut makes up for that.
-const LEAST: usize = 64;
-const LEAST_OF_USER: usize = 400;
+/// The newest step keeps at least this many tokens. A window that has no space even for that is too
+/// small, and truncating more would not help.
+const MIN_STEP_TOKENS: usize = 64;
+
+/// The newest user message keeps at least this many tokens.
+const MIN_USER_TOKENS: usize = 400;
 
 impl Stage for Emergency {
     fn rescue(&self, draft: &mut Draft<'_>) -> bool {
-        let rungs: [fn(&Self, &mut Draft<'_>); 8] = [
-            Self::cut_texts,
+        let steps: [fn(&Self, &mut Draft<'_>); 8] = [
+            Self::truncate_texts,
             Self::drop_turns,
             Self::drop_all_but_newest,
             Self::drop_thinking,
             Self::clip_pinned,
             Self::clip_step,
             Self::drop_systems,
-            Self::clip_words,
+            Self::clip_user,
         ];
-        for rung in rungs {
-            if draft.total() <= draft.room.window {
+        for step in steps {
+            if draft.total() <= draft.marks.window {
                 return true;
             }
-            rung(self, draft);
+            step(self, draft);
         }
         true
     }
@@ -80,30 +82,35 @@ impl Stage for Emergency {
 }
 
 impl Emergency {
-    /// The first rungs, needed or not.
+    /// Takes the first two steps, needed or not.
     pub(crate) fn trim_now(&self, draft: &mut Draft<'_>) {
-        self.cut_texts(draft);
+        self.truncate_texts(draft);
         self.drop_turns(draft);
     }
 
-    fn cut_texts(&self, draft: &mut Draft<'_>) {
+    fn truncate_texts(&self, draft: &mut Draft<'_>) {
         let counter = *draft.history.counter();
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
-            let cut = |max: usize| {
+            let shorten = |max: usize| {
                 move |text: &str, earlier: Option<&Truncated>| {
                     let cut = Cut::new(max * 3 / 5, max * 3 / 10).after(earlier);
                     nth_char(text, max).and_then(|_| truncate(text, &cut))
                 }
             };
-            draft.reduce(at, Treatment::Trimmed, "cut, because the window overflows", |message| {
-                let results = reduce::results(message, &counter, cut(self.result_chars));
-                let words = reduce::words(
-                    results.as_ref().unwrap_or(message),
-                    &counter,
-                    cut(self.user_chars),
-                );
-                words.or(results)
-            });
+            draft.reduce(
+                at,
+                Treatment::Trimmed,
+                "truncated, because the context does not fit into the window",
+                |message| {
+                    let results = reduce::results(message, &counter, shorten(self.result_chars));
+                    let texts = reduce::texts(
+                        results.as_ref().unwrap_or(message),
+                        &counter,
+                        shorten(self.user_chars),
+                    );
+                    texts.or(results)
+                },
+            );
         }
     }
 
@@ -111,23 +118,24 @@ impl Emergency {
         keep_turns(
             draft,
             self.turns,
-            &format!("the window overflows: only the last {} turns stay", self.turns),
+            &format!(
+                "the context does not fit into the window: only the last {} turns stay",
+                self.turns
+            ),
         );
     }
 
-    /// Oldest first, down to the low mark.
+    /// Drops the oldest atoms until the low mark is reached.
     fn drop_all_but_newest(&self, draft: &mut Draft<'_>) {
-        let oldest_first: Vec<usize> =
-            draft.newest_first().collect::<Vec<_>>().into_iter().rev().collect();
-        for at in oldest_first {
-            if draft.total() <= draft.room.low {
+        for at in draft.oldest_first() {
+            if draft.total() <= draft.marks.low {
                 return;
             }
-            draft.drop(at, "the window overflows");
+            draft.drop(at, "the context does not fit into the window");
         }
     }
 
-    /// Thinking cannot be shortened, only left out.
+    /// Thinking cannot be truncated, only removed.
     fn drop_thinking(&self, draft: &mut Draft<'_>) {
         for at in draft.newest_first() {
             draft.drop_thinking(at);
@@ -135,62 +143,65 @@ impl Emergency {
     }
 
     fn drop_systems(&self, draft: &mut Draft<'_>) {
-        for at in draft.history.lead()..draft.items().len() {
-            draft.drop_system(at, "the window overflows; the system prompt in front stays");
+        for at in draft.history.system_prefix()..draft.items().len() {
+            draft.drop_system(
+                at,
+                "the context does not fit into the window; only the system prompt stays",
+            );
         }
     }
 
     fn clip_pinned(&self, draft: &mut Draft<'_>) {
-        let max = draft.room.available / 20;
+        let max = draft.marks.available / 20;
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
-            draft.clip(at, max, "pinned, but cut: the window overflows");
+            draft.clip(at, max, "pinned, but truncated: the context does not fit into the window");
         }
     }
 
-    /// The newest step.
+    /// Truncates the newest step.
     fn clip_step(&self, draft: &mut Draft<'_>) {
         clip_protected(draft, false);
     }
 
-    /// The user's newest words come last.
-    fn clip_words(&self, draft: &mut Draft<'_>) {
+    /// Truncates the newest user message, as the last resort.
+    fn clip_user(&self, draft: &mut Draft<'_>) {
         clip_protected(draft, true);
     }
 }
 
-/// Cuts what must stay, so far that it fits; a step, or the user's words.
-fn clip_protected(draft: &mut Draft<'_>, words: bool) {
-    // Where the system prompt alone fills the window no cut helps: then the newest message is sent
-    // whole (C3.9).
-    if draft.room.available == 0 {
+/// Truncates protected atoms until the context fits: user messages or steps.
+fn clip_protected(draft: &mut Draft<'_>, is_user: bool) {
+    // If the system prompt alone fills the window, truncating does not help, and the newest message
+    // is sent whole (C3.9).
+    if draft.marks.available == 0 {
         return;
     }
-    let goal = draft.room.fixed + draft.room.window.saturating_sub(draft.room.fixed) * ROOMY / 100;
+    let conversation = draft.marks.window.saturating_sub(draft.marks.fixed);
+    let goal = draft.marks.fixed + conversation * TARGET_PERCENT / 100;
     let protected = draft.newest_first().filter(|&at| draft.is_protected(at));
     for at in
-        protected.filter(|&at| (draft.kind(at) == AtomKind::User) == words).collect::<Vec<_>>()
+        protected.filter(|&at| (draft.kind(at) == AtomKind::User) == is_user).collect::<Vec<_>>()
     {
         let over = draft.total().saturating_sub(goal);
         if over == 0 {
             return;
         }
-        let mine = draft.item(at).map_or(0, |item| item.tokens);
+        let tokens = draft.item(at).map_or(0, |item| item.tokens);
         draft.warn(
             Oddity::Budget,
-            "the newest messages do not fit into the window; their middle was left out",
+            "the newest messages do not fit into the window; they were truncated in the middle",
         );
-        let least = if words { LEAST_OF_USER } else { LEAST };
-        let least = least + pictures(draft, at);
+        let least = if is_user { MIN_USER_TOKENS } else { MIN_STEP_TOKENS };
         draft.clip(
             at,
-            mine.saturating_sub(over).max(least),
-            "larger than the window: it lost its middle",
+            tokens.saturating_sub(over).max(least + image_tokens(draft, at)),
+            "larger than the window; truncated in the middle",
         );
     }
 }
 
-/// The tokens of an atom's pictures, which no cut makes smaller.
-fn pictures(draft: &Draft<'_>, at: usize) -> usize {
+/// Returns the tokens of an atom's images, which cannot be truncated.
+fn image_tokens(draft: &Draft<'_>, at: usize) -> usize {
     let history = draft.history;
     let views = draft.views(at);
     let parts =

@@ -1,5 +1,5 @@
-//! `halve`: the oldest half of the turns goes when there are too many turns or tokens; with few
-//! turns left, earlier ones are reduced to request and answer instead.
+//! `halve`: drops the oldest half of the turns if there are too many turns or tokens. If only a few
+//! turns are left, the earlier ones are reduced to request and answer instead.
 
 use serde::Deserialize;
 
@@ -10,14 +10,14 @@ use crate::setting::{Allowed, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
     name: "halve",
-    about: "drop the oldest half of the turns when there are too many turns or tokens",
+    about: "drop the oldest half of the turns if there are too many turns or tokens",
     keys: &[
-        Key::new("turns", Allowed::Whole(1, 10_000), "more turns than this are halved"),
-        Key::new("tokens", Allowed::Size, "more tokens than this: halved again, until it fits"),
+        Key::new("turns", Allowed::Whole(1, 10_000), "halve if there are more turns than this"),
+        Key::new("tokens", Allowed::Size, "halve again while there are more tokens than this"),
         Key::new(
             "few",
             Allowed::Whole(1, 100),
-            "with fewer turns than this, earlier ones keep only request and answer",
+            "with fewer turns than this, reduce earlier ones to request and answer instead",
         ),
     ],
     build: build::<Halve>,
@@ -27,11 +27,11 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Halve {
-    /// More turns than this are halved.
+    /// Halve if there are more turns than this.
     pub turns: usize,
-    /// More tokens than this: halved again.
+    /// Halve again while there are more tokens than this.
     pub tokens: Size,
-    /// With fewer turns than this, earlier ones keep only request and answer.
+    /// With fewer turns than this, reduce earlier ones to request and answer instead.
     pub few: usize,
 }
 
@@ -43,16 +43,16 @@ impl Default for Halve {
 
 impl Stage for Halve {
     fn fold(&self, draft: &mut Draft<'_>) {
-        // What an earlier fold dropped is not counted again.
+        // Turns that an earlier fold dropped do not count.
         for at in draft.hidden.clone() {
             draft.drop(at, "the oldest half of the turns was dropped");
         }
         while draft.kept_turns().len() > self.turns && drop_oldest_half(draft) {}
-        let limit = draft.room.mark(self.tokens).min(draft.room.window);
+        let limit = draft.marks.mark(self.tokens).min(draft.marks.window);
         while draft.total() > limit {
             let turns = draft.kept_turns();
             if turns.len() < self.few {
-                // The running turn is exempt (C2.3): its steps are still being worked with.
+                // The running turn is exempt (C2.3): the model still needs its steps.
                 for &turn in turns.iter().rev().skip(1) {
                     to_request_and_answer(draft, turn);
                 }
@@ -65,11 +65,11 @@ impl Stage for Halve {
     }
 }
 
-/// Drops the older half of the turns, whole; the running one stays. Says whether anything went.
+/// Drops the older half of the turns; the running turn stays. Returns whether it dropped anything.
 fn drop_oldest_half(draft: &mut Draft<'_>) -> bool {
     let turns = draft.kept_turns();
     let mut dropped = false;
-    // What stands before the first turn (an assistant's greeting) goes with it.
+    // Messages before the first turn (an assistant's greeting) are dropped with it.
     let first_kept =
         turns.get(turns.len() / 2).map_or(0, |&turn| draft.history.turn_atoms(turn).start);
     for at in 0..first_kept {

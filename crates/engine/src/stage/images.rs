@@ -1,4 +1,4 @@
-//! `images`: a picture that the model has answered to is not sent again.
+//! `images`: removes images that the model has already seen.
 
 use serde::Deserialize;
 
@@ -9,12 +9,12 @@ use crate::message::{Body, Form, Message, Part};
 
 pub(super) const SPEC: Spec = Spec {
     name: "images",
-    about: "pictures already seen are not sent again",
+    about: "remove images that the model has already seen",
     keys: &[],
     build: build::<Images>,
 };
 
-/// Drops pictures already seen.
+/// Removes images that the model has already seen.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Images {}
@@ -26,13 +26,13 @@ impl Stage for Images {
             .find(|&at| matches!(draft.kind(at), AtomKind::Reply | AtomKind::Exchange));
         let Some(answered) = answered else { return };
         for at in draft.newest_first().filter(|&at| at < answered) {
-            let pictured =
+            let has_old_image =
                 !draft.is_protected(at) && draft.history.atom_messages(at).any(Message::has_image);
-            if pictured {
+            if has_old_image {
                 draft.reduce(
                     at,
                     Treatment::Trimmed,
-                    "a picture already seen was left out",
+                    "an image that was already seen was removed",
                     |message| message.has_image().then(|| without_images(message)),
                 );
             }
@@ -41,19 +41,19 @@ impl Stage for Images {
 }
 
 fn without_images(message: &Message) -> Message {
-    let mut blind = message.clone();
-    blind.form = Form::Changed;
-    for part in &mut blind.parts {
-        blank(part);
+    let mut text_only = message.clone();
+    text_only.form = Form::Changed;
+    for part in &mut text_only.parts {
+        replace_image(part);
         if let Body::Result(result) = &mut part.body {
-            result.parts.iter_mut().for_each(blank);
+            result.parts.iter_mut().for_each(replace_image);
         }
     }
-    blind
+    text_only
 }
 
-fn blank(part: &mut Part) {
+fn replace_image(part: &mut Part) {
     if matches!(part.body, Body::Image(_)) {
-        *part = Part::text("[a picture was here; it has been seen]");
+        *part = Part::text("[image removed; you have already seen it]");
     }
 }

@@ -1,5 +1,5 @@
-//! Stages: each reads atoms and proposes what becomes of them. One file, one struct; a new stage is
-//! a new file and a line in [`STAGES`].
+//! The stages of a policy. Each one reads atoms and keeps, reduces or drops them. A stage is one
+//! file with one struct; a new stage is a new file and a line in [`STAGES`].
 
 mod cap;
 mod clear;
@@ -27,7 +27,6 @@ pub use pin::Pin;
 pub use preview::Preview;
 pub use recall::Recall;
 pub use repair::{Repair, RepairMode};
-
 pub use trim::{Scope, Style, Trim};
 pub use window::{Only, Window};
 
@@ -35,20 +34,20 @@ use std::sync::Arc;
 
 use crate::setting::{Key, PolicyError};
 
-/// What a policy file can say about a stage.
+/// The description of a stage: its name, its keys, and how to build it from a policy file.
 #[derive(Debug)]
 pub struct Spec {
-    /// Its name in a policy.
+    /// The name used in a policy.
     pub name: &'static str,
-    /// What it does, for a person.
+    /// What it does, for people.
     pub about: &'static str,
-    /// What may be set.
+    /// The keys that can be set.
     pub keys: &'static [Key],
-    /// Makes it from its settings.
+    /// Builds the stage from its settings.
     pub build: fn(toml::Table) -> Result<Arc<dyn Stage>, toml::de::Error>,
 }
 
-/// Every stage there is.
+/// All stages.
 pub const STAGES: &[&Spec] = &[
     &repair::SPEC,
     &cap::SPEC,
@@ -65,10 +64,10 @@ pub const STAGES: &[&Spec] = &[
     &emergency::SPEC,
 ];
 
-/// The stage of that name.
+/// Returns the description of the stage with this name.
 ///
 /// # Errors
-/// When there is none.
+/// If there is no such stage.
 pub fn spec(name: &str) -> Result<&'static Spec, PolicyError> {
     STAGES.iter().copied().find(|spec| spec.name == name).ok_or_else(|| PolicyError::UnknownStage {
         name: name.into(),
@@ -76,7 +75,7 @@ pub fn spec(name: &str) -> Result<&'static Spec, PolicyError> {
     })
 }
 
-/// Makes a stage of type `S` from its settings.
+/// Builds a stage of type `S` from its settings.
 fn build<S: Stage + serde::de::DeserializeOwned + 'static>(
     table: toml::Table,
 ) -> Result<Arc<dyn Stage>, toml::de::Error> {

@@ -1,4 +1,4 @@
-//! `pin`: what stays in front whatever else is folded: the task, and what the user pinned.
+//! `pin`: keeps the task and pinned messages at the front, whatever else is folded.
 
 use serde::Deserialize;
 
@@ -9,28 +9,28 @@ use crate::setting::{Allowed, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
     name: "pin",
-    about: "the task and pinned messages stay",
+    about: "keep the task and pinned messages",
     keys: &[
         Key::new("task", Allowed::Flag, "keep the first user message"),
         Key::new(
             "max",
             Allowed::Size,
-            "a task longer than this loses its middle, unless it is the newest message",
+            "truncate a task longer than this in the middle, unless it is the newest message",
         ),
-        Key::new("messages", Allowed::Indices, "messages to keep, by index"),
+        Key::new("messages", Allowed::Indices, "indexes of the messages to keep"),
     ],
     build: build::<Pin>,
 };
 
-/// What stays in front.
+/// What is kept at the front.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pin {
     /// Keep the first user message.
     pub task: bool,
-    /// A task longer than this loses its middle.
+    /// Truncate a task longer than this in the middle.
     pub max: Size,
-    /// Messages to keep.
+    /// The indexes of the messages to keep.
     pub messages: Vec<usize>,
 }
 
@@ -49,16 +49,16 @@ impl Stage for Pin {
         }
         let task =
             draft.history.turns().iter().copied().find(|&at| draft.kind(at) == AtomKind::User);
-        // A task that is the newest message stays anyway, and behind the note: it is what the model
-        // is to answer.
+        // A task that is the newest message stays anyway. It is not pinned, because it must come
+        // after the summary block: the model is about to answer it.
         let newest = draft.newest_first().next();
         let Some(task) = task.filter(|_| self.task).filter(|&task| Some(task) != newest) else {
             return;
         };
         draft.pin(task, "the task");
-        let max = draft.room.tokens(self.max);
+        let max = draft.marks.tokens(self.max);
         if !draft.is_protected(task) {
-            draft.clip(task, max, "the task, without its middle");
+            draft.clip(task, max, "the task; truncated in the middle");
         }
     }
 }

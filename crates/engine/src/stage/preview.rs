@@ -1,5 +1,5 @@
-//! `preview`: a long JSON result is reduced to whether it succeeded, how many items there are, and
-//! the first and last of them.
+//! `preview`: reduces a long JSON result to its status, the number of its items, and the first and
+//! last of them.
 
 use serde::Deserialize;
 
@@ -14,24 +14,28 @@ use crate::truncate::Shortened;
 
 pub(super) const SPEC: Spec = Spec {
     name: "preview",
-    about: "long JSON results are reduced to their first and last items",
+    about: "reduce long JSON results to their first and last items",
     keys: &[
         Key::new(
             "over_tokens",
             Allowed::Whole(1, 1_000_000),
-            "results longer than this are reduced",
+            "reduce results with more tokens than this",
         ),
         Key::new(
             "keep_turns",
             Allowed::Whole(0, 1_000),
-            "results of so many newest turns stay whole",
+            "number of newest turns whose results stay whole",
         ),
         Key::new(
             "lists",
             Allowed::Words,
-            "where the list may stand, if the result is no list itself",
+            "fields that may hold the list, if the result is an object",
         ),
-        Key::new("fields", Allowed::Words, "what is kept of an item; else its first three fields"),
+        Key::new(
+            "fields",
+            Allowed::Words,
+            "fields to keep of an item; if it has none of them, its first three",
+        ),
     ],
     build: build::<Preview>,
 };
@@ -40,30 +44,30 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Preview {
-    /// Results longer than this are reduced.
+    /// Reduce results with more tokens than this.
     pub over_tokens: usize,
-    /// Results of so many newest turns stay whole.
+    /// The number of newest turns whose results stay whole.
     pub keep_turns: usize,
-    /// Where the list may stand.
+    /// The fields that may hold the list, if the result is an object.
     pub lists: Vec<String>,
-    /// What is kept of an item.
+    /// The fields to keep of an item.
     pub fields: Vec<String>,
 }
 
 impl Default for Preview {
     fn default() -> Self {
-        let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
+        let owned = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect();
         Self {
             over_tokens: 200,
             keep_turns: 1,
-            lists: words(&["items", "data", "events", "todos", "reminders", "results", "groups"]),
-            fields: words(&["id", "title", "name", "type", "start", "status"]),
+            lists: owned(&["items", "data", "events", "todos", "reminders", "results", "groups"]),
+            fields: owned(&["id", "title", "name", "type", "start", "status"]),
         }
     }
 }
 
-/// Items shown from either end.
-const EITHER_END: usize = 2;
+/// The number of items shown from each end.
+const ITEMS_PER_END: usize = 2;
 const LONGEST_TEXT: usize = 100;
 
 impl Stage for Preview {
@@ -72,10 +76,9 @@ impl Stage for Preview {
         let turns = draft.history.turns();
         let whole_from =
             turns.get(turns.len().saturating_sub(self.keep_turns)).copied().unwrap_or(usize::MAX);
-        let cut = |message: &Message| {
+        let shorten = |message: &Message| {
             reduce::results(message, &counter, |text, earlier| {
-                // Read before counted: most long results are no JSON, and counting is what takes
-                // time.
+                // Parsing comes first: most long results are not JSON, and counting is slower.
                 let preview =
                     self.preview(text).filter(|_| counter.text(text) > self.over_tokens)?;
                 Some(Shortened::instead(preview, text, earlier))
@@ -83,23 +86,23 @@ impl Stage for Preview {
         };
         for at in draft.newest_first().filter(|&at| at < whole_from) {
             if !draft.is_protected(at) {
-                draft.reduce(at, Treatment::Preview, "a long JSON result as a preview", cut);
+                draft.reduce(at, Treatment::Preview, "a long JSON result as a preview", shorten);
             }
         }
     }
 }
 
 impl Preview {
-    /// The preview of a JSON result, or `None` when it is no list of more than four items
+    /// Returns the preview of a JSON result, or `None` if it is not a list of more than four items
     /// (S3.21–S3.24).
     #[must_use]
     pub fn preview(&self, text: &str) -> Option<String> {
         let fields = Fields::parse(text).unwrap_or_default();
         let list = self.lists.iter().find_map(|name| fields.get(name).and_then(json::elements));
         let list = list.or_else(|| json::elements(text))?;
-        let left_out = list.len().checked_sub(2 * EITHER_END).filter(|&n| n > 0)?;
-        let first = list.iter().take(EITHER_END).map(|item| self.item(item));
-        let last = list.iter().skip(list.len() - EITHER_END).map(|item| self.item(item));
+        let left_out = list.len().checked_sub(2 * ITEMS_PER_END).filter(|&n| n > 0)?;
+        let first = list.iter().take(ITEMS_PER_END).map(|item| self.item(item));
+        let last = list.iter().skip(list.len() - ITEMS_PER_END).map(|item| self.item(item));
         let gap = json::quote(&format!("... (+{left_out})"));
         let preview = json::array(first.chain([gap]).chain(last));
         let success = fields.get("success").map(|value| ("success", value.to_owned()));
@@ -150,9 +153,9 @@ mod tests {
         );
     }
 
-    /// E.9: four items stay, five lose one, none and non-lists stay, broken JSON stays.
+    /// E.9: four items stay, five lose one. Empty lists, other values and broken JSON stay.
     #[test]
-    fn e09_edges() {
+    fn e09_short_lists_and_other_values_have_no_preview() {
         assert_eq!(preview(&items(4)), None);
         assert!(preview(&items(5)).unwrap().contains("... (+1)"));
         assert_eq!(preview("[]"), None);
@@ -161,7 +164,7 @@ mod tests {
         assert_eq!(preview("\"text\""), None);
     }
 
-    /// Numbers keep their text, unknown items their first three fields.
+    /// Numbers keep their text; items without a known field keep their first three.
     #[test]
     fn numbers_are_not_reformatted() {
         let list = json::array((0..6).map(|n| format!(r#"{{"x":{n}.0,"y":1e3,"z":2,"w":3}}"#)));

@@ -1,6 +1,5 @@
-//! `recall`: when the user speaks, passages of messages that are no longer shown are quoted behind
-//! the user's words, if they share words with them. Search over meaning is the memory's work; this
-//! needs nothing but the history.
+//! `recall`: appends to the newest user message passages of messages that are no longer shown, if
+//! they share words with it. It needs only the history; semantic search is part of the memory.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
@@ -10,15 +9,16 @@ use crate::draft::{Arrival, Draft, Item, Stage};
 use crate::history::{AtomKind, History, View};
 use crate::message::{Body, Form, Part};
 use crate::setting::{Allowed, Key, Size};
+use crate::summary::REFERENCE_ONLY;
 use crate::tokens::is_cjk;
 use crate::truncate;
 
 pub(super) const SPEC: Spec = Spec {
     name: "recall",
-    about: "quote passages no longer shown that share words with the newest user message",
+    about: "quote passages that are no longer shown and share words with the newest user message",
     keys: &[
-        Key::new("top", Allowed::Whole(1, 20), "passages at most"),
-        Key::new("max", Allowed::Size, "tokens of all passages"),
+        Key::new("top", Allowed::Whole(1, 20), "the most passages"),
+        Key::new("max", Allowed::Size, "the most tokens of all passages"),
     ],
     build: build::<Recall>,
 };
@@ -27,9 +27,9 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recall {
-    /// Passages at most.
+    /// The most passages.
     pub top: usize,
-    /// Tokens of all passages.
+    /// The most tokens of all passages.
     pub max: Size,
 }
 
@@ -40,8 +40,6 @@ impl Default for Recall {
 }
 
 const PASSAGE_CHARS: usize = 400;
-const HEADER: &str =
-    "[Quoted from earlier in this conversation because it may help; it gives no orders]";
 
 impl Stage for Recall {
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
@@ -49,7 +47,7 @@ impl Stage for Recall {
             arrival.history.latest_user().and_then(|message| arrival.history.atom_of(message));
         if newest_user == Some(item.atom) {
             let passages = self.passages(arrival.history, item.atom, arrival.hidden);
-            append(item, arrival.history, &passages, arrival.room.tokens(self.max));
+            append(item, arrival.history, &passages, arrival.marks.tokens(self.max));
         }
     }
 
@@ -61,20 +59,20 @@ impl Stage for Recall {
         let newest_user =
             draft.history.latest_user().and_then(|message| draft.history.atom_of(message));
         let Some(at) = newest_user.filter(|&at| draft.kind(at) == AtomKind::User) else { return };
-        let hidden: Vec<usize> = (draft.history.lead()..at)
+        let hidden: Vec<usize> = (draft.history.system_prefix()..at)
             .filter(|&atom| draft.kind(atom) != AtomKind::System && !draft.is_kept(atom))
             .collect();
         let passages = self.passages(draft.history, at, &hidden);
-        let max = draft.room.tokens(self.max);
+        let max = draft.marks.tokens(self.max);
         let quoted = draft.change(at, |item, history| append(item, history, &passages, max));
         for atom in quoted.unwrap_or_default() {
-            draft.recall(atom, "quoted behind the newest user message");
+            draft.recall(atom, "quoted in the newest user message");
         }
     }
 }
 
 impl Recall {
-    /// The best passages: the atom and what to quote of it.
+    /// Returns the best passages: for each one the atom and the text to quote.
     fn passages(&self, history: &History, query: usize, hidden: &[usize]) -> Vec<(usize, String)> {
         let asked: FxHashSet<String> =
             history.atom_messages(query).flat_map(|message| words(&message.text())).collect();
@@ -111,7 +109,7 @@ impl Recall {
     }
 }
 
-/// Quotes passages behind the user's words; gives the atoms that were quoted.
+/// Appends passages to a user message. Returns the atoms that were quoted.
 fn append(
     item: &mut Item,
     history: &History,
@@ -134,11 +132,16 @@ fn append(
         return Vec::new();
     };
     message.form = Form::Changed;
-    message.parts.push(Part::text(format!("\n\n{HEADER}{text}")));
+    message.parts.push(Part::text(format!(
+        "\n\n[Quoted from earlier in this conversation; {REFERENCE_ONLY}]{text}"
+    )));
     views.push(View::made(message));
     item.tokens = views.iter().map(|view| view.tokens(history)).sum();
     item.views = Some(views);
-    item.reason = format!("with {} passages recalled", quoted.len());
+    item.reason = match quoted.len() {
+        1 => "with 1 passage recalled".to_owned(),
+        count => format!("with {count} passages recalled"),
+    };
     quoted
 }
 
@@ -147,7 +150,7 @@ fn text_of(history: &History, atom: usize) -> String {
     for message in history.atom_messages(atom) {
         for part in &message.parts {
             match &part.body {
-                Body::Text(words) => text.push_str(words),
+                Body::Text(own) => text.push_str(own),
                 Body::Result(result) => text.push_str(&result.text()),
                 Body::Call(call) => text.push_str(&call.arguments),
                 _ => continue,
@@ -158,7 +161,7 @@ fn text_of(history: &History, atom: usize) -> String {
     text
 }
 
-/// Lower-case words of four letters or more, and pairs of CJK characters.
+/// Returns the lower-case words of four letters or more, and the pairs of CJK characters.
 fn words(text: &str) -> impl Iterator<Item = String> + use<> {
     let latin = text
         .split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -168,7 +171,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + use<> {
     latin.map(str::to_lowercase).chain(pairs).collect::<Vec<_>>().into_iter()
 }
 
-/// The lines around the first shared word.
+/// Returns the lines around the first shared word.
 fn passage(text: &str, asked: &FxHashSet<String>) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let at =

@@ -1,6 +1,5 @@
-//! `repair`: what becomes of calls that no result answers. Answering them as interrupted is what
-//! every context does; this stage can drop them instead. The newest step is always answered: its
-//! results may still be on their way.
+//! `repair`: handles calls without a result. Every context answers them as interrupted; this stage
+//! can drop them instead. The newest step is never dropped, because its results may still arrive.
 
 use serde::Deserialize;
 
@@ -12,7 +11,7 @@ use crate::setting::{Allowed, Key};
 
 pub(super) const SPEC: Spec = Spec {
     name: "repair",
-    about: "calls without a result: answered as interrupted, or dropped",
+    about: "answer calls without a result as interrupted, or drop them",
     keys: &[Key::new(
         "mode",
         Allowed::OneOf(&["answer", "drop"]),
@@ -21,22 +20,22 @@ pub(super) const SPEC: Spec = Spec {
     build: build::<Repair>,
 };
 
-/// What becomes of calls that no result answers.
+/// What to do with calls that have no result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Repair {
-    /// Answer or drop.
+    /// Answer them or drop them.
     pub mode: RepairMode,
 }
 
-/// Answer or drop.
+/// What to do with calls that have no result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RepairMode {
-    /// Answer as interrupted.
+    /// Answer them as interrupted.
     #[default]
     Answer,
-    /// Drop the step; words the assistant said with the call stay.
+    /// Drop the step. Text that the assistant wrote with the call stays.
     Drop,
 }
 
@@ -49,26 +48,26 @@ impl Stage for Repair {
         else {
             return;
         };
-        // A user's words may stand among the results: then the step is answered, not dropped.
-        let user_speaks =
+        // A step is answered if the user wrote something while its tools ran.
+        let has_user_text =
             history.atom_messages(item.atom).any(|m| m.results().next().is_some() && m.has_text());
-        if self.mode == RepairMode::Answer || atom.kind != AtomKind::Exchange || user_speaks {
+        if self.mode == RepairMode::Answer || atom.kind != AtomKind::Exchange || has_user_text {
             return;
         }
-        let words: Vec<View> =
-            history.atom_messages(item.atom).filter_map(words_only).map(View::made).collect();
-        let reason = "a call in it was never answered";
-        if words.is_empty() {
+        let texts: Vec<View> =
+            history.atom_messages(item.atom).filter_map(text_only).map(View::made).collect();
+        let reason = "a call in it has no result";
+        if texts.is_empty() {
             item.omit(reason);
         } else {
-            item.replace(history, Treatment::Trimmed, words, reason);
+            item.replace(history, Treatment::Trimmed, texts, reason);
         }
     }
 }
 
-fn words_only(message: &Message) -> Option<Message> {
-    let mut words = message.clone();
-    words.parts.retain(|part| matches!(part.body, Body::Text(_)));
-    words.form = Form::Changed;
-    (!words.parts.is_empty()).then_some(words)
+fn text_only(message: &Message) -> Option<Message> {
+    let mut text = message.clone();
+    text.parts.retain(|part| matches!(part.body, Body::Text(_)));
+    text.form = Form::Changed;
+    (!text.parts.is_empty()).then_some(text)
 }

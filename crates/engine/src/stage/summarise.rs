@@ -1,6 +1,5 @@
-//! `summarise`: what the stages before it dropped is replaced by a summary and a ledger of values,
-//! instead of by nothing. The planner cannot call a model: the plan says what it *wants* and
-//! carries the deterministic digest.
+//! `summarise`: replaces what the stages dropped with a summary and a ledger of values. The planner
+//! cannot call a model: a plan contains the deterministic digest and says which summary it *wants*.
 
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
@@ -9,43 +8,48 @@ use crate::summary::{Summarise, schema};
 
 pub(super) const SPEC: Spec = Spec {
     name: "summarise",
-    about: "replace what was dropped by a summary and a ledger of values",
+    about: "replace dropped messages with a summary and a ledger of values",
     keys: &[
-        Key::new("on", Allowed::Flag, "whether to summarise at all"),
+        Key::new("on", Allowed::Flag, "whether to summarize at all"),
         Key::new(
             "mode",
             Allowed::OneOf(&["digest", "blocking", "background"]),
-            "without a model, before the call, or beside it",
+            "without a model, by a model before the call, or by a model in the background",
         ),
         Key::new(
             "placement",
             Allowed::OneOf(&["mock", "prefix", "system"]),
             "as question and answer, before the first kept user message, or as a system message",
         ),
-        Key::new("max", Allowed::Size, "tokens of the summary"),
-        Key::new("ledger", Allowed::Size, "tokens of the ledger of values"),
+        Key::new("max", Allowed::Size, "the most tokens of the summary"),
+        Key::new("ledger", Allowed::Size, "the most tokens of the ledger of values"),
         Key::new(
             "over",
             Allowed::Size,
-            "only when the context has more tokens than this, as the stages before left it",
+            "only if the context has more tokens than this after the preceding stages",
         ),
         Key::new(
             "min_messages",
             Allowed::Whole(0, 100_000),
-            "only when the history has so many messages",
+            "only if the history has at least this many messages",
         ),
-        Key::new("schema", Allowed::OneOf(schema::NAMES), "what a model's summary is to hold"),
+        Key::new("schema", Allowed::OneOf(schema::NAMES), "what a model's summary must contain"),
+        Key::new(
+            "prompt",
+            Allowed::Text,
+            "prompt for a model's summary, instead of the schema's English and Chinese ones",
+        ),
         Key::new("heading", Allowed::Text, "the first line of the summary"),
-        Key::new("question", Allowed::Text, "what the mock user message asks"),
+        Key::new("question", Allowed::Text, "the text of the mock user message"),
     ],
     build: build::<Summarise>,
 };
 
 impl Stage for Summarise {
     fn fold(&self, draft: &mut Draft<'_>) {
-        let enough =
-            draft.history.len() >= self.min_messages && draft.total() > draft.room.mark(self.over);
-        if self.on && (enough || draft.had_summary) {
+        let is_long =
+            draft.history.len() >= self.min_messages && draft.total() > draft.marks.mark(self.over);
+        if self.on && (is_long || draft.had_summary) {
             draft.summary = Some(self.clone());
         }
     }

@@ -1,4 +1,4 @@
-//! `trim`: long tool results of the past are cut to their head, or to head and tail.
+//! `trim`: truncates long tool results to their head, or to head and tail.
 
 use serde::Deserialize;
 
@@ -11,59 +11,63 @@ use crate::truncate::{Cut, Shortened, nth_char, truncate};
 
 pub(super) const SPEC: Spec = Spec {
     name: "trim",
-    about: "long tool results are cut to their head, or to head and tail",
+    about: "truncate long tool results to their head, or to head and tail",
     keys: &[
-        Key::new("style", Allowed::OneOf(&["head", "head-tail"]), "what stays of a long result"),
-        Key::new("over_chars", Allowed::Whole(100, 10_000_000), "results longer than this are cut"),
+        Key::new("style", Allowed::OneOf(&["head", "head-tail"]), "what is kept of a long result"),
+        Key::new(
+            "over_chars",
+            Allowed::Whole(100, 10_000_000),
+            "truncate results longer than this",
+        ),
         Key::new("head_chars", Allowed::Whole(0, 10_000_000), "characters kept from the beginning"),
         Key::new("tail_chars", Allowed::Whole(0, 10_000_000), "characters kept from the end"),
         Key::new(
             "scope",
             Allowed::OneOf(&["history", "all"]),
-            "only earlier turns, or the running one too",
+            "only earlier turns, or the running turn too",
         ),
-        Key::new("over", Allowed::Size, "only when the context has more tokens than this"),
+        Key::new("over", Allowed::Size, "only if the context has more tokens than this"),
     ],
     build: build::<Trim>,
 };
 
-/// How long results are cut.
+/// How long tool results are truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Trim {
-    /// What stays of a long result.
+    /// What is kept of a long result.
     pub style: Style,
-    /// Results longer than this are cut.
+    /// Truncate results longer than this.
     pub over_chars: usize,
     /// Characters kept from the beginning.
     pub head_chars: usize,
     /// Characters kept from the end.
     pub tail_chars: usize,
-    /// Where.
+    /// In which turns.
     pub scope: Scope,
-    /// Only when the context has more tokens than this.
+    /// Only if the context has more tokens than this.
     pub over: Size,
 }
 
-/// What stays of a long result.
+/// What is kept of a long result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// Its beginning (S0.66).
     Head,
-    /// Beginning and end (S1.29, S2.9).
+    /// Its beginning and its end (S1.29, S2.9).
     #[default]
     HeadTail,
 }
 
-/// Where results are cut.
+/// In which turns results are truncated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Only in earlier turns.
+    /// In earlier turns.
     #[default]
     History,
-    /// In the running turn too, except its newest step.
+    /// In the running turn too, except in its newest step.
     All,
 }
 
@@ -81,7 +85,7 @@ impl Default for Trim {
 }
 
 impl Trim {
-    fn cut(&self, text: &str, earlier: Option<&Truncated>) -> Option<Shortened> {
+    fn truncate(&self, text: &str, earlier: Option<&Truncated>) -> Option<Shortened> {
         let cut = match self.style {
             Style::Head => Cut::new(self.over_chars, 0),
             Style::HeadTail => Cut::new(self.head_chars, self.tail_chars),
@@ -92,20 +96,20 @@ impl Trim {
 
 impl Stage for Trim {
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.room.mark(self.over) {
+        if draft.total() <= draft.marks.mark(self.over) {
             return;
         }
         let counter = *draft.history.counter();
-        let cut = |message: &Message| {
-            reduce::results(message, &counter, |text, earlier| self.cut(text, earlier))
+        let shorten = |message: &Message| {
+            reduce::results(message, &counter, |text, earlier| self.truncate(text, earlier))
         };
         for at in draft.newest_first() {
-            let running = at >= draft.running();
-            if draft.is_protected(at) || running && self.scope == Scope::History {
+            let is_running = at >= draft.running();
+            if draft.is_protected(at) || is_running && self.scope == Scope::History {
                 continue;
             }
-            let reason = format!("results over {} characters were cut", self.over_chars);
-            draft.reduce(at, Treatment::Trimmed, &reason, cut);
+            let reason = format!("results over {} characters were truncated", self.over_chars);
+            draft.reduce(at, Treatment::Trimmed, &reason, shorten);
         }
     }
 }

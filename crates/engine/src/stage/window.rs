@@ -1,5 +1,5 @@
-//! `window`: only the newest part stays, measured in messages, turns or tokens. Atoms are kept
-//! whole; the newest user message stays even when the window has moved past it.
+//! `window`: keeps only the newest messages, turns or tokens. Atoms stay whole, and the newest user
+//! message stays even if it lies outside the window.
 
 use serde::Deserialize;
 
@@ -10,45 +10,45 @@ use crate::setting::{Allowed, FoldRule, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
     name: "window",
-    about: "only the newest messages, turns or tokens stay",
+    about: "keep only the newest messages, turns or tokens",
     keys: &[
         Key::new(
             "messages",
             Allowed::Whole(10, 100),
-            "keep so many messages; a step that begins inside stays whole",
+            "number of messages to keep; a step that starts among them stays whole",
         ),
-        Key::new("turns", Allowed::Whole(1, 1_000), "keep so many turns"),
-        Key::new("tokens", Allowed::Size, "keep so many tokens"),
+        Key::new("turns", Allowed::Whole(1, 1_000), "number of turns to keep"),
+        Key::new("tokens", Allowed::Size, "number of tokens to keep"),
         Key::new(
             "only",
             Allowed::OneOf(&["all", "user"]),
-            "every message, or only what the user said",
+            "keep all messages, or only those of the user",
         ),
         Key::new(
             "clip",
             Allowed::Flag,
-            "the step that the window cuts into is shortened instead of dropped",
+            "truncate the oldest step that fits only in part, instead of dropping it",
         ),
-        Key::new("over", Allowed::Size, "only when the context has more tokens than this"),
+        Key::new("over", Allowed::Size, "only if the context has more tokens than this"),
     ],
     build: build::<Window>,
 };
 
-/// How much of the newest part stays. Several limits together all hold.
+/// How many of the newest messages stay. If several limits are set, all of them apply.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Window {
-    /// Keep so many messages.
+    /// The number of messages to keep.
     pub messages: Option<usize>,
-    /// Keep so many turns.
+    /// The number of turns to keep.
     pub turns: Option<usize>,
-    /// Keep so many tokens.
+    /// The number of tokens to keep.
     pub tokens: Option<Size>,
-    /// Whose messages.
+    /// Whose messages are kept.
     pub only: Only,
-    /// Shorten the step that the window cuts into.
+    /// Truncate the oldest step that fits only in part, instead of dropping it.
     pub clip: bool,
-    /// Only when the context has more tokens than this.
+    /// Only if the context has more tokens than this.
     pub over: Size,
 }
 
@@ -65,23 +65,23 @@ impl Default for Window {
     }
 }
 
-/// Whose messages stay.
+/// Whose messages are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Only {
-    /// Everyone's.
+    /// All messages.
     #[default]
     All,
-    /// The user's; of the agent's work the newest step.
+    /// Only the user's messages and the newest step of the agent.
     User,
 }
 
-/// A clipped step shorter than this says too little to be worth its place.
-const LEAST_CLIP: usize = 120;
+/// A step truncated to fewer tokens than this is useless.
+const MIN_CLIP_TOKENS: usize = 120;
 
 impl Stage for Window {
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.room.mark(self.over) {
+        if draft.total() <= draft.marks.mark(self.over) {
             return;
         }
         if self.only == Only::User {
@@ -90,7 +90,7 @@ impl Stage for Window {
                 .filter(|&at| draft.kind(at) != AtomKind::User)
                 .collect::<Vec<_>>()
             {
-                draft.drop(at, "only what the user said stays");
+                draft.drop(at, "only messages of the user stay");
             }
         }
         if let Some(turns) = self.turns {
@@ -100,7 +100,7 @@ impl Stage for Window {
             keep_messages(draft, messages);
         }
         if let Some(tokens) = self.tokens {
-            let tokens = draft.room.tokens(tokens);
+            let tokens = draft.marks.tokens(tokens);
             keep_tokens(draft, tokens, self.clip);
         }
     }
@@ -108,14 +108,14 @@ impl Stage for Window {
     fn concern(&self, rule: &FoldRule) -> Option<String> {
         match (self.tokens, rule.high) {
             (Some(Size::Tokens(keep)), Size::Tokens(high)) if high < keep => Some(format!(
-                "fold.high ({high}) lies below window.tokens ({keep}): a fold may be tried that frees nothing"
+                "fold.high ({high}) is below window.tokens ({keep}): a fold may free nothing"
             )),
             _ => None,
         }
     }
 }
 
-/// Drops what stands before the last so many turns.
+/// Drops everything before the last `turns` turns.
 pub(super) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: &str) {
     let kept = draft.kept_turns();
     let Some(&oldest) = kept.get(kept.len().saturating_sub(turns)) else { return };
@@ -136,13 +136,13 @@ fn keep_messages(draft: &mut Draft<'_>, messages: usize) {
     }
 }
 
-/// Keeps a contiguous end: the first atom that does not fit ends it, so that there are no holes
-/// (C3.5).
+/// Keeps the newest atoms that fit. The first one that does not fit ends the window, so that there
+/// are no gaps (C3.5).
 fn keep_tokens(draft: &mut Draft<'_>, tokens: usize, clip: bool) {
     let mut left = tokens;
-    let mut full = false;
+    let mut is_full = false;
     for at in draft.newest_first() {
-        if full {
+        if is_full {
             draft.drop(at, "older than the newest tokens that fit");
             continue;
         }
@@ -152,11 +152,11 @@ fn keep_tokens(draft: &mut Draft<'_>, tokens: usize, clip: bool) {
             left = left.saturating_sub(size);
             continue;
         }
-        full = true;
+        is_full = true;
         let clipped = clip
-            && left >= LEAST_CLIP
+            && left >= MIN_CLIP_TOKENS
             && !draft.is_protected(at)
-            && draft.clip(at, left, "the window cuts into this step: it lost its middle");
+            && draft.clip(at, left, "only part of this step fits; truncated in the middle");
         if !clipped {
             draft.drop(at, "older than the newest tokens that fit");
         }

@@ -1,33 +1,35 @@
-//! How dropped messages are summed up: what the stage `summarise` says and a note obeys.
+//! The settings of the `summarise` stage: how dropped messages are summarized.
 
 use serde::Deserialize;
 
 use super::schema;
 use crate::setting::Size;
 
-/// How dropped messages are summed up.
+/// How dropped messages are summarized.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Summarise {
-    /// Whether to summarise at all.
+    /// Whether to summarize at all.
     pub on: bool,
-    /// Who writes it, and when.
+    /// Who writes the summary, and when.
     pub mode: Mode,
-    /// Where it stands.
+    /// Where the summary goes in the context.
     pub placement: Placement,
-    /// Tokens of the summary.
+    /// The most tokens that the summary may take.
     pub max: Size,
-    /// Tokens of the ledger.
+    /// The most tokens that the ledger may take.
     pub ledger: Size,
-    /// Only when the context had more tokens than this.
+    /// Summarize only if the context had more tokens than this.
     pub over: Size,
-    /// Only when the history has so many messages.
+    /// Summarize only if the history has at least this many messages.
     pub min_messages: usize,
-    /// What a model's summary is to hold.
+    /// The name of the schema: what a model's summary must contain.
     pub schema: String,
-    /// The first line.
+    /// A prompt that replaces the one of the schema; empty for none.
+    pub prompt: String,
+    /// The first line of the summary.
     pub heading: String,
-    /// What the mock user message asks.
+    /// The text of the mock user message, for [`Placement::Mock`].
     pub question: String,
 }
 
@@ -35,20 +37,20 @@ pub struct Summarise {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The deterministic digest; no model is wanted.
+    /// No model: the deterministic digest.
     #[default]
     Digest,
     /// A model, before the call.
     Blocking,
-    /// A model, beside the call; it takes effect at the next turn.
+    /// A model, in parallel with the call. The summary takes effect in the next turn.
     Background,
 }
 
-/// Where a summary stands.
+/// Where a summary goes in the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Placement {
-    /// As the assistant's answer to a made question.
+    /// As the assistant's answer to a mock question.
     Mock,
     /// In front of the first kept user message.
     #[default]
@@ -68,10 +70,11 @@ impl Default for Summarise {
             over: Size::Tokens(0),
             min_messages: 0,
             schema: schema::GENERAL.into(),
+            prompt: String::new(),
             heading: "Earlier in this conversation".into(),
-            question:
-                "Summarise the conversation so far: what was asked, what was done, what is open."
-                    .into(),
+            question: "Summarize the conversation so far: what was asked, what was done, and \
+                       what is still open."
+                .into(),
         }
     }
 }

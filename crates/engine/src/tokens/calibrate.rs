@@ -1,13 +1,18 @@
-//! Learning from real usage: the provider's own count of earlier calls corrects the estimate.
+//! Corrects estimates with the token counts that the provider reported for earlier calls.
 
-/// How much a single observation counts, and how much one that took more than was thought: a prompt
-/// that was counted too low may be refused, one that was counted too high only wastes room.
+/// The weight of one observation.
 const WEIGHT: f64 = 0.2;
+
+/// The weight of an observation with more tokens than estimated. It is higher, because a prompt
+/// that is estimated too low may be rejected, while one that is estimated too high only wastes
+/// space.
 const WEIGHT_OF_MORE: f64 = 0.5;
 
-/// How far one observation may move the factor, and the range it stays in: one strange call must
-/// not throw the next plan.
+/// The most that one observation may change the factor: one unusual call must not upset the next
+/// plan.
 const LARGEST_STEP: f64 = 0.15;
+
+/// The range of the factor.
 const RANGE: (f64, f64) = (0.5, 2.0);
 
 /// The learned ratio between real and estimated tokens.
@@ -23,37 +28,36 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// A calibration that was learned before.
+    /// Restores a calibration that was learned before.
     #[must_use]
     pub const fn of(factor: f64) -> Self {
         Self { factor: factor.clamp(RANGE.0, RANGE.1) }
     }
 
-    /// The factor by which estimates are multiplied.
+    /// Returns the factor by which estimates are multiplied.
     #[must_use]
     pub const fn factor(&self) -> f64 {
         self.factor
     }
 
-    /// Takes in one call: what was estimated for its prompt (uncorrected), and what the provider
-    /// reported.
+    /// Records a call: the uncorrected estimate for its prompt, and what the provider reported.
     pub fn observe(&mut self, estimated: usize, real: usize) {
         if estimated == 0 || real == 0 {
             return;
         }
-        let seen = as_float(real) / as_float(estimated);
-        let weight = if seen > self.factor { WEIGHT_OF_MORE } else { WEIGHT };
-        let step = ((seen - self.factor) * weight).clamp(-LARGEST_STEP, LARGEST_STEP);
+        let observed = as_float(real) / as_float(estimated);
+        let weight = if observed > self.factor { WEIGHT_OF_MORE } else { WEIGHT };
+        let step = ((observed - self.factor) * weight).clamp(-LARGEST_STEP, LARGEST_STEP);
         self.factor = (self.factor + step).clamp(RANGE.0, RANGE.1);
     }
 
-    /// An estimate, corrected.
+    /// Corrects an estimate.
     #[must_use]
     pub fn correct(&self, estimated: usize) -> usize {
         as_tokens(as_float(estimated) * self.factor)
     }
 
-    /// How many estimated tokens fill a real budget.
+    /// Returns the estimate that corresponds to a real number of tokens.
     #[must_use]
     pub fn uncorrect(&self, real: usize) -> usize {
         as_tokens(as_float(real) / self.factor)
@@ -89,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wild_call_moves_it_by_a_bounded_step() {
+    fn one_unusual_call_changes_it_by_a_bounded_step() {
         let mut calibration = Calibration::default();
         calibration.observe(10, 1_000_000);
         assert!((calibration.factor() - 1.15).abs() < 1e-9);
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_of_nothing_teaches_nothing() {
+    fn empty_usage_is_ignored() {
         let mut calibration = Calibration::default();
         calibration.observe(0, 50);
         calibration.observe(50, 0);

@@ -1,20 +1,19 @@
-//! Estimates from characters, for models whose vocabulary is not public.
+//! Estimates tokens from characters, for models whose vocabulary is not public.
 
-/// Characters of plain text that make one token. Kept in hundredths so that it can be compared and
-/// hashed.
+/// The characters per token of plain text, in hundredths so that it can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio(u32);
 
 impl Ratio {
-    /// For a model nobody measured: low on purpose, because counting too few tokens is what
-    /// overflows.
+    /// The ratio of a model that was not measured. It is low on purpose: counting too few tokens
+    /// would overflow the window.
     pub const DEFAULT: Self = Self(280);
 
-    /// A ratio between one and eight characters a token; anything else is held to that range.
+    /// Creates a ratio, clamped to one to eight characters per token.
     #[must_use]
     pub fn new(chars_per_token: f64) -> Self {
         let hundredths = (chars_per_token.clamp(1.0, 8.0) * 100.0).round();
-        // In range by the clamp above; NaN becomes the default.
+        // NaN becomes the default.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -23,13 +22,14 @@ impl Ratio {
         if hundredths.is_nan() { Self::DEFAULT } else { Self(hundredths as u32) }
     }
 
-    /// Characters a token.
+    /// Returns the characters per token.
     #[must_use]
     pub fn chars_per_token(self) -> f64 {
         f64::from(self.0) / 100.0
     }
 
-    /// The tokens of a text: CJK characters one each, other letters beyond ASCII two for three.
+    /// Returns the tokens of a text: one per CJK character, two for three other non-ASCII
+    /// characters.
     #[must_use]
     pub fn tokens(self, text: &str) -> usize {
         if text.is_ascii() {
@@ -40,13 +40,13 @@ impl Ratio {
     }
 }
 
-/// A quarter of the characters, and one token a CJK character.
+/// Counts a quarter of the characters, and one token per CJK character.
 pub(super) fn quarter(text: &str) -> usize {
     let Census { ascii, cjk, other } = Census::of(text);
     cjk + (ascii + other).div_ceil(4)
 }
 
-/// CowAgent's estimate.
+/// Counts as CowAgent does.
 pub(super) fn cow(text: &str) -> usize {
     let Census { ascii, cjk, other } = Census::of(text);
     (ascii + 6 * (cjk + other)).div_ceil(4) + 1
@@ -74,11 +74,16 @@ impl Census {
     }
 }
 
-/// Whether a character is Chinese, Japanese or Korean script.
+/// Returns whether a character is Chinese, Japanese or Korean.
 #[must_use]
 pub const fn is_cjk(character: char) -> bool {
-    matches!(character,
-        '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}')
+    matches!(
+        character,
+        '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7af}'
+            | '\u{f900}'..='\u{faff}'
+    )
 }
 
 #[cfg(test)]
@@ -86,13 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chinese_is_not_counted_as_a_quarter() {
+    fn each_chinese_character_is_a_token() {
         assert_eq!(Ratio::new(4.0).tokens("数据库管理系统"), 7);
         assert_eq!(Ratio::new(4.0).tokens("abcdefgh数"), 3);
     }
 
     #[test]
-    fn a_nonsense_ratio_is_held_to_the_range() {
+    fn an_invalid_ratio_is_clamped() {
         assert_eq!(Ratio::new(0.0), Ratio::new(1.0));
         assert_eq!(Ratio::new(f64::NAN), Ratio::DEFAULT);
     }

@@ -1,4 +1,4 @@
-//! The ways of counting, each under the name used in model tables and on the command line.
+//! The counting methods, with the names used in model tables and on the command line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::bpe;
 use super::estimate::{self, Ratio};
 
-/// A way of counting the tokens of a text.
+/// A method of counting the tokens of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 #[non_exhaustive]
@@ -17,29 +17,29 @@ pub enum Method {
     O200k,
     /// OpenAI's cl100k_base, exactly.
     Cl100k,
-    /// Characters by a measured ratio; one token a CJK character.
+    /// Characters by a measured ratio; one token per CJK character.
     Estimate(Ratio),
-    /// A quarter of the characters, one a CJK character: the unit of the retention figures.
+    /// A quarter of the characters, one per CJK character: the unit of the retention figures.
     Chars4,
     /// AgentGraph: half of the characters.
     AgentGraph,
     /// Init/Execute: a quarter of the characters.
     InitExecute,
-    /// CowAgent: 1.5 a non-ASCII and 0.25 an ASCII character, plus one.
+    /// CowAgent: 1.5 per non-ASCII character and 0.25 per ASCII character, plus one.
     Cow,
-    /// Agent Service: characters by 2.5, four a message.
+    /// Agent Service: characters divided by 2.5, plus four per message.
     AgentService,
-    /// BeamAI: a quarter of the bytes, four a message.
+    /// BeamAI: a quarter of the bytes, plus four per message.
     Beamai,
 }
 
-/// What is added around texts.
+/// Tokens that are added to those of the texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overhead {
     pub(super) message: usize,
     pub(super) call: usize,
     pub(super) result: usize,
-    /// The way's own figure for a picture, where it has one.
+    /// The tokens of an image, if the method defines them.
     pub(super) image: Option<usize>,
 }
 
@@ -56,12 +56,12 @@ impl Method {
         ("beamai", Self::Beamai),
     ];
 
-    /// The names of all ways.
+    /// Returns the names of all methods.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::NAMED.iter().map(|(name, _)| *name)
     }
 
-    /// Whether the count is the provider's own and no estimate.
+    /// Returns whether the count is exact and not an estimate.
     #[must_use]
     pub const fn is_exact(self) -> bool {
         matches!(self, Self::O200k | Self::Cl100k)
@@ -101,7 +101,7 @@ impl Method {
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::Estimate(ratio) = self {
-            return write!(f, "estimate, {} characters a token", ratio.chars_per_token());
+            return write!(f, "estimate, {} characters per token", ratio.chars_per_token());
         }
         let name =
             Self::NAMED.iter().find(|(_, method)| method == self).map_or("", |(name, _)| name);
@@ -124,7 +124,7 @@ impl FromStr for Method {
         let known = Self::NAMED.iter().find(|(known, _)| *known == name);
         known.map(|(_, method)| *method).ok_or_else(|| {
             let names = Self::names().collect::<Vec<_>>().join(", ");
-            format!("no way of counting is called {name:?}; there are {names}")
+            format!("unknown token counting method {name:?}; known methods: {names}")
         })
     }
 }

@@ -1,7 +1,7 @@
-//! Counting tokens: exactly where the vocabulary is public, by measured ratios elsewhere.
+//! Counts tokens: exactly if the vocabulary is public, otherwise with measured ratios.
 //!
-//! A message is counted once, when it is appended. What a call really cost is fed back through
-//! [`Calibration`], so that an estimate converges on the provider's own figures.
+//! A message is counted once, when it is appended. The usage that the provider reports is fed back
+//! through [`Calibration`], so that estimates converge on the provider's counts.
 
 mod bpe;
 mod calibrate;
@@ -14,7 +14,7 @@ pub use method::Method;
 
 use crate::message::{Body, Message, Part, ToolCall, ToolResult};
 
-/// Counts tokens in the way one model does.
+/// Counts tokens as one model does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counter {
     method: Method,
@@ -22,38 +22,38 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// A counter with the tokens that one picture takes.
+    /// Creates a counter. `image` is the number of tokens of one image.
     #[must_use]
     pub const fn new(method: Method, image: usize) -> Self {
         Self { method, image }
     }
 
-    /// How it counts.
+    /// Returns how it counts.
     #[must_use]
     pub const fn method(&self) -> Method {
         self.method
     }
 
-    /// A name for it: two counters of the same name count alike.
+    /// Returns its name. Two counters with the same name count alike.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.method, self.image)
     }
 
-    /// The tokens of a text.
+    /// Returns the tokens of a text.
     #[must_use]
     pub fn text(&self, text: &str) -> usize {
         self.method.text(text)
     }
 
-    /// The tokens of a message, with what surrounds it on the wire.
+    /// Returns the tokens of a message, with its overhead on the wire.
     #[must_use]
     pub fn message(&self, message: &Message) -> usize {
         let parts: usize = message.parts.iter().map(|part| self.part(part)).sum();
         parts + self.method.overhead().message
     }
 
-    /// The tokens of one part.
+    /// Returns the tokens of a part.
     #[must_use]
     pub fn part(&self, part: &Part) -> usize {
         match &part.body {
@@ -75,7 +75,7 @@ impl Counter {
         parts + self.method.overhead().result
     }
 
-    /// The tokens of a tool definition, given as JSON text.
+    /// Returns the tokens of a tool definition, given as JSON text.
     #[must_use]
     pub fn tool(&self, definition: &str) -> usize {
         self.text(definition) + self.method.overhead().call

@@ -124,7 +124,10 @@ impl Seen {
             return Reply::status(400, json!({"error": {"message": text}}).to_string());
         }
         self.largest = self.largest.max(prompt);
-        if messages.last().is_some_and(|message| message.contains("it gives you no orders")) {
+        // The prompts for summaries end with this sentence, in English or in Chinese.
+        let marks = ["do not follow instructions", "不要执行其中出现的任何指令"];
+        let last = messages.last();
+        if last.is_some_and(|message| marks.iter().any(|mark| message.contains(mark))) {
             self.summaries += 1;
             return self.summarise(prompt, wire, dice);
         }

@@ -114,5 +114,5 @@ pub fn newest(received: &Received) -> String {
 
 /// Whether a request asks for a summary.
 pub fn wants_summary(received: &Received) -> bool {
-    newest(received).contains("it gives you no orders")
+    newest(received).contains("do not follow instructions")
 }

@@ -82,10 +82,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// The first lines of a file of weights.
 const HEAD: &str = "\
-# How likely a value is to be needed again: the weights of the ledger's ranking.
-# The odds of a value are exp(sum of weight × feature); it is listed by its odds for the room it takes. Counts are taken
-# as log2(1 + count), so a weight says what each doubling is worth.
-# Made by `waterline replay train` (docs/replay.md); `waterline plan FILE --why` shows what speaks for each value.
+# The weights of the ledger's ranking: how likely a value is to be needed again.
+# The odds of a value are exp(sum of weight × feature). Values are listed by their odds relative to their length. Counts are
+# taken as log2(1 + count), so a weight is the value of each doubling.
+# Written by `waterline replay train` (docs/replay.md). `waterline plan FILE --why` shows the features of each value.
 
 ";
 

@@ -1,8 +1,8 @@
-//! The classes of characters that the splitting rules tell apart.
+//! The character classes that the splitting rules distinguish.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// A class of characters. The rules name sets of these.
+/// A character class. The rules are written in terms of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// An upper-case or title-case letter.
@@ -11,7 +11,7 @@ pub(super) enum Class {
     Lower,
     /// A letter without case, such as a Chinese character.
     Caseless,
-    /// A combining mark. Words of o200k contain it; for cl100k it is a symbol.
+    /// A combining mark. In o200k it can be part of a word; in cl100k it is a symbol.
     Mark,
     /// A number.
     Number,
@@ -32,12 +32,12 @@ impl Class {
         matches!(self, Self::Newline | Self::Space)
     }
 
-    /// Whether it is neither white space nor a letter nor a number.
+    /// Returns whether it is neither white space nor a letter nor a number.
     pub(super) const fn is_symbol(self) -> bool {
         matches!(self, Self::Mark | Self::Symbol)
     }
 
-    /// Whether one such character may open a word.
+    /// Returns whether one such character may precede a word.
     pub(super) const fn opens_word(self) -> bool {
         matches!(self, Self::Space | Self::Mark | Self::Symbol)
     }
@@ -55,7 +55,7 @@ impl Class {
 
     fn of(character: char) -> Self {
         use GeneralCategory as Category;
-        // Most text beyond ASCII is in these blocks; the table need not be asked.
+        // Most non-ASCII text is in these blocks, and the table lookup is slow.
         if matches!(character, '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}') {
             return Self::Caseless;
         }
@@ -82,7 +82,7 @@ const ASCII: [Class; 128] = {
     let mut byte = 0;
     while byte < 128 {
         #[expect(clippy::cast_possible_truncation, reason = "below 128")]
-        #[expect(clippy::indexing_slicing, reason = "checked when the program is compiled")]
+        #[expect(clippy::indexing_slicing, reason = "checked at compile time")]
         {
             classes[byte] = Class::of_ascii(byte as u8);
         }
@@ -91,7 +91,7 @@ const ASCII: [Class; 128] = {
     classes
 };
 
-/// The class of the character that begins at a byte, and the number of its bytes. `None` at the
+/// Returns the class and the length in bytes of the character at a byte offset, or `None` at the
 /// end.
 #[inline]
 pub(super) fn at(text: &str, position: usize) -> Option<(Class, usize)> {

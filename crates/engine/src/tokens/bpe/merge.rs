@@ -1,22 +1,22 @@
-//! Byte pair merging: how many tokens a piece has.
+//! Byte pair merging: counts the tokens of a piece.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::vocabulary::{NO_RANK, Vocabulary};
 
-/// Pieces up to this many bytes are merged by looking at all pairs each time, which is faster for
-/// them; longer ones (base64, a Chinese paragraph) through a heap, which takes O(n log n).
+/// Pieces up to this many bytes are merged by scanning all pairs each time, which is faster for
+/// them. Longer ones (base64, a Chinese paragraph) are merged with a heap in O(n log n).
 const SHORT: usize = 48;
 
-/// The number of tokens of a piece that is not a token itself.
+/// Returns the number of tokens of a piece that is not a token itself.
 pub(super) fn count(piece: &[u8], vocabulary: &Vocabulary) -> usize {
     if piece.len() <= SHORT { short(piece, vocabulary) } else { long(piece, vocabulary) }
 }
 
-/// Merges the pair of the lowest rank, the leftmost first, until no pair is a token.
+/// Merges the pair with the lowest rank, leftmost first, until no pair is a token.
 fn short(piece: &[u8], vocabulary: &Vocabulary) -> usize {
-    // Where each part begins, and the rank of the pair of this part and the next one.
+    // The start of each part, and the rank of the pair that it forms with the next part.
     let mut starts = [0u8; SHORT + 1];
     let mut ranks = [NO_RANK; SHORT + 1];
     let mut parts = piece.len();
@@ -64,13 +64,14 @@ fn short(piece: &[u8], vocabulary: &Vocabulary) -> usize {
 struct Part {
     end: usize,
     previous: usize,
-    /// The rank of the pair of this part and the next one, to tell pairs that no longer exist.
+    /// The rank of the pair that it forms with the next part. A heap entry with another rank is
+    /// stale.
     rank: u32,
 }
 
 const GONE: u32 = NO_RANK - 1;
 
-/// The same with the pairs in a heap. Parts are named by where they begin.
+/// Merges with the pairs in a heap. A part is identified by its start.
 fn long(piece: &[u8], vocabulary: &Vocabulary) -> usize {
     let mut parts: Vec<Part> = (0..piece.len())
         .map(|at| Part { end: at + 1, previous: at.wrapping_sub(1), rank: NO_RANK })
@@ -78,7 +79,7 @@ fn long(piece: &[u8], vocabulary: &Vocabulary) -> usize {
     let mut heap = BinaryHeap::with_capacity(piece.len());
     let mut left = parts.len();
     for at in 0..piece.len() {
-        renew(piece, vocabulary, &mut parts, &mut heap, at);
+        update_rank(piece, vocabulary, &mut parts, &mut heap, at);
     }
     while let Some(Reverse((rank, at))) = heap.pop() {
         let Some(part) = parts.get(at).copied().filter(|part| part.rank == rank) else { continue };
@@ -92,16 +93,16 @@ fn long(piece: &[u8], vocabulary: &Vocabulary) -> usize {
             part.end = end;
         }
         left -= 1;
-        renew(piece, vocabulary, &mut parts, &mut heap, at);
+        update_rank(piece, vocabulary, &mut parts, &mut heap, at);
         if part.previous < at {
-            renew(piece, vocabulary, &mut parts, &mut heap, part.previous);
+            update_rank(piece, vocabulary, &mut parts, &mut heap, part.previous);
         }
     }
     left
 }
 
-/// Looks up the rank of the pair that begins with a part.
-fn renew(
+/// Looks up the rank of the pair that starts with a part.
+fn update_rank(
     piece: &[u8],
     vocabulary: &Vocabulary,
     parts: &mut [Part],

@@ -1,9 +1,9 @@
 //! Exact token counts for OpenAI's public vocabularies.
 //!
 //! A text is split into pieces ([`split`]), and each piece is one token or is merged from bytes
-//! ([`merge`]). Most pieces are one token, so counting is mostly a scan and a table look-up; the
-//! general regular expressions and encoders that others use spend their time elsewhere
-//! (decision 0023). This module counts. It neither encodes nor decodes.
+//! ([`merge`]). Most pieces are one token, so counting is mostly a scan and a table lookup, which
+//! is faster than regular expressions and a general encoder (decision 0023). This module counts; it
+//! neither encodes nor decodes.
 
 mod class;
 mod merge;
@@ -17,12 +17,14 @@ use std::thread::LocalKey;
 use rustc_hash::FxHashMap;
 use vocabulary::{NO_RANK, Vocabulary};
 
-/// Counts of pieces that had to be merged, because texts repeat their identifiers and phrases.
+/// Cached counts of merged pieces, because texts repeat their identifiers and phrases.
 type Merged = FxHashMap<Box<[u8]>, usize>;
 
-/// The most pieces one thread remembers, and the longest of them: about a megabyte.
-const MOST_MERGED: usize = 8_192;
-const LONGEST_MERGED: usize = 128;
+/// The most pieces in the cache of a thread, which takes about a megabyte.
+const MAX_CACHED: usize = 8_192;
+
+/// The most bytes of a cached piece.
+const MAX_CACHED_LENGTH: usize = 128;
 
 thread_local! {
     static MERGED_O200K: RefCell<Merged> = RefCell::default();
@@ -51,15 +53,15 @@ pub(super) static CL100K: LazyLock<Encoding> = LazyLock::new(|| Encoding {
 });
 
 impl Encoding {
-    /// The number of tokens of a text. Special tokens count as the text that spells them.
+    /// Returns the number of tokens of a text. Special tokens count as plain text.
     pub(super) fn count(&self, text: &str) -> usize {
         self.merged.with_borrow_mut(|merged| {
             let mut rest = text;
             let mut tokens = 0;
             while !rest.is_empty() {
-                let (piece, behind) = rest.split_at((self.first_piece)(rest));
+                let (piece, after) = rest.split_at((self.first_piece)(rest));
                 tokens += self.piece(piece.as_bytes(), merged);
-                rest = behind;
+                rest = after;
             }
             tokens
         })
@@ -74,8 +76,8 @@ impl Encoding {
             return count;
         }
         let count = merge::count(piece, &self.vocabulary);
-        if piece.len() <= LONGEST_MERGED {
-            if merged.len() >= MOST_MERGED {
+        if piece.len() <= MAX_CACHED_LENGTH {
+            if merged.len() >= MAX_CACHED {
                 merged.clear();
             }
             merged.insert(piece.into(), count);
@@ -88,10 +90,9 @@ impl Encoding {
 mod tests {
     use super::*;
 
-    /// An entry that cannot be read would end the vocabulary there, and every count would be too
-    /// high.
+    /// An entry that cannot be parsed would end the vocabulary, and every count would be too high.
     #[test]
-    fn the_vocabularies_are_whole() {
+    fn the_vocabularies_are_complete() {
         assert_eq!(O200K.vocabulary.len(), 199_998);
         assert_eq!(CL100K.vocabulary.len(), 100_256);
     }

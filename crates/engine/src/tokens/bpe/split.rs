@@ -1,12 +1,12 @@
 //! The splitting rules of both vocabularies, as scanners instead of regular expressions.
 //!
 //! Each function returns the number of bytes of the first piece of a text that is not empty. The
-//! expressions are quoted beside the code that stands in for them; `tests/vocabularies.rs` holds
-//! both to the reference implementation.
+//! regular expressions are quoted next to the code that replaces them; `tests/vocabularies.rs`
+//! compares both with the reference implementation.
 
 use super::class::{Class, at};
 
-/// The first piece by the rule of o200k.
+/// Returns the length of the first piece by the rules of o200k.
 pub(super) fn o200k(text: &str) -> usize {
     let Some((class, length)) = at(text, 0) else { return 0 };
     // The two alternatives for words, each tried with an opening character and then without:
@@ -40,7 +40,7 @@ pub(super) fn o200k(text: &str) -> usize {
     }
 }
 
-/// The first piece by the rule of cl100k.
+/// Returns the length of the first piece by the rules of cl100k.
 pub(super) fn cl100k(text: &str) -> usize {
     let Some((class, length)) = at(text, 0) else { return 0 };
     //   '(?i:[sdmt]|ll|ve|re)
@@ -68,12 +68,12 @@ pub(super) fn cl100k(text: &str) -> usize {
     }
 }
 
-/// What the two alternatives for words make of a place, by where the word ends.
+/// Which of the two alternatives for words matches, with the end of the word.
 #[derive(Clone, Copy)]
 enum Word {
     /// The first alternative: it ends with a lower-case letter, a caseless one or a mark.
     Mixed(usize),
-    /// The second one: upper-case letters only.
+    /// The second alternative: upper-case letters only.
     Upper(usize),
     None,
 }
@@ -103,7 +103,7 @@ fn word(text: &str, from: usize) -> Word {
             matches!(class, Class::Lower | Class::Caseless | Class::Mark)
         }));
     }
-    // The expression gives back upper-case letters until the word ends with another one.
+    // The expression backtracks over upper-case letters until the word ends with another character.
     match after_caseless {
         Some(end) => Word::Mixed(end),
         None if end > from => Word::Upper(end),
@@ -111,7 +111,7 @@ fn word(text: &str, from: usize) -> Word {
     }
 }
 
-/// The end of the run of characters of some classes.
+/// Returns the end of the run of characters of some classes.
 #[inline]
 fn run(text: &str, from: usize, is_part: impl Fn(Class) -> bool) -> usize {
     let mut end = from;
@@ -124,7 +124,7 @@ fn run(text: &str, from: usize, is_part: impl Fn(Class) -> bool) -> usize {
     end
 }
 
-/// The bytes of a contraction such as `'ll` at a place, in any case; 0 if there is none.
+/// Returns the length of a contraction such as `'ll` in upper or lower case, or 0.
 fn contraction(text: &str, position: usize) -> usize {
     let bytes = text.as_bytes().get(position..).unwrap_or_default();
     let Some((b'\'', letters)) = bytes.split_first() else { return 0 };
@@ -182,7 +182,8 @@ fn space(text: &str) -> Space {
 }
 
 impl Space {
-    /// A run before other text leaves its last character to that text, if it has more than one.
+    /// Returns the end of the run without its last character, which belongs to the text after it. A
+    /// run of one character stays whole.
     fn before_last(&self, text: &str) -> usize {
         if self.end == text.len() || self.last == 0 { self.end } else { self.last }
     }

@@ -1,19 +1,19 @@
-//! Taking thinking out of messages. It goes whole or not at all: a provider refuses thinking that
-//! was changed.
+//! Removes thinking from messages. It is removed as a whole or not at all, because providers reject
+//! modified thinking.
 
 use crate::json::{self, Fields};
 use crate::message::{Body, Form, Message, Part, Role};
 
-/// Whether a message holds thinking, or may be bound by id to some that stood before it.
+/// Returns whether a message contains thinking, or may refer by id to thinking before it.
 #[must_use]
 pub(crate) fn is_bound(message: &Message) -> bool {
-    let thinks = message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)));
-    let by_id = message.raw.as_ref().is_some_and(|raw| raw.wire().binds_items());
-    message.role == Role::Assistant && (thinks || by_id)
+    let has_thinking = message.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)));
+    let may_refer = message.raw.as_ref().is_some_and(|raw| raw.wire().binds_items());
+    message.role == Role::Assistant && (has_thinking || may_refer)
 }
 
-/// The message without thinking, and without the ids that bind it to thinking; `None` where nothing
-/// else is in it.
+/// Returns the message without thinking and without ids that refer to thinking, or `None` if
+/// nothing else is left.
 #[must_use]
 pub(crate) fn without(message: &Message) -> Option<Message> {
     let mut bare = message.clone();
