@@ -228,8 +228,8 @@ pub fn output() -> Box<dyn Write> {
     ))
 }
 
-/// Returns buffered standard output for programs: nothing is changed, except that control characters
-/// do not reach a terminal.
+/// Returns buffered standard output for programs: nothing is changed, except that control
+/// characters do not reach a terminal.
 pub fn raw_output() -> Box<dyn Write> {
     let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout());
     if std::io::stdout().is_terminal() {

@@ -319,9 +319,9 @@ gauge-cache = cache { $share }%
 
 greeting = Session { $id }, model { $model }. /help lists the commands, Ctrl-C stops a turn, Ctrl-D quits.
 greeting-private = The agent works in a private directory. Type #name to attach a file; start with --allow-dir . to let it work here.
-greeting-write = The agent works in { $path }. It may also write to { $write }.
+greeting-write = The agent works in { $path }. It may also change files in { $write }.
 greeting-read = The agent works in { $path }. It may also read { $read }.
-greeting-write-read = The agent works in { $path }. It may also write to { $write }, and read { $read }.
+greeting-write-read = The agent works in { $path }. It may also change files in { $write }, and read { $read }.
 greeting-resume = Resume with: { $command }
 
 ## chat/mod.rs

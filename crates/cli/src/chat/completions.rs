@@ -63,10 +63,10 @@ fn models(chat: &Chat) -> Vec<String> {
 /// Returns the sessions used last, each with its title.
 pub(super) fn sessions(log: &Log) -> Vec<(String, String)> {
     let all = log.sessions(&Filter::default()).unwrap_or_default();
-    let own = all.into_iter().filter(Session::is_conversation);
+    let conversations = all.into_iter().filter(Session::is_conversation);
     // An id with whitespace would be read as two arguments.
-    let own = own.filter(|session| !session.id.contains(char::is_whitespace));
-    own.take(SESSIONS).map(|session| (ids::long(&session.id), session.title)).collect()
+    let usable = conversations.filter(|session| !session.id.contains(char::is_whitespace));
+    usable.take(SESSIONS).map(|session| (ids::long(&session.id), session.title)).collect()
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ mod tests {
         let workspace = Workspace::open(&own, "s", &grants).unwrap();
         let granted: Vec<String> =
             workspace.grants().map(|grant| grant.path.display().to_string()).collect();
-        let expected = format!("It may also write to {}, and read {}.", granted[0], granted[1]);
+        let expected = format!("change files in {}, and read {}.", granted[0], granted[1]);
         assert!(access(&workspace).ends_with(&expected), "{}", access(&workspace));
         let alone = Workspace::open(&own, "s", &[]).unwrap();
         assert!(access(&alone).contains("a private directory"), "{}", access(&alone));

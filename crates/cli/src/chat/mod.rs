@@ -255,7 +255,7 @@ impl Chat {
         if stopped { LineOutcome::Stopped } else { LineOutcome::Done }
     }
 
-    /// Shows how a turn ended; no outcome means that the user stopped it. Returns whether it failed.
+    /// Shows how a turn ended; without an outcome, the user stopped it. Returns whether it failed.
     fn show_outcome(
         &mut self,
         runtime: &Runtime,

@@ -49,12 +49,12 @@ pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String 
     cut(&format!("{name}{arguments}{ARROW}{result}"), columns)
 }
 
-/// Formats the whole call for approval or inspection, with style codes and at most `most` lines of
-/// a file's content. `tool` may have the context id of a sub-agent in front.
-pub fn whole(tool: &str, arguments: &str, subject: &Subject, most: usize) -> String {
+/// Formats the whole call for approval or inspection, with style codes and at most
+/// `max_lines` lines of a file's content. `tool` may have the context id of a sub-agent in front.
+pub fn whole(tool: &str, arguments: &str, subject: &Subject, max_lines: usize) -> String {
     let read = serde_json::from_str::<Value>(arguments).ok();
     let fields = read.as_ref().and_then(Value::as_object).cloned();
-    fields.and_then(|fields| readable(tool, fields, subject, most)).unwrap_or_else(|| {
+    fields.and_then(|fields| readable(tool, fields, subject, max_lines)).unwrap_or_else(|| {
         let pretty = read.and_then(|value| serde_json::to_string_pretty(&value).ok());
         unhidden(&format!("{tool} {}", pretty.unwrap_or_else(|| arguments.to_owned())))
     })
@@ -67,7 +67,7 @@ fn readable(
     tool: &str,
     mut fields: Map<String, Value>,
     subject: &Subject,
-    most: usize,
+    max_lines: usize,
 ) -> Option<String> {
     let mut head = tool.to_owned();
     let shown: Vec<&str> = match subject {
@@ -81,7 +81,7 @@ fn readable(
         Subject::Command(command) => rows(command, usize::MAX),
         Subject::Content { path, content } => {
             head = format!("{head} {path}");
-            rows(content, most)
+            rows(content, max_lines)
         }
         Subject::Edit { path, old, new } => {
             let diff = Diff::new(old, new);
@@ -97,10 +97,10 @@ fn readable(
 }
 
 /// Formats the first lines of a text, each with a line break before it.
-fn rows(text: &str, most: usize) -> String {
+fn rows(text: &str, max_lines: usize) -> String {
     let shown: String =
-        text.lines().take(most).map(|line| row_of_file(line, Style::new())).collect();
-    match text.lines().count().saturating_sub(most) {
+        text.lines().take(max_lines).map(|line| row_of_file(line, Style::new())).collect();
+    match text.lines().count().saturating_sub(max_lines) {
         0 => shown,
         more => shown + &dim(&format!("\n  {}", text!("call-more-lines", count = more))),
     }
@@ -116,16 +116,16 @@ mod tests {
     use super::*;
 
     /// Formats a call with the info of its tool.
-    fn coloured(tool: &str, arguments: &str, most: usize) -> String {
+    fn coloured(tool: &str, arguments: &str, max_lines: usize) -> String {
         let tools = Toolbox::new(Arc::new(Shell::unconfined()));
         let bare = tool.rsplit_once(": ").map_or(tool, |(_, bare)| bare);
         let info = info_of(&**tools.find(bare).unwrap(), arguments);
-        whole(tool, arguments, &info.subject, most)
+        whole(tool, arguments, &info.subject, max_lines)
     }
 
     /// Formats a call without styles.
-    fn shown(tool: &str, arguments: &Value, most: usize) -> String {
-        anstream::adapter::strip_str(&coloured(tool, &arguments.to_string(), most)).to_string()
+    fn shown(tool: &str, arguments: &Value, max_lines: usize) -> String {
+        anstream::adapter::strip_str(&coloured(tool, &arguments.to_string(), max_lines)).to_string()
     }
 
     #[test]

@@ -218,11 +218,11 @@ mod tests {
 
     #[test]
     fn a_name_with_spaces_is_quoted() {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::write(place.path().join("low tide.md"), "").unwrap();
-        std::fs::write(place.path().join("lowest.md"), "").unwrap();
-        std::fs::create_dir(place.path().join("the mill")).unwrap();
-        let at = place.path().to_str().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("low tide.md"), "").unwrap();
+        std::fs::write(directory.path().join("lowest.md"), "").unwrap();
+        std::fs::create_dir(directory.path().join("the mill")).unwrap();
+        let at = directory.path().to_str().unwrap();
         let mut complete = Complete::new(Arc::default(), Box::new(none));
         let mut check = |line: String, expected: &[String]| {
             assert_eq!(offered(&mut complete, &line), expected, "{line}")

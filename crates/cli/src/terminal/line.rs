@@ -57,7 +57,8 @@ pub struct Editor {
 }
 
 impl Input {
-    /// Returns the terminal, if standard input and output are one. `sessions` completes session ids.
+    /// Returns the terminal, if standard input and output are one. `sessions` lists the session
+    /// ids to complete.
     pub fn new(history: Option<&Path>, known: Arc<Mutex<Known>>, sessions: ListSessions) -> Self {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             return Self::Plain;

@@ -154,8 +154,8 @@ fn ctrl_c_stops_the_turn_and_keeps_the_session() {
         "> and now?
          < here I am",
     );
-    let said = world.last_request().join("\n");
-    assert!(said.contains("are you there?") && said.contains("and now?"), "{said}");
+    let sent = world.last_request().join("\n");
+    assert!(sent.contains("are you there?") && sent.contains("and now?"), "{sent}");
     terminal.is_ready();
     terminal.keys("\x04");
     assert!(terminal.ends());

@@ -55,7 +55,7 @@ fn all(chat: &Chat) {
     chat.screen.print_note(&text!("setting-policy-keys"));
 }
 
-/// Returns the keys of the policy that a name stands for: the key itself, or the keys of a seed
+/// Returns the keys of the policy that a name means: the key itself, or the keys of a seed
 /// setting.
 fn keys(chat: &Chat, key: &str) -> Result<Vec<String>> {
     let Some(seed) = SEEDS.iter().find(|seed| seed.variable.eq_ignore_ascii_case(key)) else {
@@ -124,8 +124,7 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
     chat.reopen().await
 }
 
-/// Stores a new policy or new keys, after checking that they work with what the flags and the config
-/// set.
+/// Stores a new policy or new keys, after checking that they work with the flags and the config.
 async fn store(chat: &mut Chat, overrides: Overrides, changed: Session) -> Result<()> {
     let before = std::mem::replace(&mut chat.assembly.overrides, overrides);
     let model = chat.runner.agent.live().model().name.clone();

@@ -95,8 +95,8 @@ fn server(chat: &Chat) -> Option<ModelOverrides> {
     Some(ModelOverrides { base_url: Some(base_url), wire: Some(current.wire()), ..given })
 }
 
-/// Returns whether a server may have a model: it lists the name, perhaps with a version after it, or
-/// it lists nothing.
+/// Returns whether a server may have a model: it lists the name, perhaps with a version after it,
+/// or it lists nothing.
 async fn may_have(server: &ModelOverrides, name: &str) -> bool {
     let names = local::models(server.base_url.as_deref().unwrap_or_default()).await;
     names.is_empty()

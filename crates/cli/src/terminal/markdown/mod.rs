@@ -30,8 +30,8 @@ pub const NARROWEST: usize = 10;
 /// The rows of the screen that are left for the footer.
 pub const AROUND: usize = 6;
 
-/// An open block of up to this many bytes is parsed again with every part of the answer; a longer one
-/// when it has grown by a sixteenth, so that the work stays proportional to its length.
+/// An open block of up to this many bytes is parsed again with every part of the answer; a longer
+/// one when it has grown by a sixteenth, so that the work stays proportional to its length.
 const ALWAYS_PARSED: usize = 4 * 1024;
 
 /// The size of the terminal.
@@ -97,8 +97,8 @@ impl Markdown {
         out
     }
 
-    /// Ends the answer. Returns what to write: the unfinished line or the table. It ends with a line
-    /// break if anything was written. Another answer can follow.
+    /// Ends the answer. Returns what to write: the unfinished line or the table. It ends with a
+    /// line break if anything was written. Another answer can follow.
     pub fn finish(&mut self) -> String {
         let mut out = String::new();
         self.show(true, &mut out);
@@ -109,9 +109,9 @@ impl Markdown {
         out
     }
 
-    /// Sets the size of the terminal. Returns what to write. A terminal with a new width has rewrapped
-    /// its rows, so they cannot be erased any more: the unfinished line is written again below
-    /// them, and nothing else changes.
+    /// Sets the size of the terminal. Returns what to write. A terminal with a new width has
+    /// rewrapped its rows, so they cannot be erased any more: the unfinished line is written again
+    /// below them, and nothing else changes.
     pub fn resize(&mut self, size: Size) -> String {
         let is_same = size.columns == self.size.columns && self.shown.len() <= reach(size);
         self.size = size;
@@ -157,8 +157,8 @@ impl Markdown {
         let last = rendered.lines.len().saturating_sub(1);
         let mut rows = Vec::new();
         for (number, line) in rendered.lines.iter().enumerate().skip(self.first) {
-            let most = if number == last && !is_whole { reach(self.size) } else { usize::MAX };
-            rows.extend(line.rows(limit).into_iter().take(most).map(|row| (number, row)));
+            let max_rows = if number == last && !is_whole { reach(self.size) } else { usize::MAX };
+            rows.extend(line.rows(limit).into_iter().take(max_rows).map(|row| (number, row)));
         }
         self.draw(&rows, out);
         self.keep_reachable();

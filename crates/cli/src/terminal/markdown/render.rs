@@ -78,8 +78,8 @@ pub fn render(source: &str, limit: usize, is_whole: bool) -> Rendered {
     Rendered { lines: renderer.lines, complete, opening, holds_back: held.is_some() }
 }
 
-/// Removes an unfinished line of dashes, which may become a list or a rule, so that it does not turn
-/// the line above into a heading.
+/// Removes an unfinished line of dashes, which may become a list or a rule, so that it does not
+/// turn the line above into a heading.
 fn without_underline(source: &str) -> &str {
     let (above, last) = source.rsplit_once('\n').unwrap_or(("", source));
     let is_underline =

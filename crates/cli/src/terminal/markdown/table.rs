@@ -70,10 +70,10 @@ impl Table {
         let count = self.rights.len();
         let mut widths: Vec<usize> = (0..count).map(widest).collect();
         let room = limit.checked_sub(GAP.chars().count() * count.saturating_sub(1))?;
-        let total = |most: usize| widths.iter().map(|width| (*width).min(most)).sum::<usize>();
+        let total = |cap: usize| widths.iter().map(|width| (*width).min(cap)).sum::<usize>();
         if total(usize::MAX) > room {
-            let most = (MIN_WIDTH..=room).rev().find(|most| total(*most) <= room)?;
-            widths.iter_mut().for_each(|width| *width = (*width).min(most));
+            let cap = (MIN_WIDTH..=room).rev().find(|cap| total(*cap) <= room)?;
+            widths.iter_mut().for_each(|width| *width = (*width).min(cap));
         }
         Some(widths)
     }
