@@ -1,8 +1,8 @@
-//! Reading conversations: a JSON document, JSON lines with one conversation a line, or a session
+//! Reads conversations: a JSON document, JSON lines with one conversation per line, or a session
 //! file of another program.
 //!
-//! Everything is read once before anything is done, so that bad input leaves nothing on the output;
-//! lines are read one at a time, so that a file may be larger than the memory.
+//! The whole input is checked before anything is written, so that invalid input produces no partial
+//! output. Lines are read one at a time, so that a file may be larger than memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
@@ -18,14 +18,15 @@ use waterline_transcript::{MESSAGES, Transcript, archive};
 
 use crate::db::Stored;
 use crate::show::lines;
+use crate::text;
 
-/// Where conversations come from.
+/// A source of conversations.
 #[derive(Debug)]
 pub struct Input {
     name: String,
     source: Source,
     from: Option<Wire>,
-    /// A document is read once, and so are the sessions of another program; lines are read as they
+    /// A document and the sessions of another program, which are read once; lines are read as they
     /// are needed.
     read: Option<Vec<Conversation>>,
 }
@@ -44,32 +45,31 @@ impl Input {
             std::io::stdin()
                 .lock()
                 .read_to_end(&mut bytes)
-                .context("cannot read standard input")?;
-            ("standard input", Source::Memory(bytes))
+                .with_context(|| text!("input-cannot-read", name = text!("input-stdin")))?;
+            (text!("input-stdin"), Source::Memory(bytes))
         } else {
-            let mut file = File::open(name).with_context(|| format!("cannot open {name}"))?;
+            let mut file =
+                File::open(name).with_context(|| text!("input-cannot-open", name = name))?;
             if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-                (name, Source::File(PathBuf::from(name)))
+                (name.to_owned(), Source::File(PathBuf::from(name)))
             } else {
                 // A pipe can be read only once.
-                file.read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
-                (name, Source::Memory(bytes))
+                file.read_to_end(&mut bytes)
+                    .with_context(|| text!("input-cannot-read", name = name))?;
+                (name.to_owned(), Source::Memory(bytes))
             }
         };
-        let mut input = Self { name: name.to_owned(), source, from, read: None };
+        let mut input = Self { name, source, from, read: None };
         input.read = input.sessions()?;
         if input.read.is_none() && !input.has_lines()? {
             let mut bytes = Vec::new();
-            input
-                .reader()?
-                .read_to_end(&mut bytes)
-                .with_context(|| format!("cannot read {}", input.name))?;
+            input.reader()?.read_to_end(&mut bytes).with_context(|| input.cannot_read())?;
             input.read = Some(vec![input.parse(bytes, 0)?]);
         }
         Ok(input)
     }
 
-    /// The conversation of a stored session, without what was cleared.
+    /// Reads a stored session, without the messages that were cleared.
     fn stored(log: &Log, id: &str) -> Result<Self> {
         let session = log.find(id)?;
         let cleared = usize::try_from(log.cleared(&session.id)?).unwrap_or_default();
@@ -83,7 +83,7 @@ impl Input {
         })
     }
 
-    /// A file, or with `--db` a stored session.
+    /// Opens a file or, with `--db`, a stored session.
     pub fn of(name: &str, from: Option<Wire>, stored: &Stored) -> Result<Self> {
         match stored.open()? {
             Some(log) => Self::stored(&log, name),
@@ -91,12 +91,12 @@ impl Input {
         }
     }
 
-    /// What it is called, for a person.
+    /// Returns the name for display.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many conversations there are; an error for the first thing that is none.
+    /// Counts the conversations. Fails on the first one that is invalid.
     pub fn count(&self) -> Result<usize> {
         if let Some(read) = &self.read {
             return Ok(read.len());
@@ -109,7 +109,7 @@ impl Input {
         Ok(count)
     }
 
-    /// Hands over one conversation after the other.
+    /// Visits each conversation.
     pub fn each(mut self, visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {
         match self.read.take() {
             Some(read) => read.into_iter().try_for_each(visit),
@@ -117,8 +117,8 @@ impl Input {
         }
     }
 
-    /// The sessions of a file that another program wrote; nothing where it is a conversation of a
-    /// wire, or something that the reader of those has a better word for.
+    /// Reads the sessions of a file that another program wrote. None if the input is a conversation
+    /// of a wire, or invalid: the parser of those reports the error better.
     fn sessions(&self) -> Result<Option<Vec<Conversation>>> {
         let source = match &self.source {
             Source::File(path) => waterline_transcript::Source::File(path.clone()),
@@ -141,18 +141,19 @@ impl Input {
         Ok(Some(found))
     }
 
+    fn cannot_read(&self) -> String {
+        text!("input-cannot-read", name = &self.name)
+    }
+
     fn each_line(&self, mut visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {
         let mut reader = self.reader()?;
         for number in 0.. {
             let mut line = Vec::new();
-            if reader
-                .read_until(b'\n', &mut line)
-                .with_context(|| format!("cannot read {}", self.name))?
-                == 0
-            {
+            let read = reader.read_until(b'\n', &mut line).with_context(|| self.cannot_read())?;
+            if read == 0 {
                 break;
             }
-            // The line's end is not part of it: what is cut off is missing on this line, not on the
+            // Without the line break, an error about missing input names this line and not the
             // next.
             let length = line.trim_ascii_end().len();
             line.truncate(length);
@@ -166,30 +167,28 @@ impl Input {
     fn reader(&self) -> Result<Box<dyn BufRead + '_>> {
         let mut reader: Box<dyn BufRead + '_> = match &self.source {
             Source::File(path) => {
-                let file =
-                    File::open(path).with_context(|| format!("cannot open {}", self.name))?;
+                let file = File::open(path)
+                    .with_context(|| text!("input-cannot-open", name = &self.name))?;
                 Box::new(BufReader::with_capacity(1 << 16, file))
             }
             Source::Memory(bytes) => Box::new(bytes.as_slice()),
         };
-        let start = reader.fill_buf().with_context(|| format!("cannot read {}", self.name))?;
+        let start = reader.fill_buf().with_context(|| self.cannot_read())?;
         if start.starts_with(b"\xEF\xBB\xBF") {
             reader.consume(3);
         }
         Ok(reader)
     }
 
-    /// One JSON value with another behind it makes JSON lines. Read as a stream: the first value
-    /// may be the whole file.
+    /// Returns whether the input is JSON lines: one JSON value is followed by another. The values
+    /// are streamed, because the first may be the whole file.
     fn has_lines(&self) -> Result<bool> {
         let mut values = serde_json::Deserializer::from_reader(self.reader()?)
             .into_iter::<serde::de::IgnoredAny>();
         match values.next() {
-            None => Err(anyhow!("{}: line 1, column 1: there is nothing in it", self.name)),
-            Some(Err(error)) if error.is_io() => {
-                Err(error).with_context(|| format!("cannot read {}", self.name))
-            }
-            // Whatever is wrong with it is said by the one who reads it whole.
+            None => Err(anyhow!(text!("input-empty", name = &self.name))),
+            Some(Err(error)) if error.is_io() => Err(error).with_context(|| self.cannot_read()),
+            // The parser of the whole document reports what is wrong.
             Some(Err(_)) => Ok(false),
             Some(Ok(_)) => Ok(values.next().is_some()),
         }
@@ -197,14 +196,16 @@ impl Input {
 
     fn parse(&self, bytes: Vec<u8>, line: usize) -> Result<Conversation> {
         let text = String::from_utf8(bytes).map_err(|error| {
-            let good = error.utf8_error().valid_up_to();
-            let before = error.as_bytes().get(..good).unwrap_or_default();
+            let valid = error.utf8_error().valid_up_to();
+            let before = error.as_bytes().get(..valid).unwrap_or_default();
             let number = before.iter().filter(|&&byte| byte == b'\n').count();
             let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
             let column =
                 String::from_utf8_lossy(before.get(start..).unwrap_or_default()).chars().count()
                     + 1;
-            anyhow!("{}: line {}, column {column}: not UTF-8", self.name, line + number + 1)
+            let line = (line + number + 1).to_string();
+            let column = column.to_string();
+            anyhow!(text!("input-not-utf8", name = &self.name, line = line, column = column))
         })?;
         let found = wire::parse(&Arc::new(text), self.from)
             .map_err(|error| ParseError::shifted(error, line));
@@ -214,12 +215,12 @@ impl Input {
 
 fn conversation(transcript: Transcript) -> Conversation {
     let Transcript { wire, id, model, entries, tools, .. } = transcript;
-    // What the program wrote in place of messages it had cut is not needed: they are there.
-    let said = entries.into_iter().filter(|entry| !entry.is_summary);
-    Conversation::of(wire, id, model, said.map(|entry| entry.message).collect(), tools)
+    // The other program's summaries are not needed: the messages that they replaced are there.
+    let messages = entries.into_iter().filter(|entry| !entry.is_summary);
+    Conversation::of(wire, id, model, messages.map(|entry| entry.message).collect(), tools)
 }
 
-/// Standard output for people, buffered; colours only on a terminal.
+/// Returns buffered standard output for people, with colours only on a terminal.
 pub fn output() -> Box<dyn Write> {
     Box::new(std::io::BufWriter::with_capacity(
         1 << 16,
@@ -227,32 +228,32 @@ pub fn output() -> Box<dyn Write> {
     ))
 }
 
-/// Standard output for programs, buffered: nothing in it is touched. Only a terminal is not steered
-/// by it.
+/// Returns buffered standard output for programs: nothing is changed, except that control
+/// characters do not reach a terminal.
 pub fn raw_output() -> Box<dyn Write> {
     let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout());
     if std::io::stdout().is_terminal() {
-        Box::new(Shown { out, line: Vec::new() })
+        Box::new(Sanitizer { out, line: Vec::new() })
     } else {
         Box::new(out)
     }
 }
 
-/// A terminal that is written to line by line, without what would steer it.
-struct Shown<W: Write> {
+/// Writes line by line to a terminal, without control characters.
+struct Sanitizer<W: Write> {
     out: W,
-    /// What has come of a line.
+    /// The unfinished line.
     line: Vec<u8>,
 }
 
-impl<W: Write> Shown<W> {
+impl<W: Write> Sanitizer<W> {
     fn write_line(&mut self) -> std::io::Result<()> {
         let line = std::mem::take(&mut self.line);
         self.out.write_all(lines(&String::from_utf8_lossy(&line)).as_bytes())
     }
 }
 
-impl<W: Write> Write for Shown<W> {
+impl<W: Write> Write for Sanitizer<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
@@ -274,13 +275,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_does_not_steer_the_terminal() {
-        let mut shown = Shown { out: Vec::new(), line: Vec::new() };
-        // A character that comes in two pieces is one all the same.
+    fn control_characters_do_not_reach_the_terminal() {
+        let mut sanitizer = Sanitizer { out: Vec::new(), line: Vec::new() };
+        // A character may be split between two writes.
         let (first, rest) = "tide \u{1b}[2J \u{9b}31m 潮\nlow".as_bytes().split_at(17);
-        shown.write_all(first).unwrap();
-        shown.write_all(rest).unwrap();
-        shown.flush().unwrap();
-        assert_eq!(String::from_utf8(shown.out).unwrap(), "tide \u{FFFD}[2J \u{FFFD}31m 潮\nlow");
+        sanitizer.write_all(first).unwrap();
+        sanitizer.write_all(rest).unwrap();
+        sanitizer.flush().unwrap();
+        assert_eq!(
+            String::from_utf8(sanitizer.out).unwrap(),
+            "tide \u{FFFD}[2J \u{FFFD}31m 潮\nlow"
+        );
     }
 }

@@ -43,10 +43,7 @@ fn before_the_model_answered() {
     until("the request", || world.server.received().len() == 1);
     kill(child);
     let out = resume(&world);
-    assert!(
-        out.contains("going on where it was broken off") && out.contains("four metres"),
-        "{out}"
-    );
+    assert!(out.contains("Resuming the interrupted turn") && out.contains("four metres"), "{out}");
     let said = world.last_request();
     assert_eq!(said.iter().filter(|message| message.contains("how high?")).count(), 1, "{said:?}");
 }

@@ -319,7 +319,7 @@ fn a_chat_from_a_pipe_asks_nobody() {
         "{out}"
     );
     let last = world.last_request();
-    assert!(last.iter().any(|message| message.contains("nobody is there to agree")), "{last:?}");
+    assert!(last.iter().any(|message| message.contains("no one available to approve")), "{last:?}");
 }
 
 /// The exit status tells, and critical calls are never agreed to beforehand.

@@ -1,3 +1,359 @@
 ### The commands of `waterline chat` and what they answer.
 
+## Descriptions of the commands, in the order of /help
+
+command-help = List the commands and keys, or explain one command
+command-status = Show the status of the session
+command-current = Show the session, its messages, its workspace and its sub-agents
+command-context = Show what is in the context; summary: the summaries of folded messages; why N: why message N is in it or not; pin N: keep message N in every fold; clear: empty it; undo: undo the last fold or clear
+command-compact = Fold the context now: shows what would change, then asks
+command-config = Show the settings, or change one for this session
+command-sessions = List the sessions
+command-load = Switch to another session
+command-resume = Resume an interrupted turn
+command-fork = Continue in a copy of the session, from here or from after message N
+command-rewind = Go back N turns (default: 1); /redo restores them
+command-undo = Undo the last turn, or the last N; /redo restores them
+command-redo = Restore what the last /undo or /rewind removed; again for the one before
+command-branches = List the branches of this session; with an ID, switch to one
+command-memory = Show where the memory is and its newest lines; with TEXT, search it
+command-recall = Search all messages of this session
+command-skill = List the skills, turn one on, or turn it off
+command-tools = List the tools and whether the model can use them
+command-todos = Show the task list
+command-unfold = Show call N, or the last one, in full (Ctrl-O)
+command-clean = Delete workspaces and sessions that have not been used for a long time; says for how long, and asks
+command-clear = Start with an empty context; nothing is deleted (/context undo restores it)
+command-reset = Start a new session
+command-cancel = Stop the running turn, or cancel a pending question or approval
+command-steer = Send a message to the running turn; between turns it is sent as usual
+command-model = Show the model and the available ones; with a NAME, switch to it
+command-cost = Show the tokens and the price of this session and its sub-agents
+command-export = Write this session to a file: JSON lines, or Markdown if it is FILE.md
+command-quit = Quit; the session is kept
+
+## chat/commands/mod.rs
+
+usage = Usage: { $synopsis }
+unknown-command = No command /{ $name }; /help lists them
+unknown-command-suggestion = No command /{ $name }; did you mean /{ $suggestion }?
+
+## chat/commands/branches.rs
+
+branches-no-match = No branch, or more than one, starts with { $prefix }
+branches-size = { $count ->
+    [one] { $count } message
+   *[other] { $count } messages
+} ({ $shared } shared)
+branches-interrupted = interrupted answer: { $message }
+
+## chat/commands/cancel.rs
+
+cancel-done = Cancelled
+cancel-nothing = Nothing is running
+
+## chat/commands/clean.rs
+
+chat-clean-nothing = Nothing to clean
+chat-clean-question = { $workspaces ->
+    [one] { $workspaces } workspace
+   *[other] { $workspaces } workspaces
+} unused for { $workspace_days ->
+    [one] { $workspace_days } day
+   *[other] { $workspace_days } days
+} and { $sessions ->
+    [one] { $sessions } session
+   *[other] { $sessions } sessions
+} unused for { $session_days ->
+    [one] { $session_days } day
+   *[other] { $session_days } days
+} would be deleted. Delete them?
+chat-clean-done = Deleted
+
+## chat/commands/clear.rs
+
+clear-done = The context is empty; all messages are kept, and /recall finds them
+
+## chat/commands/compact.rs
+
+compact-nothing = Nothing to fold
+compact-question = Fold?
+compact-totals = { $before } → { $after } tokens: { $kept ->
+    [one] { $kept } message is unchanged
+   *[other] { $kept } messages are unchanged
+}, { $shortened } shortened, { $summarized } summarized; nothing is deleted
+compact-more-slots = … { $count } more
+compact-replacement = The model will read instead:
+compact-summary-by-model = A model will write the summary
+compact-more-lines = … { $count ->
+    [one] { $count } more line
+   *[other] { $count } more lines
+}; after the fold, /context summary shows all, and /context why N where message N went
+
+## chat/commands/config.rs
+
+setting-policy-keys = Any key of the policy can be set too: `waterline policy show NAME` lists them
+setting-other-policy = { $key } belongs to the policy { $preset }, but { $policy } is in use; switch with /config policy { $preset }
+setting-not-set = not set
+setting-unknown = no setting is named { $key }; the settings are { $settings }, and the keys of the policy
+setting-steps-invalid = agent_max_steps = { $value } is invalid; it must be a whole number from 1 to 1000
+setting-conflict = this conflicts with the flags or the config
+
+## chat/commands/policy_keys.rs
+
+policy-key-unknown = no key is named { $key }; `waterline policy keys` lists them
+policy-key-suggestions = no key is named { $key }; similar keys: { $keys }
+
+## chat/commands/context.rs
+
+context-no-summary = No summary: nothing has been folded yet
+context-cleared = This message was cleared from the context; /context undo restores it
+context-no-message = There is no message { $number }
+context-next-call = It will be sent unchanged with the next call
+context-unchanged = unchanged
+context-why = { $treatment } ({ $tokens ->
+    [one] { $tokens } token
+   *[other] { $tokens } tokens
+}): { $reason }
+context-pinned = Pinned message { $number }
+context-fold-undone = Undid the last fold
+context-clear-undone = Undid the last clear
+context-nothing-to-undo = Nothing to undo: nothing was folded or cleared
+
+## chat/commands/window.rs
+
+context-messages = { $count ->
+    [one] { $count } message
+   *[other] { $count } messages
+}: user { $user }, assistant { $assistant }, tool { $tool }, system { $system }; { $characters ->
+    [one] { $characters } character
+   *[other] { $characters } characters
+}
+context-tools = tool definitions
+context-system-prompt = system prompt
+context-verbatim = messages
+context-free = free
+context-answer = reserved for the answer
+context-older-turns = … { $count ->
+    [one] { $count } older turn
+   *[other] { $count } older turns
+}
+context-turn = turn { $turn } [{ $message }] { $text }
+context-total = { $used } tokens / high mark { $high } / window { $window }
+
+## chat/commands/cost.rs
+
+cost-calls = Calls: { $count }
+cost-prompt-tokens = Prompt tokens: { $tokens } ({ $share }% from the cache)
+cost-answer-tokens = Answer tokens: { $tokens }
+cost-price = Price: { $price }
+cost-price-unknown = Price: unknown; set `price` under [models.NAME] in the config
+cost-sub-agents = Of these, sub-agents: { $count ->
+    [one] { $count } call
+   *[other] { $count } calls
+}, { $prompt } prompt tokens, { $answers } answer tokens
+cost-sub-agents-price = Of these, sub-agents: { $count ->
+    [one] { $count } call
+   *[other] { $count } calls
+}, { $prompt } prompt tokens, { $answers } answer tokens, price { $price }
+
+## chat/commands/current.rs
+
+current-id = Session: { $id }
+current-messages = Messages: { $count }
+current-messages-limit = Messages: { $count } / { $limit }
+current-near-limit = Messages: { $count } / { $limit } (near the limit)
+current-trimming = Messages: { $count } / { $limit } (trimming active)
+current-workspace = Workspace: { $path }
+current-sub-agent = { $id } ({ $messages ->
+    [one] { $messages } message
+   *[other] { $messages } messages
+}, { $loops ->
+    [one] { $loops } loop
+   *[other] { $loops } loops
+}) { $title }
+
+## chat/commands/export.rs
+
+chat-export-exists = { $path } exists; choose another name
+chat-export-done = { $path }: { $count ->
+    [one] { $count } message
+   *[other] { $count } messages
+}
+
+## chat/commands/fork.rs
+
 fork-done = Now in the copy { $id } (message { $position })
+
+## chat/commands/help.rs
+
+help-keys = Keys
+help-key-tab = Complete commands, @names and #files
+help-key-alt-enter = Insert a line break; so does \ at the end of a line
+help-key-history = Recall earlier lines; search them
+help-key-ctrl-o = Show the last call in full
+help-key-ctrl-c = Stop the turn; at the prompt, discard the line
+help-key-ctrl-d = Quit; the session is kept
+help-mentions = @name mentions a tool, a skill or a role; #file, #"a file", #directory/ and #**/*.md attach files
+
+## chat/commands/load.rs
+
+load-which = Which session? /sessions lists them
+load-ambiguous = Several sessions match; give more of the id:
+load-unknown = There is no session { $id }; /sessions lists them
+load-done = Loaded session: { $id }
+
+## chat/commands/memory.rs
+
+memory-off = Memory is off. Turn it on with --memory DIR, or with `memory = …` in the config
+memory-empty = The memory is empty
+memory-no-match = No matches in the memory
+
+## chat/commands/model.rs
+
+model-changed = Now using { $name }
+model-current = { $name } ({ $window } tokens)
+model-list-server = At { $url }: { $names }
+model-list-config = In the config: { $names }
+
+## chat/commands/recall.rs
+
+recall-no-match = No matches in this session
+
+## chat/commands/redo.rs
+
+redo-nothing = Nothing to redo
+
+## chat/commands/reset.rs
+
+reset-done = New session { $id }
+
+## chat/commands/resume.rs
+
+resume-nothing = Nothing to resume: the last turn is finished
+
+## chat/commands/sessions.rs
+
+chat-sessions-session = session
+chat-sessions-messages = messages
+chat-sessions-used = used
+chat-sessions-model = model
+chat-sessions-title = title
+chat-sessions-more = … { $count } more
+
+## chat/commands/skill.rs
+
+skill-none = There are no skills; put directories with a SKILL.md into .waterline/skills
+skill-not-active = No skill is on
+skill-off = The skill { $id } is off
+skill-unknown = There is no skill { $name }; /skill lists them
+skill-on = The skill { $id } is on: the model is reminded of it with each message; /skill off turns it off
+
+## chat/commands/status.rs
+
+status-session = session
+status-model = model
+status-policy = policy
+status-role = role
+status-skill = skill
+status-turn = last turn
+status-turn-question = waiting for your answer: { $question }
+status-turn-approval = waiting for your approval of { $tool }
+status-turn-interrupted = interrupted; /resume continues it
+status-turn-finished = finished
+status-context = context
+status-window = window
+status-window-tokens = { $prompt } tokens for the prompt, { $answer } for the answer
+status-folds = folds
+status-approval = approval
+status-commands = commands
+status-commands-sandboxed = confined by the kernel
+status-commands-unconfined = not confined ({ $why })
+status-network = network
+status-network-on = commands may use it
+status-network-off = not for commands
+status-workspace = workspace
+status-grants = granted
+status-failed-hooks = failed hooks
+status-violations = rules broken
+level-normal = normal
+level-info = info
+level-warning = warning
+level-critical = critical
+
+## chat/commands/steer.rs
+
+steer-empty = Nothing to send. While a turn runs, any line you type steers it
+
+## chat/commands/todos.rs
+
+todos-none = No open tasks
+
+## chat/commands/undo.rs
+
+undo-count = { $before } → { $after ->
+    [one] { $after } message
+   *[other] { $after } messages
+}
+undo-turn = Undone: { $message }
+undo-turns = Undone from here on: { $message }
+undo-note = Files in the workspace are not changed; /redo restores the messages
+
+## chat/commands/unfold.rs
+
+unfold-none = There is no such call
+
+## chat/ending.rs
+
+ending-question =
+    The agent asks: { $question }
+    Your next message is the answer.
+
+## chat/gauge.rs
+
+gauge-fill = { $used } of { $high }
+gauge-fill-window = { $used } of { $high } ({ $window })
+gauge-cache = cache { $share }%
+
+## chat/greeting.rs
+
+greeting = Session { $id }, model { $model }. /help lists the commands, Ctrl-C stops a turn, Ctrl-D quits.
+greeting-private = The agent works in a private directory. Type #name to attach a file; start with --allow-dir . to let it work here.
+greeting-write = The agent works in { $path }. It may also change files in { $write }.
+greeting-read = The agent works in { $path }. It may also read { $read }.
+greeting-write-read = The agent works in { $path }. It may also change files in { $write }, and read { $read }.
+greeting-resume = Resume with: { $command }
+
+## chat/mod.rs
+
+chat-resuming = Resuming the interrupted turn
+chat-how-to-quit = Press Ctrl-C again to quit, or use Ctrl-D or /quit
+chat-session-changed = Another process continued this session; its messages are loaded
+chat-stopped = Stopped; all messages and results so far are kept
+chat-retry = /resume tries again
+
+## mentions.rs
+
+mention-tool = The tool { $name } is allowed in this session; /tools lists them
+mention-skill = The skill { $id } is on for this message only; /skill { $id } keeps it on
+mention-unknown = No tool, skill or role is named @{ $name }
+mention-attached = Attached: { $files }
+mention-attached-more = Attached: { $files }, { $more } more
+
+## trust.rs
+
+trust-not-approved = this is not approved; start in a terminal to be asked, or approve it for this run with --trust-project
+trust-refused = not approved; remove the address from waterline.toml, or start in another directory
+trust-not-stored = { $error }; you will be asked again next time
+trust-question =
+    Everything you write and everything the agent reads is sent there.
+    Approve this for this directory from now on? [y/n]
+trust-unreadable = cannot read the answer
+
+## input.rs
+
+input-stdin = standard input
+input-cannot-open = cannot open { $name }
+input-cannot-read = cannot read { $name }
+input-empty = { $name }: line 1, column 1: the input is empty
+input-not-utf8 = { $name }: line { $line }, column { $column }: not UTF-8

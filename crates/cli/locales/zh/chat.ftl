@@ -1,3 +1,308 @@
 ### `waterline chat` 的命令及其回答。
 
+## 命令说明，按 /help 的顺序
+
+command-help = 列出命令与按键，或说明一个命令
+command-status = 显示会话状态
+command-current = 显示当前会话、消息数、工作区与子代理
+command-context = 显示上下文的内容；summary：已折叠消息的摘要；why N：第 N 条消息是否在其中及原因；pin N：折叠时始终保留第 N 条消息；clear：清空；undo：撤销上次折叠或清空
+command-compact = 立即折叠上下文：先显示将发生的变化，再询问
+command-config = 显示设置，或修改一项（仅本会话）
+command-sessions = 列出会话
+command-load = 切换到另一个会话
+command-resume = 继续中断的一轮
+command-fork = 在会话的副本中继续，从此处或第 N 条消息之后
+command-rewind = 回退 N 轮（默认 1）；/redo 可恢复
+command-undo = 撤销上一轮或最近 N 轮；/redo 可恢复
+command-redo = 恢复上次 /undo 或 /rewind 移除的内容；可多次使用
+command-branches = 列出本会话的分支；给出 ID 则切换
+command-memory = 显示记忆的位置和最新内容；给出文字则搜索
+command-recall = 搜索本会话的全部消息
+command-skill = 列出技能，启用或停用一个技能
+command-tools = 列出工具及模型能否使用
+command-todos = 显示任务列表
+command-unfold = 完整显示第 N 个或最近一次调用（Ctrl-O）
+command-clean = 删除长期未用的工作区和会话；会说明天数并先询问
+command-clear = 从空的上下文开始；不删除任何内容（/context undo 可恢复）
+command-reset = 开始新会话
+command-cancel = 停止当前一轮，或取消等待中的提问或批准
+command-steer = 向正在进行的一轮发送消息；两轮之间则照常发送
+command-model = 显示当前及可用的模型；给出名称则切换
+command-cost = 显示本会话及其子代理的 token 用量与费用
+command-export = 将本会话写入文件：JSON 行；若为 FILE.md 则为 Markdown
+command-quit = 退出；会话会保留
+
+## chat/commands/mod.rs
+
+usage = 用法：{ $synopsis }
+unknown-command = 没有命令 /{ $name }；/help 列出所有命令
+unknown-command-suggestion = 没有命令 /{ $name }；是否指 /{ $suggestion }？
+
+## chat/commands/branches.rs
+
+branches-no-match = 没有或有多个分支以 { $prefix } 开头
+branches-size = { $count } 条消息（{ $shared } 条共有）
+branches-interrupted = 中断的回答：{ $message }
+
+## chat/commands/cancel.rs
+
+cancel-done = 已取消
+cancel-nothing = 没有正在进行的操作
+
+## chat/commands/clean.rs
+
+chat-clean-nothing = 没有可清理的内容
+chat-clean-question = 将删除 { $workspace_days } 天未用的 { $workspaces } 个工作区和 { $session_days } 天未用的 { $sessions } 个会话。确定删除吗？
+chat-clean-done = 已删除
+
+## chat/commands/clear.rs
+
+clear-done = 上下文已清空；所有消息仍保留，可用 /recall 查找
+
+## chat/commands/compact.rs
+
+compact-nothing = 没有可折叠的内容
+compact-question = 折叠吗？
+compact-totals = { $before } → { $after } 个 token：{ $kept } 条消息不变，{ $shortened } 条缩短，{ $summarized } 条被总结；不会删除任何内容
+compact-more-slots = … 另有 { $count } 项
+compact-replacement = 模型将改为读到：
+compact-summary-by-model = 摘要将由模型撰写
+compact-more-lines = … 另有 { $count } 行；折叠后 /context summary 显示全部，/context why N 说明第 N 条消息的去向
+
+## chat/commands/config.rs
+
+setting-policy-keys = 也可设置策略的任意键：`waterline policy show 名称` 可列出
+setting-other-policy = { $key } 属于策略 { $preset }，当前使用 { $policy }；可用 /config policy { $preset } 切换
+setting-not-set = 未设置
+setting-unknown = 没有名为 { $key } 的设置；可用的设置：{ $settings }，以及策略的键
+setting-steps-invalid = agent_max_steps = { $value } 无效；必须是 1 到 1000 的整数
+setting-conflict = 与命令行参数或配置冲突
+
+## chat/commands/policy_keys.rs
+
+policy-key-unknown = 没有名为 { $key } 的键；`waterline policy keys` 可列出
+policy-key-suggestions = 没有名为 { $key } 的键；相近的键：{ $keys }
+
+## chat/commands/context.rs
+
+context-no-summary = 没有摘要：尚未折叠过
+context-cleared = 此消息已从上下文中清空；/context undo 可恢复
+context-no-message = 没有第 { $number } 条消息
+context-next-call = 下次调用时原样发送
+context-unchanged = 原样保留
+context-why = { $treatment }（{ $tokens } 个 token）：{ $reason }
+context-pinned = 已固定第 { $number } 条消息
+context-fold-undone = 已撤销上次折叠
+context-clear-undone = 已撤销上次清空
+context-nothing-to-undo = 没有可撤销的操作：没有折叠或清空过
+
+## chat/commands/window.rs
+
+context-messages = { $count } 条消息：user { $user }，assistant { $assistant }，tool { $tool }，system { $system }；{ $characters } 个字符
+context-tools = 工具定义
+context-system-prompt = 系统提示
+context-verbatim = 消息
+context-free = 空闲
+context-answer = 留给回答
+context-older-turns = … 另有 { $count } 个更早的轮次
+context-turn = 第 { $turn } 轮 [{ $message }] { $text }
+context-total = { $used } 个 token / 高水位 { $high } / 窗口 { $window }
+
+## chat/commands/cost.rs
+
+cost-calls = 调用：{ $count }
+cost-prompt-tokens = 提示 token：{ $tokens }（{ $share }% 来自缓存）
+cost-answer-tokens = 回答 token：{ $tokens }
+cost-price = 费用：{ $price }
+cost-price-unknown = 费用：未知；可在配置的 [models.名称] 下设置 `price`
+cost-sub-agents = 其中子代理：{ $count } 次调用，提示 token { $prompt }，回答 token { $answers }
+cost-sub-agents-price = 其中子代理：{ $count } 次调用，提示 token { $prompt }，回答 token { $answers }，费用 { $price }
+
+## chat/commands/current.rs
+
+current-id = 会话：{ $id }
+current-messages = 消息数：{ $count }
+current-messages-limit = 消息数：{ $count } / { $limit }
+current-near-limit = 消息数：{ $count } / { $limit }（接近上限）
+current-trimming = 消息数：{ $count } / { $limit }（已开始裁剪）
+current-workspace = 工作区：{ $path }
+current-sub-agent = { $id }（{ $messages } 条消息，{ $loops } 次循环）{ $title }
+
+## chat/commands/export.rs
+
+chat-export-exists = { $path } 已存在；请选择其他名称
+chat-export-done = { $path }：{ $count } 条消息
+
+## chat/commands/fork.rs
+
 fork-done = 已进入副本 { $id }（第 { $position } 条消息）
+
+## chat/commands/help.rs
+
+help-keys = 按键
+help-key-tab = 补全命令、@名称 和 #文件
+help-key-alt-enter = 换行；行尾的 \ 也可续行
+help-key-history = 调出之前输入的行；在其中搜索
+help-key-ctrl-o = 完整显示最近一次调用
+help-key-ctrl-c = 停止一轮；在提示符处清除该行
+help-key-ctrl-d = 退出；会话会保留
+help-mentions = @名称 提及工具、技能或角色；#文件、#"文件 名"、#目录/、#**/*.md 附带文件
+
+## chat/commands/load.rs
+
+load-which = 哪一个会话？/sessions 列出会话
+load-ambiguous = 有多个会话匹配，请给出更长的前缀：
+load-unknown = 没有会话 { $id }；/sessions 列出会话
+load-done = 已加载会话：{ $id }
+
+## chat/commands/memory.rs
+
+memory-off = 未启用记忆。可用 --memory 目录 或配置中的 `memory = …` 启用
+memory-empty = 还没有记忆
+memory-no-match = 记忆中没有匹配的内容
+
+## chat/commands/model.rs
+
+model-changed = 现在使用 { $name }
+model-current = { $name }（{ $window } 个 token）
+model-list-server = { $url } 上：{ $names }
+model-list-config = 配置中：{ $names }
+
+## chat/commands/recall.rs
+
+recall-no-match = 本会话中没有匹配的内容
+
+## chat/commands/redo.rs
+
+redo-nothing = 没有可恢复的撤销
+
+## chat/commands/reset.rs
+
+reset-done = 新会话 { $id }
+
+## chat/commands/resume.rs
+
+resume-nothing = 没有可继续的内容：上一轮已完成
+
+## chat/commands/sessions.rs
+
+chat-sessions-session = 会话
+chat-sessions-messages = 消息数
+chat-sessions-used = 最近使用
+chat-sessions-model = 模型
+chat-sessions-title = 标题
+chat-sessions-more = … 另有 { $count } 个
+
+## chat/commands/skill.rs
+
+skill-none = 没有技能；将含 SKILL.md 的目录放入 .waterline/skills
+skill-not-active = 没有启用的技能
+skill-off = 技能 { $id } 已停用
+skill-unknown = 没有技能 { $name }；/skill 可列出
+skill-on = 技能 { $id } 已启用：每条消息都会提醒模型；/skill off 停用
+
+## chat/commands/status.rs
+
+status-session = 会话
+status-model = 模型
+status-policy = 策略
+status-role = 角色
+status-skill = 技能
+status-turn = 上一轮
+status-turn-question = 等待您的回答：{ $question }
+status-turn-approval = 等待您批准 { $tool }
+status-turn-interrupted = 已中断；/resume 继续
+status-turn-finished = 已完成
+status-context = 上下文
+status-window = 窗口
+status-window-tokens = 提示 { $prompt } 个 token，回答 { $answer } 个
+status-folds = 折叠
+status-approval = 批准
+status-commands = 命令
+status-commands-sandboxed = 由内核隔离
+status-commands-unconfined = 未隔离（{ $why }）
+status-network = 网络
+status-network-on = 命令可以使用
+status-network-off = 命令不可使用
+status-workspace = 工作区
+status-grants = 授权目录
+status-failed-hooks = 失败的钩子
+status-violations = 违反规则
+level-normal = 正常
+level-info = 提示
+level-warning = 警告
+level-critical = 严重
+
+## chat/commands/steer.rs
+
+steer-empty = 没有可发送的内容。一轮进行时，输入的任何行都会作为补充发送
+
+## chat/commands/todos.rs
+
+todos-none = 没有待办任务
+
+## chat/commands/undo.rs
+
+undo-count = { $before } → { $after } 条消息
+undo-turn = 已撤销：{ $message }
+undo-turns = 已撤销，自此起：{ $message }
+undo-note = 工作区中的文件不受影响；/redo 可恢复消息
+
+## chat/commands/unfold.rs
+
+unfold-none = 没有该调用
+
+## chat/ending.rs
+
+ending-question =
+    代理提问：{ $question }
+    您的下一条消息就是回答。
+
+## chat/gauge.rs
+
+gauge-fill = { $used } / { $high }
+gauge-fill-window = { $used } / { $high } ({ $window })
+gauge-cache = 缓存 { $share }%
+
+## chat/greeting.rs
+
+greeting = 会话 { $id }，模型 { $model }。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。
+greeting-private = 代理在私有目录中工作。输入 #文件名 可附带文件；用 --allow-dir . 启动可让它在此目录工作。
+greeting-write = 代理在 { $path } 中工作。还可读写 { $write }。
+greeting-read = 代理在 { $path } 中工作。还可读取 { $read }。
+greeting-write-read = 代理在 { $path } 中工作。还可读写 { $write }，读取 { $read }。
+greeting-resume = 继续此会话：{ $command }
+
+## chat/mod.rs
+
+chat-resuming = 继续中断的一轮
+chat-how-to-quit = 再按一次 Ctrl-C 退出，或使用 Ctrl-D 或 /quit
+chat-session-changed = 另一个进程继续了此会话；已读入新的消息
+chat-stopped = 已停止；此前的消息和结果都已保留
+chat-retry = /resume 可重试
+
+## mentions.rs
+
+mention-tool = 本会话已允许工具 { $name }；/tools 可查看
+mention-skill = 技能 { $id } 仅用于本条消息；/skill { $id } 可持续使用
+mention-unknown = 没有名为 @{ $name } 的工具、技能或角色
+mention-attached = 已附带：{ $files }
+mention-attached-more = 已附带：{ $files }，另有 { $more } 个
+
+## trust.rs
+
+trust-not-approved = 尚未批准；请在终端中启动以确认，或用 --trust-project 仅为本次批准
+trust-refused = 未批准；请从 waterline.toml 中删除该地址，或在其他目录启动
+trust-not-stored = { $error }；下次会再次询问
+trust-question =
+    您所写的和代理所读取的内容都会发送到那里。
+    批准吗（此后对此目录有效）？[y/n]
+trust-unreadable = 无法读取回答
+
+## input.rs
+
+input-stdin = 标准输入
+input-cannot-open = 无法打开 { $name }
+input-cannot-read = 无法读取 { $name }
+input-empty = { $name }：第 1 行，第 1 列：输入为空
+input-not-utf8 = { $name }：第 { $line } 行，第 { $column } 列：不是 UTF-8

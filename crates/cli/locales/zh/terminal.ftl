@@ -1,1 +1,43 @@
 ### 屏幕：批准、调用、页脚、代理的活动。
+
+## terminal/activity.rs
+
+activity-retrying = 重试
+activity-thinking = 思考中
+activity-thinking-count = 思考中，{ $count } 个字符
+activity-writing = 正在写 { $tool }
+activity-writing-count = 正在写 { $tool }，{ $count } 个字符
+activity-table = 正在写表格
+
+## terminal/arguments.rs
+
+call-todos = { $count } 项任务
+call-more-lines = … 还有 { $count } 行
+
+## terminal/asking.rs
+
+approval-question = 是 [y]，否 [n]，或输入应改为怎么做
+approval-question-command = 是 [y]，否 [n]，始终允许此命令 [a]，或输入应改为怎么做
+approval-question-tool = 是 [y]，否 [n]，始终允许此工具 [a]，或输入应改为怎么做
+question-prompt = 请回答（留空则稍后回答）：
+
+## terminal/footer.rs
+
+footer-in = { $time }后
+footer-seconds = { $seconds } 秒
+footer-minutes = { $minutes } 分 { $seconds } 秒
+footer-more = … 还有 { $count } 条
+
+## terminal/front_end.rs
+
+approval-no-reply = 没有人可以批准
+hook-failed = { $middleware }：{ $hook } 失败：{ $why }
+
+## terminal/line.rs
+
+input-not-text = 标准输入不是 UTF-8 文本
+
+## terminal/screen.rs
+
+approval-too-late = 太迟了：该调用已被拒绝
+queued-command = { $command } 将在本轮结束后执行

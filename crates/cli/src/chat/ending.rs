@@ -1,17 +1,15 @@
-//! What is said of an ending in a conversation, where somebody goes on by writing.
+//! The note about how a turn ended, if it did not end with an answer.
 
 use waterline_agent::{Ending, Outcome, Waiting};
 
-use crate::lang::say;
 use crate::show::odd;
+use crate::text;
 
-/// What is to be said about an ending that is not what somebody waits for.
-pub(super) fn words(outcome: &Outcome, session: &str) -> Option<String> {
+/// Returns the note. In a chat, a question is answered with the next message.
+pub(super) fn note(outcome: &Outcome, session: &str) -> Option<String> {
     match &outcome.ending {
         Ending::Waiting(Waiting::Question(question)) => {
-            let asked = &question.question;
-            let en = format!("it asks: {asked}\nwhat you write next is the answer");
-            Some(say(en, format!("它问：{asked}\n您接下来写的内容就是回答")))
+            Some(text!("ending-question", question = &question.question))
         }
         _ => odd(outcome, session),
     }

@@ -1,50 +1,52 @@
-//! How full the context is, in a few words: what it holds of what it may, what the cache served,
-//! what it cost so far.
+//! The gauge in the prompt: how full the context is, the share of cached tokens, the price so far.
 
 use waterline_log::Usage;
 use waterline_session::{Level, LiveSession};
 
-use crate::lang::say;
+use crate::text;
 
-/// What stands at the prompt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gauge {
     pub(super) text: String,
-    /// How near the next fold is.
+    /// How close the next fold is.
     pub(super) level: Level,
 }
 
-/// The gauge.
+/// Returns the gauge of a session with these calls.
 pub(super) fn of(live: &LiveSession, calls: &[Usage]) -> Gauge {
-    let (used, high) = (live.context_tokens(), live.high_mark());
+    let used = live.context_tokens();
+    let high = live.high_mark();
     let mut parts = vec![fill(used, high, live.window())];
     parts.extend(cached(calls));
     parts.extend(sum(calls).map(dollars));
     Gauge { text: format!("{} ", parts.join(" · ")), level: Level::of(used, high) }
 }
 
-/// What is used of what may be used before a fold, and the window where it is larger.
+/// Formats the tokens used, the high mark, and the window if it is larger.
 fn fill(used: usize, high: usize, window: usize) -> String {
     let [used, high, window] = [used, high, window].map(short);
-    let window = if window == high { String::new() } else { format!(" ({window})") };
-    say(format!("{used} of {high}{window}"), format!("{used} / {high}{window}"))
+    if window == high {
+        text!("gauge-fill", used = used, high = high)
+    } else {
+        text!("gauge-fill-window", used = used, high = high, window = window)
+    }
 }
 
-/// The share of all prompt tokens that the cache served.
+/// Formats the share of prompt tokens that came from the cache.
 fn cached(calls: &[Usage]) -> Option<String> {
     let prompt: u64 =
         calls.iter().map(|call| call.input + call.cache_read + call.cache_write).sum();
     let cached: u64 = calls.iter().map(|call| call.cache_read).sum();
     let share = (cached * 100).checked_div(prompt)?;
-    Some(say(format!("cache {share}%"), format!("缓存 {share}%")))
+    Some(text!("gauge-cache", share = share))
 }
 
-/// A price as it is read at a glance; a small one with the digits that it has.
+/// Formats a price with two digits, a small one with four.
 fn dollars(price: f64) -> String {
     if price < 0.01 { format!("${price:.4}") } else { format!("${price:.2}") }
 }
 
-/// What calls cost, where that is known.
+/// Returns the price of the calls in dollars, if it is known for any of them.
 fn sum(calls: &[Usage]) -> Option<f64> {
     let known: Vec<i64> = calls.iter().filter_map(|call| call.price).collect();
     #[expect(clippy::cast_precision_loss, reason = "a price is shown with four digits")]
@@ -52,12 +54,12 @@ fn sum(calls: &[Usage]) -> Option<f64> {
     (!known.is_empty()).then_some(sum)
 }
 
-/// The same as a text, exactly.
+/// Formats the price of the calls with four digits.
 pub(super) fn price(calls: &[Usage]) -> Option<String> {
     sum(calls).map(|sum| format!("{sum:.4}"))
 }
 
-/// A number of tokens in three digits or so.
+/// Formats a number of tokens with about three digits: `1.2k`, `87k`.
 pub(super) fn short(tokens: usize) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
@@ -79,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_shown_where_a_fold_comes_before_it_is_full() {
+    fn the_window_is_shown_if_it_is_larger_than_the_high_mark() {
         assert_eq!(fill(3_600, 28_000, 28_000), "3.6k of 28k");
         assert_eq!(fill(3_600, 24_000, 28_000), "3.6k of 24k (28k)");
     }
 
     #[test]
-    fn the_price_is_shown_where_it_is_known() {
+    fn the_price_is_shown_if_it_is_known() {
         let call = |price| Usage { input: 51, cache_read: 49, price, ..Usage::default() };
         assert_eq!(cached(&[call(None)]).unwrap(), "cache 49%");
         assert_eq!(cached(&[]), None);

@@ -1,4 +1,4 @@
-//! What is said when a conversation begins, and when it ends.
+//! The messages at the start and at the end of a conversation.
 
 use anyhow::Result;
 use waterline::message::Role;
@@ -8,45 +8,41 @@ use waterline_sandbox::workspace::Workspace;
 use super::Chat;
 use crate::hint::with_hint;
 use crate::ids;
-use crate::lang::say;
 use crate::show::{cut, one_line, room};
+use crate::text;
 
-/// How many of the newest messages are shown to somebody who comes back.
+/// The number of messages shown when a session is resumed.
 const NEWEST: u64 = 3;
 
 impl Chat {
     pub(super) async fn welcome(&self) {
-        let live = self.relay.agent.live();
-        let (model, id) = (&live.model().name, ids::short(&live.session().id));
-        let en = format!(
-            "session {id}, model {model}. /help lists the commands, Ctrl-C stops a turn, Ctrl-D ends."
-        );
-        let zh = format!("会话 {id}，模型 {model}。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。");
-        self.screen.note(&say(en, zh));
-        self.screen.note(&reach(self.relay.agent.workspace()));
+        let live = self.runner.agent.live();
+        let id = ids::short(&live.session().id);
+        self.screen.print_note(&text!("greeting", id = id, model = &live.model().name));
+        self.screen.print_note(&access(self.runner.agent.workspace()));
         if self.input.is_terminal()
             && self.session().has_begun()
             && let Err(error) = self.show_newest().await
         {
-            self.screen.complain(&with_hint(&error));
+            self.screen.print_error(&with_hint(&error));
         }
     }
 
-    /// The newest messages of the session, each on a line, for somebody who comes back to it.
+    /// Shows the newest messages of the session, each on one line.
     pub(crate) async fn show_newest(&self) -> Result<()> {
-        let (tip, until) = (self.session().tip, self.session().tip.position());
-        let entries = self
-            .on_log(move |log, _| log.entries_in(tip, until.saturating_sub(NEWEST)..until))
-            .await?;
+        let tip = self.session().tip;
+        let end = tip.position();
+        let entries =
+            self.on_log(move |log, _| log.entries_in(tip, end.saturating_sub(NEWEST)..end)).await?;
         for entry in entries.iter().filter(|entry| entry.role != Role::System) {
             let message = entry.message(parse_stored);
-            self.screen
-                .note(&cut(&format!("{}: {}", message.role.name(), one_line(&message)), room(1)));
+            let line = format!("{}: {}", message.role.name(), one_line(&message));
+            self.screen.print_note(&cut(&line, room(1)));
         }
         Ok(())
     }
 
-    /// How to come back, where there is something to come back to.
+    /// Shows the command that resumes the session, if it has messages.
     pub(super) fn farewell(&self) {
         if !self.input.is_terminal() || !self.session().has_begun() {
             return;
@@ -56,49 +52,42 @@ impl Chat {
         } else {
             String::new()
         };
-        // An address is not stored with the session.
-        let model =
-            self.first_model.base_url.as_ref().map(|url| format!(" --base-url {}", quoted(url)));
-        let name = self.first_model.model.as_ref().map(|name| format!(" --model {}", quoted(name)));
-        let model = format!("{}{}", model.unwrap_or_default(), name.unwrap_or_default());
-        let command = format!(
-            "waterline chat --resume {}{log}{model}",
-            quoted(&ids::short(&self.session().id))
-        );
-        self.screen.note(&say(format!("resume with: {command}"), format!("继续此会话：{command}")));
+        // The address of the model is not stored with the session.
+        let flag = |name: &str, value: Option<&String>| {
+            value.map(|value| format!(" --{name} {}", quoted(value))).unwrap_or_default()
+        };
+        let url = flag("base-url", self.first_model.base_url.as_ref());
+        let model = flag("model", self.first_model.model.as_ref());
+        let id = quoted(&ids::short(&self.session().id));
+        let command = format!("waterline chat --resume {id}{log}{url}{model}");
+        self.screen.print_note(&text!("greeting-resume", command = command));
     }
 }
 
-/// A word as a shell takes it: between quotes where it has a blank or a quote in it.
-fn quoted(word: &str) -> String {
-    if word.contains(|c: char| c.is_whitespace() || c == '\'') {
-        format!("'{}'", word.replace('\'', r"'\''"))
+/// Quotes an argument for a shell if it contains whitespace or a quote.
+fn quoted(argument: &str) -> String {
+    if argument.contains(|c: char| c.is_whitespace() || c == '\'') {
+        format!("'{}'", argument.replace('\'', r"'\''"))
     } else {
-        word.to_owned()
+        argument.to_owned()
     }
 }
 
-/// Where the agent works, and what else it may reach.
-fn reach(workspace: &Workspace) -> String {
+/// Describes where the agent works, and which other directories it may access.
+fn access(workspace: &Workspace) -> String {
     let granted = |writable: bool| {
         let grants = workspace.grants().filter(|grant| grant.writable == writable);
         grants.map(|grant| grant.path.display().to_string()).collect::<Vec<_>>().join(", ")
     };
-    let named =
-        |word: &str, folders: String| (!folders.is_empty()).then(|| format!("{word} {folders}"));
-    let also =
-        [named(say("reach", "读写"), granted(true)), named(say("read", "读取"), granted(false))];
-    let also: Vec<String> = also.into_iter().flatten().collect();
-    if also.is_empty() {
-        let en = "It works in a folder of its own: #file takes files along, --allow-dir . lets it reach this one.";
-        return say(en, "它在自己的目录中工作：#文件 可附带文件，--allow-dir . 允许访问当前目录。")
-            .to_owned();
+    let path = workspace.path().display().to_string();
+    let write = granted(true);
+    let read = granted(false);
+    match (write.is_empty(), read.is_empty()) {
+        (true, true) => text!("greeting-private"),
+        (false, true) => text!("greeting-write", path = path, write = write),
+        (true, false) => text!("greeting-read", path = path, read = read),
+        (false, false) => text!("greeting-write-read", path = path, write = write, read = read),
     }
-    let (own, also) = (workspace.path().display(), also.join(", "));
-    say(
-        format!("It works in {own}; it may also {also}."),
-        format!("它在 {own} 中工作；还可{also}。"),
-    )
 }
 
 #[cfg(test)]
@@ -107,25 +96,26 @@ mod tests {
     use waterline_sandbox::workspace::Grant;
 
     #[test]
-    fn a_word_with_blanks_is_quoted() {
+    fn an_argument_with_spaces_is_quoted() {
         assert_eq!(quoted("sessions.db"), "sessions.db");
         assert_eq!(quoted("my files/it's.db"), r"'my files/it'\''s.db'");
     }
 
     #[test]
-    fn granted_folders_are_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let (own, other, third) =
-            (folder.path().join("own"), folder.path().join("a"), folder.path().join("b"));
-        [&other, &third].iter().for_each(|path| std::fs::create_dir(path).unwrap());
+    fn granted_directories_are_listed() {
+        let directory = tempfile::tempdir().unwrap();
+        let own = directory.path().join("own");
+        let writable = directory.path().join("a");
+        let read_only = directory.path().join("b");
+        [&writable, &read_only].iter().for_each(|path| std::fs::create_dir(path).unwrap());
         let grants =
-            [Grant { path: other, writable: true }, Grant { path: third, writable: false }];
+            [Grant { path: writable, writable: true }, Grant { path: read_only, writable: false }];
         let workspace = Workspace::open(&own, "s", &grants).unwrap();
         let granted: Vec<String> =
             workspace.grants().map(|grant| grant.path.display().to_string()).collect();
-        let expected = format!("; it may also reach {}, read {}.", granted[0], granted[1]);
-        assert!(reach(&workspace).ends_with(&expected), "{}", reach(&workspace));
+        let expected = format!("change files in {}, and read {}.", granted[0], granted[1]);
+        assert!(access(&workspace).ends_with(&expected), "{}", access(&workspace));
         let alone = Workspace::open(&own, "s", &[]).unwrap();
-        assert!(reach(&alone).contains("a folder of its own"));
+        assert!(access(&alone).contains("a private directory"), "{}", access(&alone));
     }
 }

@@ -1,10 +1,10 @@
-//! A conversation in the terminal: read a line, carry it out, show what happens.
+//! A conversation in the terminal: reads a line, runs it, shows what happens.
 
 pub mod commands;
+mod completions;
 mod ending;
 mod gauge;
 mod greeting;
-mod words;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -14,66 +14,67 @@ use anyhow::Result;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use waterline_agent::expiry::Cleanup;
-use waterline_agent::{AgentBuilder, AgentError, HandoffRunner, Outcome, Start, UserInput};
+use waterline_agent::{
+    AgentBuilder, AgentError, ApprovalReply, HandoffRunner, Outcome, Start, UserInput,
+};
 use waterline_config::{Assembly, Config, DEFAULT_WORKSPACE_DAYS, ModelOverrides, Overrides};
 use waterline_log::{Log, Session};
 use waterline_session::Level;
 
 use crate::db;
 use crate::hint::with_hint;
-use crate::lang::say;
 use crate::mentions;
 use crate::show::{kept, notice};
 use crate::signals::{end_when_told, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
-use commands::Then;
+use crate::text;
+use commands::Next;
 use gauge::Gauge;
 
-/// The file of what was written at the prompt.
+/// The file with the lines typed at the prompt.
 const HISTORY: &str = "history.txt";
 
-/// Somebody who presses Ctrl-C again within this time wants to leave.
-const TWICE: Duration = Duration::from_secs(2);
+/// A second Ctrl-C within this time quits.
+const QUIT_WITHIN: Duration = Duration::from_secs(2);
 
-/// How a line ended.
+/// How running a line ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
-    /// The next one comes.
-    Next,
-    /// Somebody stopped it: what was typed meanwhile was meant for it.
+enum LineOutcome {
+    /// It is done; the next line follows.
+    Done,
+    /// The user stopped it. What was typed meanwhile was meant for it.
     Stopped,
-    /// It was the last one.
+    /// The conversation is over.
     Quit,
 }
 
-/// How a conversation begins.
+/// How a conversation starts.
 pub struct Opening {
-    /// The session it is held in.
+    /// The session to open.
     pub start: Start,
     /// The system prompt of a new session.
     pub system: Option<String>,
-    /// Whether a flag names the log: how to come back names it again.
+    /// Whether a flag names the log. The command that resumes the session then names it too.
     pub is_log_named: bool,
 }
 
 /// A conversation.
 pub struct Chat {
-    pub(crate) relay: HandoffRunner,
+    pub(crate) runner: HandoffRunner,
     pub(crate) log: Log,
-    /// Whether a flag named the log.
     is_log_named: bool,
-    /// What every session here is made with.
+    /// The configuration of every session opened here.
     pub(crate) assembly: Assembly,
     pub(crate) screen: Arc<Screen>,
     pub(crate) input: Input,
     known: Arc<Mutex<Known>>,
     gauge: Gauge,
-    /// The model that was named when the program began, with its address.
+    /// The model named on the command line, with its address.
     pub(crate) first_model: ModelOverrides,
 }
 
 impl Chat {
-    /// Begins a conversation, in a session or in a new one.
+    /// Starts a conversation in an existing session or in a new one.
     pub async fn begin(
         log: Log,
         overrides: Overrides,
@@ -83,208 +84,205 @@ impl Chat {
         let screen = Arc::new(Screen::new());
         let first_model = overrides.model.clone();
         let (assembly, notices) = Assembly::new(config, overrides).await?;
-        notices.iter().for_each(|told| screen.note(&notice(told)));
+        notices.iter().for_each(|found| screen.print_note(&notice(found)));
         let builder = assembly.builder(log.clone())?.start(opening.start).prompt(opening.system);
         let prepared = builder.prepare().await?;
-        prepared.config().notices.iter().for_each(|text| screen.note(text));
-        prepared.kept.iter().for_each(|told| screen.note(&kept(told)));
+        prepared.config().notices.iter().for_each(|text| screen.print_note(text));
+        prepared.kept.iter().for_each(|setting| screen.print_note(&kept(setting)));
         let known = Arc::new(Mutex::new(Known::default()));
-        let history = db::data_folder().ok().map(|folder| folder.join(HISTORY));
+        let history = db::data_folder().ok().map(|directory| directory.join(HISTORY));
         let reader = log.clone();
-        let sessions = Box::new(move || words::sessions(&reader));
+        let sessions = Box::new(move || completions::sessions(&reader));
         let input = Input::new(history.as_deref(), Arc::clone(&known), sessions);
-        let relay = HandoffRunner::open(
+        let runner = HandoffRunner::open(
             log.clone(),
             &prepared.session.id,
             prepared.config().clone(),
             screen.clone(),
         )
         .await?;
-        let (is_log_named, gauge) = (opening.is_log_named, Gauge::default());
-        let mut chat =
-            Self { relay, log, is_log_named, assembly, screen, input, known, gauge, first_model };
+        let mut chat = Self {
+            runner,
+            log,
+            is_log_named: opening.is_log_named,
+            assembly,
+            screen,
+            input,
+            known,
+            gauge: Gauge::default(),
+            first_model,
+        };
         chat.refresh().await?;
         Ok(chat)
     }
 
-    /// Reads and carries out lines until somebody ends.
+    /// Reads and runs lines until the user quits.
     pub fn talk(&mut self, runtime: &Runtime, resumes: bool) -> Result<()> {
         self.clean_up();
         runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
-        if resumes && self.relay.agent.is_open()? {
-            self.screen.note(say("going on where it was broken off", "从中断处继续"));
+        if resumes && self.runner.agent.is_open()? {
+            self.screen.print_note(&text!("chat-resuming"));
             self.turn(runtime, None);
         }
-        self.converse(runtime)?;
+        self.run_lines(runtime)?;
         self.farewell();
         Ok(())
     }
 
-    /// Removes old workspaces, and old sessions where the config says so.
+    /// Removes old workspaces and, if the config says so, old sessions.
     fn clean_up(&self) {
         let settings = &self.assembly.config.settings.agent;
         let cleanup = Cleanup {
             log: self.log.clone(),
             own: self.session().id.clone(),
-            place: self.relay.agent.config().workspaces.clone(),
+            place: self.runner.agent.config().workspaces.clone(),
             workspace_days: settings.workspace_days.unwrap_or(DEFAULT_WORKSPACE_DAYS),
             session_days: settings.session_days,
         };
         cleanup.in_background();
     }
 
-    fn converse(&mut self, runtime: &Runtime) -> Result<()> {
+    fn run_lines(&mut self, runtime: &Runtime) -> Result<()> {
         let mut cancelled: Option<Instant> = None;
         loop {
-            if self.catch_up(runtime) == After::Quit {
+            if self.run_queued(runtime) == LineOutcome::Quit {
                 return Ok(());
             }
-            let before = cancelled.take();
+            let last_cancelled = cancelled.take();
             match self.input.read(&self.gauge.text, self.gauge.level)? {
                 Line::Text(text) if text.trim().is_empty() => {}
                 Line::Text(text) => {
-                    if self.carry_out(runtime, text.trim()) == After::Quit {
+                    if self.run_line(runtime, text.trim()) == LineOutcome::Quit {
                         return Ok(());
                     }
                 }
                 Line::Cancel { was_empty: true }
-                    if before.is_some_and(|before| before.elapsed() < TWICE) =>
+                    if last_cancelled.is_some_and(|at| at.elapsed() < QUIT_WITHIN) =>
                 {
                     return Ok(());
                 }
                 Line::Cancel { .. } => {
                     cancelled = Some(Instant::now());
-                    self.screen.note(say(
-                        "Ctrl-C once more, Ctrl-D or /quit ends",
-                        "再按一次 Ctrl-C、Ctrl-D 或 /quit 退出",
-                    ));
+                    self.screen.print_note(&text!("chat-how-to-quit"));
                 }
                 Line::End => return Ok(()),
             }
         }
     }
 
-    /// Carries out what was typed during a turn, and during the turns that come of that. Whoever
-    /// stops one wants none of the others.
-    fn catch_up(&mut self, runtime: &Runtime) -> After {
-        let mut waiting = VecDeque::from(self.screen.left_over());
+    /// Runs the lines that were typed during a turn, and during the turns that these start. If the
+    /// user stops one, the others are dropped.
+    fn run_queued(&mut self, runtime: &Runtime) -> LineOutcome {
+        let mut waiting = VecDeque::from(self.screen.take_queued());
         while let Some(text) = waiting.pop_front() {
-            self.screen.say(&format!("» {text}"));
-            let after = self.carry_out(runtime, &text);
-            if after != After::Next {
-                return after;
+            self.screen.print_line(&format!("» {text}"));
+            let outcome = self.run_line(runtime, &text);
+            if outcome != LineOutcome::Done {
+                return outcome;
             }
-            waiting.extend(self.screen.left_over());
+            waiting.extend(self.screen.take_queued());
         }
-        After::Next
+        LineOutcome::Done
     }
 
-    /// Another window, or a command, may have gone on with the session: what is done next is done
-    /// on top of that.
-    fn take_up(&mut self, runtime: &Runtime) {
-        let live = self.relay.agent.live_mut();
-        let taken = runtime.block_on(async {
+    /// Reads the messages that another process or a command appended to the session meanwhile.
+    fn sync(&mut self, runtime: &Runtime) {
+        let live = self.runner.agent.live_mut();
+        let synced = runtime.block_on(async {
             live.resync().await?;
             live.catch_up().await
         });
-        match taken {
+        match synced {
             Ok(false) => {}
-            Ok(true) => self.screen.note(say(
-                "another process went on with this session; what is new is taken up",
-                "另一个进程继续了此会话；已读入新的内容",
-            )),
-            Err(error) => self.screen.complain(&error.to_string()),
+            Ok(true) => self.screen.print_note(&text!("chat-session-changed")),
+            Err(error) => self.screen.print_error(&error.to_string()),
         }
     }
 
-    /// Carries out one line.
-    fn carry_out(&mut self, runtime: &Runtime, text: &str) -> After {
+    fn run_line(&mut self, runtime: &Runtime, text: &str) -> LineOutcome {
         let text = command_of(text);
-        self.take_up(runtime);
-        let done = runtime.block_on(async {
+        self.sync(runtime);
+        let next = runtime.block_on(async {
             tokio::select! {
-                done = commands::run(self, text) => Some(done),
+                next = commands::run(self, text) => Some(next),
                 () = interrupted() => None,
             }
         });
-        let after = match done {
-            Some(Ok(Then::Say(text))) => {
-                let (said, notices) = mentions::read(&self.relay.agent, &text);
-                notices.iter().for_each(|notice| self.screen.note(notice));
-                self.turn(runtime, Some(said))
+        let outcome = match next {
+            Some(Ok(Next::Send(text))) => {
+                let (input, notices) = mentions::read(&self.runner.agent, &text);
+                notices.iter().for_each(|notice| self.screen.print_note(notice));
+                self.turn(runtime, Some(input))
             }
-            Some(Ok(Then::GoOn)) => self.turn(runtime, None),
-            Some(Ok(Then::Quit)) => return After::Quit,
-            Some(Ok(Then::Stay)) => After::Next,
+            Some(Ok(Next::Resume)) => self.turn(runtime, None),
+            Some(Ok(Next::Quit)) => return LineOutcome::Quit,
+            Some(Ok(Next::Prompt)) => LineOutcome::Done,
             Some(Err(error)) => {
-                self.screen.complain(&with_hint(&error));
-                After::Next
+                self.screen.print_error(&with_hint(&error));
+                LineOutcome::Done
             }
-            None => After::Stopped,
+            None => LineOutcome::Stopped,
         };
         if let Err(error) = runtime.block_on(self.refresh()) {
-            self.screen.complain(&with_hint(&error));
+            self.screen.print_error(&with_hint(&error));
         }
-        after
+        outcome
     }
 
-    /// One turn, which Ctrl-C ends and typed lines steer.
-    fn turn(&mut self, runtime: &Runtime, said: Option<UserInput>) -> After {
-        self.screen.recall(self.input.recent());
+    /// Runs one turn. Ctrl-C stops it, and lines that are typed meanwhile steer it.
+    fn turn(&mut self, runtime: &Runtime, input: Option<UserInput>) -> LineOutcome {
+        self.screen.set_history(self.input.recent());
         let outcome = runtime.block_on(async {
             let screen = Arc::clone(&self.screen);
             tokio::select! {
-                outcome = self.relay.turn(said) => Some(outcome),
+                outcome = self.runner.turn(input) => Some(outcome),
                 () = interrupted() => None,
                 () = listen(&screen, self.input.is_terminal()) => None,
-                () = screen.live() => None,
+                () = screen.animate() => None,
             }
         });
-        let begun = self.screen.settle();
-        self.input.go_on_with(&begun);
+        let draft = self.screen.end_turn();
+        self.input.prefill(&draft);
         let stopped = outcome.is_none();
-        let failed = self.tell_end(runtime, outcome);
-        if let Err(error) = runtime.block_on(self.relay.agent.live_mut().resync()) {
-            self.screen.complain(&error.to_string());
+        let failed = self.show_outcome(runtime, outcome);
+        if let Err(error) = runtime.block_on(self.runner.agent.live_mut().resync()) {
+            self.screen.print_error(&error.to_string());
         }
-        if failed && self.relay.agent.is_open().is_ok_and(|is_open| is_open) {
-            self.screen.note(say("/resume tries again", "/resume 可重试"));
+        if failed && self.runner.agent.is_open().is_ok_and(|is_open| is_open) {
+            self.screen.print_note(&text!("chat-retry"));
         }
-        if stopped { After::Stopped } else { After::Next }
+        if stopped { LineOutcome::Stopped } else { LineOutcome::Done }
     }
 
-    /// Says how a turn ended; none where somebody stopped it. Gives whether it failed.
-    fn tell_end(
+    /// Shows how a turn ended; without an outcome, the user stopped it. Returns whether it failed.
+    fn show_outcome(
         &mut self,
         runtime: &Runtime,
         outcome: Option<Result<Outcome, AgentError>>,
     ) -> bool {
         match outcome {
             Some(Ok(outcome)) => {
-                if let Some(text) = ending::words(&outcome, &self.session().id) {
-                    self.screen.note(&text);
+                if let Some(note) = ending::note(&outcome, &self.session().id) {
+                    self.screen.print_note(&note);
                 }
             }
             Some(Err(AgentError::Finished)) => {
-                self.screen.note(say("there is nothing to go on with", "没有可以继续的内容"));
+                self.screen.print_note(&text!("resume-nothing"));
             }
             Some(Err(error)) => {
-                self.screen.complain(&with_hint(&anyhow::Error::from(error)));
+                self.screen.print_error(&with_hint(&anyhow::Error::from(error)));
                 return true;
             }
             None => {
-                // What was typed meanwhile was meant for the turn that is stopped: words go back to
-                // the prompt, commands are left.
-                let words =
-                    self.screen.left_over().into_iter().filter(|text| !text.starts_with('/'));
-                self.input.go_on_with(&words.collect::<Vec<_>>().join("\n"));
-                self.screen.note(say(
-                    "stopped; what was said and done is kept",
-                    "已停止；已说的和已做的都保留",
-                ));
-                if let Err(error) = runtime.block_on(self.relay.agent.stop()) {
-                    self.screen.complain(&error.to_string());
+                // What was typed meanwhile was meant for the stopped turn: messages return to the
+                // prompt, commands are dropped.
+                let queued = self.screen.take_queued();
+                let messages = queued.into_iter().filter(|text| !text.starts_with('/'));
+                self.input.prefill(&messages.collect::<Vec<_>>().join("\n"));
+                self.screen.print_note(&text!("chat-stopped"));
+                if let Err(error) = runtime.block_on(self.runner.agent.stop()) {
+                    self.screen.print_error(&error.to_string());
                 }
             }
         }
@@ -296,19 +294,19 @@ impl Chat {
         self.assembly.reload_models().await?;
         let config = self.assembly.agent_config()?;
         let is_other = self.session().id != id;
-        self.relay = HandoffRunner::open(self.log.clone(), id, config, self.screen.clone()).await?;
+        self.runner =
+            HandoffRunner::open(self.log.clone(), id, config, self.screen.clone()).await?;
         if is_other {
             self.screen.forget_calls();
         }
         Ok(())
     }
 
-    /// Creates a session, or forks one, and opens it. A new session takes over the policy of this
-    /// one.
+    /// Creates or forks a session and opens it. A new session gets the policy of the current one.
     pub(crate) async fn open_new(&mut self, start: Start) -> Result<Session> {
         let mut config = self.assembly.agent_config()?;
         config.policies.config = self.session().policy.clone().or(config.policies.config);
-        config.session.model = self.relay.agent.live().model().clone();
+        config.session.model = self.runner.agent.live().model().clone();
         let builder =
             AgentBuilder::new(self.log.clone(), config).role(self.assembly.overrides.role.clone());
         let session = builder.start(start).prepare().await?.session;
@@ -316,18 +314,18 @@ impl Chat {
         Ok(session)
     }
 
-    /// The same session, read anew from the log.
+    /// Opens the current session again, from the log.
     pub(crate) async fn reopen(&mut self) -> Result<()> {
-        let id = self.relay.agent.live().session().id.clone();
+        let id = self.runner.agent.live().session().id.clone();
         self.open(&id).await
     }
 
-    /// The session that is talked in.
+    /// Returns the current session.
     pub(crate) fn session(&self) -> &Session {
-        self.relay.agent.live().session()
+        self.runner.agent.live().session()
     }
 
-    /// Work on the log about this session.
+    /// Runs blocking work on the log, for the current session.
     pub(crate) async fn on_log<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Log, &str) -> waterline_log::Result<T> + Send + 'static,
@@ -336,22 +334,23 @@ impl Chat {
         Ok(self.log.handle().run(move |log| work(log, &id)).await?)
     }
 
-    /// Asks something that is answered with yes or no.
-    pub(crate) fn agrees(&mut self, question: &str) -> bool {
-        let asked = format!("{question} [y/n] ");
+    /// Asks a yes-or-no question.
+    pub(crate) fn confirm(&mut self, question: &str) -> bool {
+        let prompt = format!("{question} [y/n] ");
         if !self.input.is_terminal() {
-            self.screen.show(&asked);
+            self.screen.print_styled(&prompt);
         }
-        let line = tokio::task::block_in_place(|| self.input.read(&asked, Level::Normal));
-        matches!(line, Ok(Line::Text(text)) if waterline_agent::ApprovalReply::read(&text) == Some(waterline_agent::ApprovalReply::Allow))
+        let line = tokio::task::block_in_place(|| self.input.read(&prompt, Level::Normal));
+        let Ok(Line::Text(text)) = line else { return false };
+        ApprovalReply::read(&text) == Some(ApprovalReply::Allow)
     }
 
-    /// What is shown and completed at the prompt is what is true now.
+    /// Updates what the prompt shows and completes.
     async fn refresh(&mut self) -> Result<()> {
         let usage = self.on_log(commands::all_calls).await?;
-        self.gauge = gauge::of(self.relay.agent.live(), &usage);
-        let config = self.relay.agent.config();
-        let tiers = self.relay.agent.tiers()?;
+        self.gauge = gauge::of(self.runner.agent.live(), &usage);
+        let config = self.runner.agent.config();
+        let tiers = self.runner.agent.tiers()?;
         let tools = tiers
             .iter()
             .map(|(tool, _)| (tool.name().to_owned(), tool.about().chars().take(60).collect()));
@@ -361,13 +360,14 @@ impl Chat {
             .map(|skill| (skill.id.clone(), skill.description.chars().take(60).collect()));
         let roles = config.roles.iter().map(|role| (role.name.clone(), role.about.clone()));
         let names = tools.chain(skills).chain(roles).collect();
-        let known = Known { commands: commands::list(), names, arguments: words::arguments(self) };
+        let arguments = completions::arguments(self);
+        let known = Known { commands: commands::list(), names, arguments };
         *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = known;
         Ok(())
     }
 }
 
-/// Words that people type who do not know yet that commands begin with a slash.
+/// Maps words that new users type to commands: they may not know the slash yet.
 fn command_of(line: &str) -> &str {
     match line {
         "exit" | "quit" => "/quit",
@@ -376,31 +376,32 @@ fn command_of(line: &str) -> &str {
     }
 }
 
-/// Hears what is typed while the agent works; ends when that is `/cancel`.
+/// Handles what is typed while the agent works. Returns when the user types `/cancel`.
 async fn listen(screen: &Arc<Screen>, is_terminal: bool) {
     if !is_terminal {
-        // Lines that come from elsewhere are read one at a time, each after the turn before it.
+        // Lines from a pipe are read one at a time, each after the turn before it.
         return std::future::pending().await;
     }
     let cancel = Arc::new(Notify::new());
-    let (screen, cancelled) = (Arc::clone(screen), Arc::clone(&cancel));
+    let cancelled = Arc::clone(&cancel);
+    let screen = Arc::clone(screen);
     let _keyboard =
-        Keyboard::listen(screen.has_footer(), screen.line_typed(), move |typed| match typed {
-            Typed::Begun(_) => screen.typing(),
+        Keyboard::listen(screen.has_footer(), screen.typing(), move |typed| match typed {
+            Typed::Begun(_) => screen.draft_changed(),
             Typed::Line(line) if line == "/cancel" => cancelled.notify_one(),
-            Typed::Line(line) => hear_line(&screen, &line),
-            // Nobody answers any more, and the turn goes on.
-            Typed::End => screen.hang_up(),
+            Typed::Line(line) => handle_line(&screen, &line),
+            // No more answers can come; the turn continues.
+            Typed::End => screen.close_input(),
         });
     cancel.notified().await;
 }
 
-fn hear_line(screen: &Screen, line: &str) {
-    // Where somebody is asked, a bare word is the answer.
-    let line = if screen.asks() { line } else { command_of(line) };
+fn handle_line(screen: &Screen, line: &str) {
+    // While a question is open, a bare word such as `exit` is the answer.
+    let line = if screen.has_question() { line } else { command_of(line) };
     match line.strip_prefix("/steer ") {
-        Some(words) => screen.steer(words.trim()),
-        None if commands::is_command(line) => screen.later(line),
-        None => screen.typed(line),
+        Some(text) => screen.steer(text.trim()),
+        None if commands::is_command(line) => screen.queue_command(line),
+        None => screen.submit(line),
     }
 }

@@ -1,172 +1,167 @@
-//! What goes on while the agent works: the model is asked, calls run, sub-agents do both beside
-//! each other. The newest is shown, and something is as long as anything goes on.
+//! What is going on while the agent works: model calls and tool calls, also those of sub-agents,
+//! which run in parallel. The newest activity is shown in the footer.
 
 use std::time::{Duration, Instant};
 
 use super::footer::Working;
-use crate::lang::say;
-use crate::show::number;
+use crate::text;
 
-/// What goes on, the newest last.
+/// The current activities, the newest last.
 #[derive(Default)]
 pub struct Activities(Vec<Activity>);
 
 struct Activity {
-    /// The context of the sub-agent that does it; none for the agent itself.
-    who: Option<String>,
-    what: What,
+    /// The context id of the sub-agent; none for the agent itself.
+    agent: Option<String>,
+    kind: Kind,
     since: Instant,
-    /// It rests until then.
+    /// The end of the wait before a retry.
     until: Option<Instant>,
 }
 
-enum What {
-    /// The model is asked, and so many characters of its reasoning have come.
-    Thinks(usize),
-    /// It calls a tool, and so many characters of the arguments have come.
-    Writes(String, usize),
-    /// It writes a table, which is shown when it is whole.
-    Table,
-    /// A call runs.
-    Runs { id: String, about: String },
+enum Kind {
+    /// The model was called, and this many characters of its reasoning have arrived.
+    Thinking(usize),
+    /// The model writes a tool call, and this many characters of the arguments have arrived.
+    WritingCall(String, usize),
+    /// The model writes a table, which is shown when it is complete.
+    WritingTable,
+    /// A tool runs.
+    RunningTool { id: String, about: String },
 }
 
 impl Activities {
-    /// The model is asked.
-    pub fn asks(&mut self, who: Option<&str>) {
-        self.answers(who);
-        self.begin(who, What::Thinks(0));
+    /// The model was called.
+    pub fn start_model(&mut self, agent: Option<&str>) {
+        self.end_model(agent);
+        self.push(agent, Kind::Thinking(0));
     }
 
-    /// More of its reasoning came.
-    pub fn thinks(&mut self, who: Option<&str>, more: usize) {
-        match self.model(who).map(|doing| &mut doing.what) {
-            Some(What::Thinks(chars)) => *chars += more,
+    /// More characters of its reasoning arrived.
+    pub fn add_thinking(&mut self, agent: Option<&str>, more: usize) {
+        match self.model(agent).map(|activity| &mut activity.kind) {
+            Some(Kind::Thinking(chars)) => *chars += more,
             _ => {
-                self.answers(who);
-                self.begin(who, What::Thinks(more));
+                self.end_model(agent);
+                self.push(agent, Kind::Thinking(more));
             }
         }
     }
 
-    /// It begins to write a call.
-    pub fn writes(&mut self, who: Option<&str>, tool: &str) {
-        self.answers(who);
-        self.begin(who, What::Writes(tool.to_owned(), 0));
+    /// The model started to write a tool call.
+    pub fn start_call(&mut self, agent: Option<&str>, tool: &str) {
+        self.end_model(agent);
+        self.push(agent, Kind::WritingCall(tool.to_owned(), 0));
     }
 
-    /// More of the call came.
-    pub fn grows(&mut self, who: Option<&str>, more: usize) {
-        if let Some(What::Writes(_, chars)) = self.model(who).map(|doing| &mut doing.what) {
+    /// More characters of the call's arguments arrived.
+    pub fn add_arguments(&mut self, agent: Option<&str>, more: usize) {
+        if let Some(Kind::WritingCall(_, chars)) =
+            self.model(agent).map(|activity| &mut activity.kind)
+        {
             *chars += more;
         }
     }
 
-    /// It is asked again, after a while.
-    pub fn rests(&mut self, who: Option<&str>, wait: Duration) {
-        self.asks(who);
-        if let Some(doing) = self.model(who) {
-            doing.until = doing.since.checked_add(wait);
+    /// The model is called again after a wait.
+    pub fn retry_model(&mut self, agent: Option<&str>, wait: Duration) {
+        self.start_model(agent);
+        if let Some(activity) = self.model(agent) {
+            activity.until = activity.since.checked_add(wait);
         }
     }
 
-    /// It has answered, or its answer is seen as it comes.
-    pub fn answers(&mut self, who: Option<&str>) {
-        self.0.retain(|doing| !doing.is_model(who));
+    /// The model has answered, or its answer is on the screen as it streams.
+    pub fn end_model(&mut self, agent: Option<&str>) {
+        self.0.retain(|activity| !activity.is_model(agent));
     }
 
-    /// Whether a table is being written.
-    pub fn table(&mut self, is_written: bool) {
-        let is_known = self.0.iter().any(|doing| matches!(doing.what, What::Table));
-        if is_written && !is_known {
-            self.begin(None, What::Table);
-        } else if !is_written {
-            self.0.retain(|doing| !matches!(doing.what, What::Table));
+    /// Sets whether the model is writing a table.
+    pub fn set_table(&mut self, is_writing: bool) {
+        let is_known = self.0.iter().any(|activity| matches!(activity.kind, Kind::WritingTable));
+        if is_writing && !is_known {
+            self.push(None, Kind::WritingTable);
+        } else if !is_writing {
+            self.0.retain(|activity| !matches!(activity.kind, Kind::WritingTable));
         }
     }
 
-    /// A call begins to run.
-    pub fn runs(&mut self, who: Option<&str>, id: &str, about: String) {
-        self.begin(who, What::Runs { id: id.to_owned(), about });
+    /// A tool started.
+    pub fn start_tool(&mut self, agent: Option<&str>, id: &str, about: String) {
+        self.push(agent, Kind::RunningTool { id: id.to_owned(), about });
     }
 
-    /// A call is done.
-    pub fn ends(&mut self, who: Option<&str>, ended: &str) {
-        let is_it = |doing: &Activity| matches!(&doing.what, What::Runs { id, .. } if id == ended);
-        self.0.retain(|doing| !(doing.is_of(who) && is_it(doing)));
+    /// A tool finished.
+    pub fn end_tool(&mut self, agent: Option<&str>, ended: &str) {
+        let is_ended = |activity: &Activity| match &activity.kind {
+            Kind::RunningTool { id, .. } => id == ended,
+            _ => false,
+        };
+        self.0.retain(|activity| !(activity.is_of(agent) && is_ended(activity)));
     }
 
-    /// Nothing goes on any more.
-    pub fn forget(&mut self) {
+    /// Removes all activities.
+    pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Whether nothing goes on.
+    /// Returns whether nothing is going on.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is shown of it.
+    /// Returns what the footer shows.
     pub fn working(&self) -> Option<Working> {
         let newest = self.0.last()?;
         let left = newest.until.map(|until| until.saturating_duration_since(Instant::now()));
         let left = left.filter(|left| !left.is_zero());
-        let about = if left.is_some() {
-            say("trying again", "重试").to_owned()
-        } else {
-            newest.what.about()
-        };
-        let who = newest.who.as_ref().map(|who| format!("{who}: ")).unwrap_or_default();
+        let about =
+            if left.is_some() { text!("activity-retrying") } else { newest.kind.describe() };
+        let agent = newest.agent.as_ref().map(|agent| format!("{agent}: ")).unwrap_or_default();
         let others = match self.0.len() - 1 {
             0 => String::new(),
             others => format!(" (+{others})"),
         };
-        Some(Working { about: format!("{who}{about}{others}"), since: newest.since, left })
+        Some(Working { about: format!("{agent}{about}{others}"), since: newest.since, left })
     }
 
-    fn begin(&mut self, who: Option<&str>, what: What) {
+    fn push(&mut self, agent: Option<&str>, kind: Kind) {
         self.0.push(Activity {
-            who: who.map(str::to_owned),
-            what,
+            agent: agent.map(str::to_owned),
+            kind,
             since: Instant::now(),
             until: None,
         });
     }
 
-    fn model(&mut self, who: Option<&str>) -> Option<&mut Activity> {
-        self.0.iter_mut().find(|doing| doing.is_model(who))
+    fn model(&mut self, agent: Option<&str>) -> Option<&mut Activity> {
+        self.0.iter_mut().find(|activity| activity.is_model(agent))
     }
 }
 
 impl Activity {
-    fn is_of(&self, who: Option<&str>) -> bool {
-        self.who.as_deref() == who
+    fn is_of(&self, agent: Option<&str>) -> bool {
+        self.agent.as_deref() == agent
     }
 
-    /// Whether it is the model of somebody that is waited for.
-    fn is_model(&self, who: Option<&str>) -> bool {
-        self.is_of(who) && matches!(self.what, What::Thinks(_) | What::Writes(..))
+    /// Returns whether this is the model call of an agent.
+    fn is_model(&self, agent: Option<&str>) -> bool {
+        self.is_of(agent) && matches!(self.kind, Kind::Thinking(_) | Kind::WritingCall(..))
     }
 }
 
-impl What {
-    fn about(&self) -> String {
+impl Kind {
+    fn describe(&self) -> String {
         match self {
-            Self::Thinks(chars) => format!("{}{}", say("thinking", "思考中"), size(*chars)),
-            Self::Writes(tool, chars) => {
-                format!("{} {tool}{}", say("writing", "正在写"), size(*chars))
+            Self::Thinking(0) => text!("activity-thinking"),
+            Self::Thinking(chars) => text!("activity-thinking-count", count = *chars),
+            Self::WritingCall(tool, 0) => text!("activity-writing", tool = tool),
+            Self::WritingCall(tool, chars) => {
+                text!("activity-writing-count", tool = tool, count = *chars)
             }
-            Self::Table => say("writing a table", "正在写表格").to_owned(),
-            Self::Runs { about, .. } => about.clone(),
+            Self::WritingTable => text!("activity-table"),
+            Self::RunningTool { about, .. } => about.clone(),
         }
-    }
-}
-
-/// How much has come, where anything has.
-fn size(chars: usize) -> String {
-    match chars {
-        0 => String::new(),
-        _ => say(format!(", {} characters", number(chars)), format!("，{} 个字符", number(chars))),
     }
 }
 
@@ -174,60 +169,60 @@ fn size(chars: usize) -> String {
 mod tests {
     use super::*;
 
-    fn shown(doings: &Activities) -> String {
-        doings.working().map(|working| working.about).unwrap_or_default()
+    fn shown(activities: &Activities) -> String {
+        activities.working().map(|working| working.about).unwrap_or_default()
     }
 
     #[test]
-    fn it_goes_on_until_the_last_call_is_done() {
-        let mut doings = Activities::default();
-        doings.runs(None, "1", "read a".to_owned());
-        doings.runs(None, "2", "read b".to_owned());
-        assert_eq!(shown(&doings), "read b (+1)");
-        doings.ends(None, "2");
-        assert_eq!(shown(&doings), "read a");
-        doings.ends(Some("below"), "1");
-        assert!(!doings.is_empty(), "that was another's");
-        doings.ends(None, "1");
-        assert!(doings.is_empty());
+    fn calls_are_shown_until_the_last_one_ends() {
+        let mut activities = Activities::default();
+        activities.start_tool(None, "1", "read a".to_owned());
+        activities.start_tool(None, "2", "read b".to_owned());
+        assert_eq!(shown(&activities), "read b (+1)");
+        activities.end_tool(None, "2");
+        assert_eq!(shown(&activities), "read a");
+        activities.end_tool(Some("sub-agent"), "1");
+        assert!(!activities.is_empty(), "the same id of another agent");
+        activities.end_tool(None, "1");
+        assert!(activities.is_empty());
     }
 
     #[test]
-    fn what_the_model_does_is_told_by_what_comes() {
-        let mut doings = Activities::default();
-        doings.asks(None);
-        assert_eq!(shown(&doings), "thinking");
-        doings.thinks(None, 1_200);
-        doings.thinks(None, 34);
-        assert_eq!(shown(&doings), "thinking, 1,234 characters");
-        doings.writes(None, "write_file");
-        doings.grows(None, 20);
-        doings.grows(None, 22);
-        assert_eq!(shown(&doings), "writing write_file, 42 characters");
-        doings.answers(None);
-        assert!(doings.is_empty());
+    fn the_model_is_shown_thinking_and_then_writing() {
+        let mut activities = Activities::default();
+        activities.start_model(None);
+        assert_eq!(shown(&activities), "thinking");
+        activities.add_thinking(None, 1_200);
+        activities.add_thinking(None, 34);
+        assert_eq!(shown(&activities), "thinking, 1,234 characters");
+        activities.start_call(None, "write_file");
+        activities.add_arguments(None, 20);
+        activities.add_arguments(None, 22);
+        assert_eq!(shown(&activities), "writing write_file, 42 characters");
+        activities.end_model(None);
+        assert!(activities.is_empty());
     }
 
     #[test]
-    fn each_agent_has_a_model_of_its_own() {
-        let mut doings = Activities::default();
-        doings.asks(Some("a"));
-        doings.asks(Some("b"));
-        doings.thinks(Some("a"), 5);
-        assert_eq!(shown(&doings), "b: thinking (+1)");
-        doings.answers(Some("b"));
-        assert_eq!(shown(&doings), "a: thinking, 5 characters");
+    fn each_agent_has_its_own_model_call() {
+        let mut activities = Activities::default();
+        activities.start_model(Some("a"));
+        activities.start_model(Some("b"));
+        activities.add_thinking(Some("a"), 5);
+        assert_eq!(shown(&activities), "b: thinking (+1)");
+        activities.end_model(Some("b"));
+        assert_eq!(shown(&activities), "a: thinking, 5 characters");
     }
 
     #[test]
-    fn before_another_try_it_is_told_how_long_that_takes() {
-        let mut doings = Activities::default();
-        doings.asks(None);
-        doings.rests(None, Duration::from_secs(60));
-        let working = doings.working().unwrap();
-        assert_eq!(working.about, "trying again");
+    fn a_retry_shows_how_long_the_wait_is() {
+        let mut activities = Activities::default();
+        activities.start_model(None);
+        activities.retry_model(None, Duration::from_secs(60));
+        let working = activities.working().unwrap();
+        assert_eq!(working.about, "retrying");
         assert!(working.left.is_some_and(|left| left > Duration::from_secs(50)));
-        doings.rests(None, Duration::ZERO);
-        assert_eq!(shown(&doings), "thinking");
+        activities.retry_model(None, Duration::ZERO);
+        assert_eq!(shown(&activities), "thinking");
     }
 }

@@ -1,4 +1,4 @@
-//! A call as a person reads it: on one row with what came of it, or whole.
+//! Formats a call for display: on one row with its result, or in full.
 
 use anstyle::Style;
 use serde_json::{Map, Value};
@@ -6,13 +6,13 @@ use waterline_agent::tool::{Capability, Subject};
 
 use super::diff::{Diff, row as row_of_file};
 use super::screen::dim;
-use crate::lang::say;
-use crate::show::{count, cut, plain, unhidden, width};
+use crate::show::{cut, plain, unhidden, width};
+use crate::text;
 
-/// What stands between a call and what came of it.
+/// The separator between a call and its result.
 const ARROW: &str = " → ";
 
-/// What came of a call, as the user reads it, and whether it failed. `todos` is the number of todos
+/// Returns the result of a call for display, and whether it failed. `todos` is the number of todos
 /// if the call wrote them.
 pub fn outcome(
     capability: Capability,
@@ -20,54 +20,54 @@ pub fn outcome(
     text: &str,
     failed: bool,
 ) -> (String, bool) {
-    let told = match (capability, todos) {
+    let shown = match (capability, todos) {
         _ if failed => None,
-        (_, Some(todos)) => Some((say(count(todos, "todo"), format!("{todos} 项待办")), false)),
-        (Capability::Delegate, None) => result(text),
+        (_, Some(todos)) => Some((text!("call-todos", count = todos), false)),
+        (Capability::Delegate, None) => sub_agent_result(text),
         _ => None,
     };
-    told.unwrap_or_else(|| (text.to_owned(), failed))
+    shown.unwrap_or_else(|| (text.to_owned(), failed))
 }
 
-/// What a sub-agent says, out of the JSON that its caller gets.
-fn result(text: &str) -> Option<(String, bool)> {
+/// Returns the text of a sub-agent's result, out of the JSON that its caller gets.
+fn sub_agent_result(text: &str) -> Option<(String, bool)> {
     let value: Value = serde_json::from_str(text).ok()?;
     let failed = !value.get("ok")?.as_bool()?;
-    let word = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let said: Vec<&str> = [word("error"), word("result")].into_iter().flatten().collect();
-    Some((said.join("\n"), failed))
+    let field = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let texts: Vec<&str> = [field("error"), field("result")].into_iter().flatten().collect();
+    Some((texts.join("\n"), failed))
 }
 
-/// A call and the beginning of what came of it, in so many columns. The result has half of the room
-/// if it needs it, however long the arguments are.
+/// Formats a call and the start of its result within `columns`. The result gets up to half of the
+/// space, however long the arguments are.
 pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String {
     let result = plain(result);
     let name = if arguments.is_empty() { plain(name) } else { format!("{} ", plain(name)) };
     let room = columns.saturating_sub(width(&name) + width(ARROW));
-    let called = cut(arguments, (room / 2).max(room.saturating_sub(width(&result))));
-    let came = cut(&result, room.saturating_sub(width(&called)));
-    cut(&format!("{name}{called}{ARROW}{came}"), columns)
+    let arguments = cut(arguments, (room / 2).max(room.saturating_sub(width(&result))));
+    let result = cut(&result, room.saturating_sub(width(&arguments)));
+    cut(&format!("{name}{arguments}{ARROW}{result}"), columns)
 }
 
-/// The whole call, for a user who approves it or looks at it, with codes for styles; of a file's
-/// content at most `most` lines. `tool` may have the context of a sub-agent before it.
-pub fn whole(tool: &str, arguments: &str, subject: &Subject, most: usize) -> String {
+/// Formats the whole call for approval or inspection, with style codes and at most
+/// `max_lines` lines of a file's content. `tool` may have the context id of a sub-agent in front.
+pub fn whole(tool: &str, arguments: &str, subject: &Subject, max_lines: usize) -> String {
     let read = serde_json::from_str::<Value>(arguments).ok();
     let fields = read.as_ref().and_then(Value::as_object).cloned();
-    fields.and_then(|fields| told(tool, fields, subject, most)).unwrap_or_else(|| {
+    fields.and_then(|fields| readable(tool, fields, subject, max_lines)).unwrap_or_else(|| {
         let pretty = read.and_then(|value| serde_json::to_string_pretty(&value).ok());
         unhidden(&format!("{tool} {}", pretty.unwrap_or_else(|| arguments.to_owned())))
     })
 }
 
-/// The calls that read more easily otherwise than as JSON. What is indented is the model's, so that
-/// nothing in it passes for a word of the program. Arguments that are not shown so are shown as
+/// Formats the calls that are easier to read in another form than JSON. The model's text is
+/// indented, so that it cannot pass for output of the program. The remaining arguments are shown as
 /// JSON.
-fn told(
+fn readable(
     tool: &str,
     mut fields: Map<String, Value>,
     subject: &Subject,
-    most: usize,
+    max_lines: usize,
 ) -> Option<String> {
     let mut head = tool.to_owned();
     let shown: Vec<&str> = match subject {
@@ -81,7 +81,7 @@ fn told(
         Subject::Command(command) => rows(command, usize::MAX),
         Subject::Content { path, content } => {
             head = format!("{head} {path}");
-            rows(content, most)
+            rows(content, max_lines)
         }
         Subject::Edit { path, old, new } => {
             let diff = Diff::new(old, new);
@@ -96,15 +96,13 @@ fn told(
     Some(format!("{}{body}", plain(&unhidden(&head))))
 }
 
-/// The first lines of a text, each behind a line break.
-fn rows(text: &str, most: usize) -> String {
+/// Formats the first lines of a text, each with a line break before it.
+fn rows(text: &str, max_lines: usize) -> String {
     let shown: String =
-        text.lines().take(most).map(|line| row_of_file(line, Style::new())).collect();
-    match text.lines().count().saturating_sub(most) {
+        text.lines().take(max_lines).map(|line| row_of_file(line, Style::new())).collect();
+    match text.lines().count().saturating_sub(max_lines) {
         0 => shown,
-        more => {
-            shown + &dim(&say(format!("\n  … {more} more lines"), format!("\n  … 还有 {more} 行")))
-        }
+        more => shown + &dim(&format!("\n  {}", text!("call-more-lines", count = more))),
     }
 }
 
@@ -117,21 +115,21 @@ mod tests {
 
     use super::*;
 
-    /// The whole call, with what its tool says about it.
-    fn coloured(tool: &str, arguments: &str, most: usize) -> String {
+    /// Formats a call with the info of its tool.
+    fn coloured(tool: &str, arguments: &str, max_lines: usize) -> String {
         let tools = Toolbox::new(Arc::new(Shell::unconfined()));
         let bare = tool.rsplit_once(": ").map_or(tool, |(_, bare)| bare);
         let info = info_of(&**tools.find(bare).unwrap(), arguments);
-        whole(tool, arguments, &info.subject, most)
+        whole(tool, arguments, &info.subject, max_lines)
     }
 
-    /// The call without its styles.
-    fn shown(tool: &str, arguments: &Value, most: usize) -> String {
-        anstream::adapter::strip_str(&coloured(tool, &arguments.to_string(), most)).to_string()
+    /// Formats a call without styles.
+    fn shown(tool: &str, arguments: &Value, max_lines: usize) -> String {
+        anstream::adapter::strip_str(&coloured(tool, &arguments.to_string(), max_lines)).to_string()
     }
 
     #[test]
-    fn a_result_keeps_its_share_of_the_row() {
+    fn a_result_gets_up_to_half_of_the_row() {
         assert_eq!(row("read", "a.txt", "4.2 m", 40), "read a.txt → 4.2 m");
         assert_eq!(row("list_files", "", "outputs/", 40), "list_files → outputs/");
         assert_eq!(
@@ -143,14 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_sub_agents_are_told_in_words() {
-        let told = |capability, todos, text: &str, failed| outcome(capability, todos, text, failed);
-        assert_eq!(told(Capability::Write, Some(2), "[>] a\n[ ] b (high)", false).0, "2 todos");
+    fn todos_are_counted_and_a_sub_agent_result_is_shown_as_text() {
+        assert_eq!(outcome(Capability::Write, Some(2), "[>] a\n[ ] b (high)", false).0, "2 todos");
         assert_eq!(
-            told(Capability::Write, None, "a todo says nothing", true).0,
-            "a todo says nothing"
+            outcome(Capability::Write, None, "a todo has no content", true).0,
+            "a todo has no content"
         );
-        let json = |value: Value| told(Capability::Delegate, None, &value.to_string(), false);
+        let json = |value: Value| outcome(Capability::Delegate, None, &value.to_string(), false);
         assert_eq!(
             json(serde_json::json!({"ok": true, "result": "4.2 m\nhigh"})),
             ("4.2 m\nhigh".to_owned(), false)
@@ -159,12 +156,15 @@ mod tests {
             json(serde_json::json!({"ok": false, "error": "no loops left"})),
             ("no loops left".to_owned(), true)
         );
-        let cut = "{\"ok\": tr… cut";
-        assert_eq!(told(Capability::Delegate, None, cut, false), (cut.to_owned(), false));
+        let truncated = "{\"ok\": tr… truncated";
+        assert_eq!(
+            outcome(Capability::Delegate, None, truncated, false),
+            (truncated.to_owned(), false)
+        );
     }
 
     #[test]
-    fn a_command_is_shown_as_it_is_typed() {
+    fn a_command_is_shown_verbatim() {
         let call = serde_json::json!({"command": "cd a &&\n\trm -r b\u{1b}[2J", "timeout": 9});
         let expected = "run_bash_command {\"timeout\":9}\n  cd a &&\n      rm -r b\u{fffd}[2J";
         assert_eq!(shown("run_bash_command", &call, 20), expected);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_shown_by_its_beginning_and_an_edit_by_what_it_changes() {
+    fn a_file_is_shown_by_its_first_lines_and_an_edit_as_a_diff() {
         let call = serde_json::json!({"path": "a.txt", "content": "1\n2\n3\n4\n"});
         assert_eq!(shown("write_file", &call, 2), "write_file a.txt\n  1\n  2\n  … 2 more lines");
         assert_eq!(shown("write_file", &call, usize::MAX), "write_file a.txt\n  1\n  2\n  3\n  4");

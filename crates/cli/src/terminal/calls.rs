@@ -1,126 +1,130 @@
-//! The calls that the screen knows: what each is called with, as long as it is open, and the last
-//! ones with their numbers.
+//! The tool calls that the screen knows: the arguments of open calls, and the last finished calls
+//! with their numbers.
 
 use std::collections::VecDeque;
 
-/// How many calls are kept to be shown whole.
+/// The number of finished calls kept for `/unfold`.
 const KEPT: usize = 200;
 
-/// A call that was shown on one line.
+/// A finished call. The screen shows it on one line, and `/unfold` in full.
 #[derive(Clone, Debug)]
-pub struct Folded {
-    /// The tool.
+pub struct FinishedCall {
+    /// The name of the tool.
     pub name: String,
-    /// What it was called with.
+    /// The arguments, as JSON.
     pub arguments: String,
-    /// What it gave.
+    /// The result.
     pub text: String,
 }
 
-/// The calls.
+/// The open calls and the last finished ones.
 #[derive(Debug, Default)]
 pub struct Calls {
     open: Vec<Open>,
-    kept: VecDeque<Folded>,
-    /// How many there were before these.
-    gone: usize,
+    finished: VecDeque<FinishedCall>,
+    /// The number of finished calls that were dropped.
+    dropped: usize,
 }
 
-/// A call without a result. One that is refused, or not run for another reason, is known only from
-/// what the model wrote.
+/// A call without a result. A call that is refused, or not run for another reason, is known only
+/// from what the model wrote.
 #[derive(Debug)]
 struct Open {
-    /// The context of the sub-agent that wants it; none for the agent itself.
-    who: Option<String>,
+    /// The context id of the sub-agent; none for the agent itself.
+    agent: Option<String>,
     id: String,
     name: String,
     arguments: String,
-    /// Its place in the answer, as long as nothing else is known of it.
+    /// Its index in the answer, while it is known only from that.
     at: Option<usize>,
 }
 
 impl Open {
-    fn is_of(&self, who: Option<&str>) -> bool {
-        self.who.as_deref() == who
+    fn is_of(&self, agent: Option<&str>) -> bool {
+        self.agent.as_deref() == agent
     }
 }
 
 impl Calls {
-    /// The model begins to write a call.
-    pub fn writes(&mut self, who: Option<&str>, at: usize, id: &str, name: &str) {
-        self.add(who, id, name, Some(at));
+    /// The model started to write a call.
+    pub fn start(&mut self, agent: Option<&str>, at: usize, id: &str, name: &str) {
+        self.add(agent, id, name, Some(at));
     }
 
-    /// More of its arguments came.
-    pub fn grows(&mut self, who: Option<&str>, at: usize, json: &str) {
+    /// More of its arguments arrived.
+    pub fn add_arguments(&mut self, agent: Option<&str>, at: usize, json: &str) {
         let written =
-            self.open.iter_mut().rev().find(|open| open.is_of(who) && open.at == Some(at));
+            self.open.iter_mut().rev().find(|open| open.is_of(agent) && open.at == Some(at));
         if let Some(open) = written {
             open.arguments.push_str(json);
         }
     }
 
-    /// A call is run, or somebody is asked about it.
-    pub fn known(&mut self, who: Option<&str>, id: &str, name: &str, arguments: &str) {
-        let at = self.find(who, id, name).unwrap_or_else(|| self.add(who, id, name, None));
+    /// A call is run, or needs approval.
+    pub fn set_arguments(&mut self, agent: Option<&str>, id: &str, name: &str, arguments: &str) {
+        let at = self.find(agent, id, name).unwrap_or_else(|| self.add(agent, id, name, None));
         if let Some(open) = self.open.get_mut(at) {
-            // It may have been written under another id than it is run under.
+            // The id at run time may differ from the one in the answer.
             id.clone_into(&mut open.id);
             arguments.clone_into(&mut open.arguments);
             open.at = None;
         }
     }
 
-    /// A call has its result; gives what it was called with.
-    pub fn end(&mut self, who: Option<&str>, id: &str, name: &str) -> String {
-        let ended = self.find(who, id, name).map(|at| self.open.remove(at));
+    /// A call has a result. Returns its arguments.
+    pub fn end(&mut self, agent: Option<&str>, id: &str, name: &str) -> String {
+        let ended = self.find(agent, id, name).map(|at| self.open.remove(at));
         ended.map(|open| open.arguments).unwrap_or_default()
     }
 
-    /// The calls of somebody's last answer are done, or void.
-    pub fn forget_open(&mut self, who: Option<&str>) {
-        self.open.retain(|open| !open.is_of(who));
+    /// Drops the open calls of an agent: its last answer is done, or void.
+    pub fn drop_open(&mut self, agent: Option<&str>) {
+        self.open.retain(|open| !open.is_of(agent));
     }
 
-    /// No call is open any more.
-    pub fn close(&mut self) {
+    /// Drops all open calls.
+    pub fn clear_open(&mut self) {
         self.open.clear();
     }
 
-    /// Keeps a call; gives its number.
-    pub fn keep(&mut self, call: Folded) -> usize {
-        self.kept.push_back(call);
-        if self.kept.len() > KEPT {
-            self.kept.pop_front();
-            self.gone += 1;
+    /// Keeps a finished call. Returns its number.
+    pub fn keep(&mut self, call: FinishedCall) -> usize {
+        self.finished.push_back(call);
+        if self.finished.len() > KEPT {
+            self.finished.pop_front();
+            self.dropped += 1;
         }
-        self.gone + self.kept.len()
+        self.dropped + self.finished.len()
     }
 
-    /// The call of a number, or the last one.
-    pub fn get(&self, number: Option<usize>) -> Option<&Folded> {
+    /// Returns the call with this number, or the last one.
+    pub fn get(&self, number: Option<usize>) -> Option<&FinishedCall> {
         match number {
-            Some(number) => self.kept.get(number.checked_sub(self.gone + 1)?),
-            None => self.kept.back(),
+            Some(number) => self.finished.get(number.checked_sub(self.dropped + 1)?),
+            None => self.finished.back(),
         }
     }
 
-    /// Forgets the calls that were kept; the next one is the first.
-    pub fn forget(&mut self) {
-        self.kept.clear();
-        self.gone = 0;
+    /// Drops the finished calls; the next one is number 1.
+    pub fn clear_finished(&mut self) {
+        self.finished.clear();
+        self.dropped = 0;
     }
 
-    fn add(&mut self, who: Option<&str>, id: &str, name: &str, at: Option<usize>) -> usize {
-        let (who, id, name) = (who.map(str::to_owned), id.to_owned(), name.to_owned());
-        self.open.push(Open { who, id, name, arguments: String::new(), at });
+    fn add(&mut self, agent: Option<&str>, id: &str, name: &str, at: Option<usize>) -> usize {
+        self.open.push(Open {
+            agent: agent.map(str::to_owned),
+            id: id.to_owned(),
+            name: name.to_owned(),
+            arguments: String::new(),
+            at,
+        });
         self.open.len() - 1
     }
 
-    /// Where a call is: by its id, else the first of its tool that was written and of which nothing
-    /// was heard since.
-    fn find(&self, who: Option<&str>, id: &str, name: &str) -> Option<usize> {
-        let own = |open: &Open| open.is_of(who);
+    /// Finds a call: by its id, else the first call of its tool that is known only from the answer.
+    fn find(&self, agent: Option<&str>, id: &str, name: &str) -> Option<usize> {
+        let own = |open: &Open| open.is_of(agent);
         let same = self.open.iter().position(|open| own(open) && open.id == id && !id.is_empty());
         same.or_else(|| {
             self.open.iter().position(|open| own(open) && open.at.is_some() && open.name == name)
@@ -133,36 +137,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_is_not_run_is_known_from_what_the_model_wrote() {
+    fn the_arguments_of_a_call_that_is_not_run_come_from_the_answer() {
         let mut calls = Calls::default();
-        calls.writes(None, 0, "", "read");
-        calls.writes(None, 1, "", "read");
-        calls.grows(None, 0, "{\"a\":");
-        calls.grows(None, 1, "{\"b\":2}");
-        calls.grows(None, 0, "1}");
-        calls.known(None, "x", "read", "{\"a\":1}");
+        calls.start(None, 0, "", "read");
+        calls.start(None, 1, "", "read");
+        calls.add_arguments(None, 0, "{\"a\":");
+        calls.add_arguments(None, 1, "{\"b\":2}");
+        calls.add_arguments(None, 0, "1}");
+        calls.set_arguments(None, "x", "read", "{\"a\":1}");
         assert_eq!(
             calls.end(None, "y", "read"),
             "{\"b\":2}",
-            "of the second nothing else was heard"
+            "the second is known only from the answer"
         );
         assert_eq!(calls.end(None, "x", "read"), "{\"a\":1}");
         assert_eq!(calls.end(None, "x", "read"), "");
     }
 
     #[test]
-    fn sub_agents_do_not_get_into_each_others_way() {
+    fn calls_of_sub_agents_are_kept_apart() {
         let mut calls = Calls::default();
-        calls.known(Some("a"), "1", "run", "of a");
-        calls.known(Some("b"), "1", "run", "of b");
-        calls.forget_open(Some("b"));
+        calls.set_arguments(Some("a"), "1", "run", "of a");
+        calls.set_arguments(Some("b"), "1", "run", "of b");
+        calls.drop_open(Some("b"));
         assert_eq!(calls.end(Some("b"), "1", "run"), "");
         assert_eq!(calls.end(Some("a"), "1", "run"), "of a");
     }
 
     #[test]
     fn the_last_calls_keep_their_numbers() {
-        let call = |at: usize| Folded {
+        let call = |at: usize| FinishedCall {
             name: at.to_string(),
             arguments: String::new(),
             text: String::new(),
@@ -174,9 +178,9 @@ mod tests {
         }
         assert_eq!(name(&calls, None).unwrap(), (KEPT + 5).to_string());
         assert_eq!(name(&calls, Some(6)).unwrap(), "6");
-        assert_eq!(name(&calls, Some(5)), None, "forgotten");
+        assert_eq!(name(&calls, Some(5)), None, "dropped");
         assert_eq!(name(&calls, Some(KEPT + 6)), None);
-        calls.forget();
+        calls.clear_finished();
         assert_eq!(calls.keep(call(1)), 1);
         assert_eq!(name(&calls, Some(0)), None);
     }

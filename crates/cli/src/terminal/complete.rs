@@ -1,4 +1,4 @@
-//! What can be completed: commands and what they take, names behind `@`, files behind `#`.
+//! Completion: commands and their arguments, names after `@`, files after `#`.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -8,33 +8,32 @@ use crate::show::plain;
 use reedline::{Completer, CompletionResult, Span, Suggestion};
 use waterline_agent::mention;
 
-/// How many files are offered.
+/// The most files offered.
 const FILES: usize = 50;
 
 /// The command that takes sessions.
 const LOAD: &str = "load";
 
-/// How the mention of a file begins that stands between quotes.
+/// The start of a quoted file mention.
 const QUOTED: &str = "#\"";
 
-/// How long sessions that were looked up are taken for all there are: as long as somebody writes
-/// one.
+/// How long a list of sessions is reused: about as long as it takes to type one id.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// What is known at the moment.
+/// What can be completed at the moment.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Commands, each with what it does.
+    /// Commands, each with its description.
     pub commands: Vec<(String, String)>,
-    /// Tools, skills and roles.
+    /// Tools, skills and roles, each with its description.
     pub names: Vec<(String, String)>,
-    /// What may stand behind the words of a command: `context`, `config policy`.
+    /// The arguments of each command: `context`, `config policy`.
     pub arguments: Vec<(String, Vec<String>)>,
 }
 
-/// Looks up sessions, each with what it is about. Too much work to be done before anybody wants
-/// one.
-pub type Look = Box<dyn Fn() -> Vec<(String, String)> + Send>;
+/// Lists the sessions, each with its title. This reads the log, so it is called only when a session
+/// id is completed.
+pub type ListSessions = Box<dyn Fn() -> Vec<(String, String)> + Send>;
 
 /// Completes lines.
 pub(super) struct Complete {
@@ -43,8 +42,8 @@ pub(super) struct Complete {
 }
 
 impl Complete {
-    pub(super) fn new(known: Arc<Mutex<Known>>, look: Look) -> Self {
-        Self { known, sessions: Sessions { look, seen: None } }
+    pub(super) fn new(known: Arc<Mutex<Known>>, list: ListSessions) -> Self {
+        Self { known, sessions: Sessions { list, cached: None } }
     }
 }
 
@@ -57,26 +56,27 @@ impl Completer for Complete {
         let (before, word) = typed.split_at_checked(start).unwrap_or((typed, ""));
         let span = Span::new(start, position);
         let known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let offer = |value: String, about: Option<String>, more: bool| Suggestion {
+        let offer = |value: String, about: Option<String>, is_open: bool| Suggestion {
             value,
             description: about,
             span,
-            append_whitespace: !more,
+            append_whitespace: !is_open,
             ..Suggestion::default()
         };
-        let named = |list: &[(String, String)], mark: &str, begun: &str| -> Vec<Suggestion> {
-            let fits = list.iter().filter(|(name, _)| name.starts_with(begun));
-            fits.map(|(name, about)| {
-                offer(plain(&format!("{mark}{name}")), Some(plain(about)), false)
-            })
-            .collect()
+        let named = |list: &[(String, String)], mark: &str, prefix: &str| -> Vec<Suggestion> {
+            let matches = list.iter().filter(|(name, _)| name.starts_with(prefix));
+            matches
+                .map(|(name, about)| {
+                    offer(plain(&format!("{mark}{name}")), Some(plain(about)), false)
+                })
+                .collect()
         };
         let found: Vec<Suggestion> = match word.chars().next() {
             Some('/') if start == 0 => named(&known.commands, "/", word.trim_start_matches('/')),
             Some('@') => named(&known.names, "@", word.trim_start_matches('@')),
             Some('#') => {
                 let paths = files(word.trim_start_matches('#').trim_start_matches('"'));
-                // A name that would steer the terminal, or that ends at its quote, is not offered.
+                // A name with control characters or a quote is not offered.
                 let paths =
                     paths.into_iter().filter(|path| plain(path) == *path && !path.contains('"'));
                 let is_quoted = word.starts_with(QUOTED);
@@ -85,15 +85,15 @@ impl Completer for Complete {
                     .collect()
             }
             _ => match command(before).as_deref() {
-                Some(LOAD) => named(self.sessions.seen(), "", word),
+                Some(LOAD) => named(self.sessions.get(), "", word),
                 Some(command) => {
-                    let taken = known
+                    let arguments = known
                         .arguments
                         .iter()
                         .filter(|(of, _)| of == command)
-                        .flat_map(|(_, words)| words);
-                    let fits = taken.filter(|taken| taken.starts_with(word));
-                    fits.map(|taken| offer(plain(taken), None, false)).collect()
+                        .flat_map(|(_, arguments)| arguments);
+                    let matches = arguments.filter(|argument| argument.starts_with(word));
+                    matches.map(|argument| offer(plain(argument), None, false)).collect()
                 }
                 None => Vec::new(),
             },
@@ -102,16 +102,15 @@ impl Completer for Complete {
     }
 }
 
-/// Where the mention of a file begins whose quotes are still open, because its name may hold
-/// blanks.
+/// Returns the start of a file mention whose quote is still open. Its name may contain spaces.
 fn open_quote(typed: &str) -> Option<usize> {
-    let (before, begun) = typed.rsplit_once(QUOTED)?;
-    let begins = before.is_empty() || before.ends_with(char::is_whitespace);
-    (begins && !begun.contains('"')).then_some(before.len())
+    let (before, name) = typed.rsplit_once(QUOTED)?;
+    let is_start = before.is_empty() || before.ends_with(char::is_whitespace);
+    (is_start && !name.contains('"')).then_some(before.len())
 }
 
-/// A file as it is mentioned: between quotes where its name would not be read to its end without.
-/// Those of a folder stay open, because something may follow.
+/// Formats the mention of a file, quoted if its name needs it. The quote of a directory stays open,
+/// because a name may follow.
 fn mention_of(path: &str, is_quoted: bool) -> String {
     let bare = format!("#{path}");
     if !is_quoted && mention::files(&bare) == [path] {
@@ -121,46 +120,45 @@ fn mention_of(path: &str, is_quoted: bool) -> String {
     format!("{QUOTED}{path}{end}")
 }
 
-/// The words of a command that a line begins with.
+/// Returns the command at the start of a line, without the slash.
 fn command(line: &str) -> Option<String> {
     let words: Vec<&str> = line.strip_prefix('/')?.split_whitespace().collect();
     Some(words.join(" ").to_lowercase())
 }
 
-/// Sessions, as far as they were looked up.
+/// The sessions, cached for a short time.
 struct Sessions {
-    look: Look,
-    seen: Option<(Instant, Vec<(String, String)>)>,
+    list: ListSessions,
+    cached: Option<(Instant, Vec<(String, String)>)>,
 }
 
 impl Sessions {
-    fn seen(&mut self) -> &[(String, String)] {
-        if self.seen.as_ref().is_some_and(|(since, _)| since.elapsed() > FRESH) {
-            self.seen = None;
+    fn get(&mut self) -> &[(String, String)] {
+        if self.cached.as_ref().is_some_and(|(since, _)| since.elapsed() > FRESH) {
+            self.cached = None;
         }
-        &self.seen.get_or_insert_with(|| (Instant::now(), (self.look)())).1
+        &self.cached.get_or_insert_with(|| (Instant::now(), (self.list)())).1
     }
 }
 
-/// The files and folders whose path begins so.
-fn files(begun: &str) -> Vec<String> {
-    let (folder, name) =
-        begun.rsplit_once('/').map_or(("", begun), |(folder, name)| (folder, name));
-    let at = if begun.starts_with('/') && folder.is_empty() {
+/// Returns the files and directories whose path starts with `prefix`.
+fn files(prefix: &str) -> Vec<String> {
+    let (directory, name) = prefix.rsplit_once('/').unwrap_or(("", prefix));
+    let at = if prefix.starts_with('/') && directory.is_empty() {
         "/"
-    } else if folder.is_empty() {
+    } else if directory.is_empty() {
         "."
     } else {
-        folder
+        directory
     };
     let entries = std::fs::read_dir(Path::new(at)).into_iter().flatten().flatten();
     let mut found: Vec<String> = entries
         .filter_map(|entry| {
             let own = entry.file_name().to_string_lossy().into_owned();
-            let fits = own.starts_with(name) && (name.starts_with('.') || !own.starts_with('.'));
+            let is_hidden = own.starts_with('.') && !name.starts_with('.');
             let end = if entry.path().is_dir() { "/" } else { "" };
-            let before = if begun.contains('/') { format!("{folder}/") } else { String::new() };
-            fits.then(|| format!("{before}{own}{end}"))
+            let before = if prefix.contains('/') { format!("{directory}/") } else { String::new() };
+            (own.starts_with(name) && !is_hidden).then(|| format!("{before}{own}{end}"))
         })
         .collect();
     found.sort();
@@ -177,19 +175,19 @@ mod tests {
         Vec::new()
     }
 
-    /// What is offered for a line, and what stands there if it is taken.
+    /// Returns the line after each suggestion for it.
     fn offered(complete: &mut Complete, line: &str) -> Vec<String> {
         let result = complete.complete(line, line.len());
-        let taken = |offer: &Suggestion| {
+        let accepted = |offer: &Suggestion| {
             line.get(..offer.span.start).unwrap_or_default().to_owned() + &offer.value
         };
-        result.suggestions().iter().map(taken).collect()
+        result.suggestions().iter().map(accepted).collect()
     }
 
     #[test]
-    fn commands_and_what_they_take_are_completed() {
-        let words =
-            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    fn commands_and_their_arguments_are_completed() {
+        let owned =
+            |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let known = Known {
             commands: vec![
                 ("config".to_owned(), "settings".to_owned()),
@@ -197,8 +195,8 @@ mod tests {
             ],
             names: vec![("read_file".to_owned(), String::new())],
             arguments: vec![
-                ("context".to_owned(), words(&["clear", "why", "pin", "undo"])),
-                ("config policy".to_owned(), words(&["auto", "chat"])),
+                ("context".to_owned(), owned(&["clear", "why", "pin", "undo"])),
+                ("config policy".to_owned(), owned(&["auto", "chat"])),
             ],
         };
         let mut complete = Complete::new(Arc::new(Mutex::new(known)), Box::new(none));
@@ -219,12 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_blanks_is_completed_between_quotes() {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::write(place.path().join("low tide.md"), "").unwrap();
-        std::fs::write(place.path().join("lowest.md"), "").unwrap();
-        std::fs::create_dir(place.path().join("the mill")).unwrap();
-        let at = place.path().to_str().unwrap();
+    fn a_name_with_spaces_is_quoted() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("low tide.md"), "").unwrap();
+        std::fs::write(directory.path().join("lowest.md"), "").unwrap();
+        std::fs::create_dir(directory.path().join("the mill")).unwrap();
+        let at = directory.path().to_str().unwrap();
         let mut complete = Complete::new(Arc::default(), Box::new(none));
         let mut check = |line: String, expected: &[String]| {
             assert_eq!(offered(&mut complete, &line), expected, "{line}")
@@ -239,21 +237,21 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_looked_up_when_one_is_wanted_and_not_at_every_key() {
-        let looked = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&looked);
-        let look = move || {
+    fn sessions_are_listed_on_demand_and_cached() {
+        let listed = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&listed);
+        let list = move || {
             count.fetch_add(1, Ordering::Relaxed);
             vec![
                 ("41c8ba524abf".to_owned(), "the tide".to_owned()),
                 ("mill".to_owned(), String::new()),
             ]
         };
-        let mut complete = Complete::new(Arc::default(), Box::new(look));
+        let mut complete = Complete::new(Arc::default(), Box::new(list));
         assert!(offered(&mut complete, "/loa").is_empty());
-        assert_eq!(looked.load(Ordering::Relaxed), 0);
+        assert_eq!(listed.load(Ordering::Relaxed), 0);
         assert_eq!(offered(&mut complete, "/load "), ["/load 41c8ba524abf", "/load mill"]);
         assert_eq!(offered(&mut complete, "/load m"), ["/load mill"]);
-        assert_eq!(looked.load(Ordering::Relaxed), 1);
+        assert_eq!(listed.load(Ordering::Relaxed), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What changes in a text, as a line diff with a few lines around each change.
+//! A line diff with a few lines of context around each change.
 
 use std::time::{Duration, Instant};
 
@@ -8,27 +8,27 @@ use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices_deadline, group_
 use super::screen::{GREEN, RED, dim};
 use crate::show::{plain, unhidden};
 
-/// Lines that are shown around a change.
+/// The lines shown before and after a change.
 const CONTEXT: usize = 2;
 
-/// A diff that takes longer is finished in a coarser way.
-const LONGEST: Duration = Duration::from_millis(200);
+/// A diff that takes longer is approximated.
+const DEADLINE: Duration = Duration::from_millis(200);
 
 /// The difference between two texts.
 pub struct Diff {
-    /// How many lines are new.
+    /// The number of added lines.
     pub added: usize,
-    /// How many lines are gone.
+    /// The number of removed lines.
     pub removed: usize,
     rows: String,
 }
 
 impl Diff {
-    /// Compares two texts line by line. Equal parts far from any change are left out.
+    /// Compares two texts line by line. Lines far from any change are left out.
     pub fn new(old: &str, new: &str) -> Self {
         let old_lines = lines(old);
         let new_lines = lines(new);
-        let deadline = Some(Instant::now() + LONGEST);
+        let deadline = Some(Instant::now() + DEADLINE);
         let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
         let mut diff = Self { added: 0, removed: 0, rows: String::new() };
         for (at, group) in group_diff_ops(ops, CONTEXT).iter().enumerate() {
@@ -59,13 +59,15 @@ impl Diff {
         self.rows += &row(&format!("{mark} {line}"), style);
     }
 
-    /// The changed lines and those around them, each behind a line break, with codes for styles.
+    /// Returns the changed lines with their context, each with a line break before it, with style
+    /// codes.
     pub fn rows(&self) -> &str {
         &self.rows
     }
 }
 
-/// The lines of a text. One without a line break at its end differs from one with it.
+/// Splits a text into lines that keep their line breaks, so that a missing one at the end counts as
+/// a change.
 fn lines(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     if lines.is_empty() {
@@ -74,8 +76,8 @@ fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// A line of a file behind a line break, set in from the left so that it does not pass for a word
-/// of the program.
+/// Formats a line of a file with a line break before it. It is indented, so that it cannot pass for
+/// output of the program.
 pub fn row(line: &str, style: Style) -> String {
     let shown = plain(&unhidden(&line.trim_end_matches('\n').replace('\t', "    ")));
     format!("\n  {style}{shown}{style:#}")
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_is_marked() {
+    fn only_changed_lines_are_marked() {
         assert_eq!(
             shown("a\nlow\nb\n", "a\nhigh\ntide\nb\n"),
             "\n    a\n  - low\n  + high\n  + tide\n    b"
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_from_a_change_is_left_out() {
+    fn lines_far_from_a_change_are_left_out() {
         let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let new = "1\n2\n3\nvier\n5\n6\n7\n8\n9\nten\n";
         assert_eq!(
@@ -116,12 +118,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_change_is_hidden_or_steers_the_terminal() {
+    fn hidden_and_control_characters_are_replaced() {
         assert_eq!(shown("a", "a\u{1b}[2J\u{200b}"), "\n  - a\n  + a\u{fffd}[2J\u{fffd}");
     }
 
     #[test]
-    fn texts_without_anything_in_common_are_compared_in_time() {
+    fn large_texts_with_nothing_in_common_are_compared_in_time() {
         let text =
             |from: usize| (from..from + 50_000).map(|n| format!("{n}\n")).collect::<String>();
         assert_eq!(Diff::new(&text(0), &text(100_000)).added, 50_000);

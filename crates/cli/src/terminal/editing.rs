@@ -1,16 +1,16 @@
-//! One line editor for both places where a line is written: the bindings and the buffer of
-//! reedline. At the prompt reedline reads the keys itself; while the agent works, `typing` does,
-//! and this file applies them.
+//! One line editor for the prompt and for typing while the agent works, with the key bindings and
+//! the buffer of reedline. At the prompt reedline reads the keys itself; while the agent works,
+//! `typing` reads them and this file applies them.
 
 use reedline::{
     EditCommand, KeyCode, KeyModifiers, Keybindings, Reedline, ReedlineEvent,
     default_emacs_keybindings,
 };
 
-/// The name of the menu with completions.
+/// The name of the completion menu.
 pub(super) const MENU: &str = "completions";
 
-/// What each key does.
+/// Returns the key bindings.
 pub(super) fn bindings() -> Keybindings {
     let mut keys = default_emacs_keybindings();
     let complete = ReedlineEvent::UntilFound(vec![
@@ -29,7 +29,7 @@ pub(super) fn bindings() -> Keybindings {
     keys
 }
 
-/// A line that is being written, and where the cursor stands in it.
+/// An unfinished line, and the position of the cursor in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
     pub text: String,
@@ -37,28 +37,29 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A line with the cursor at its end.
+    /// Creates a draft with the cursor at its end.
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { cursor: text.len(), text }
     }
 
-    /// What stands before the cursor and behind it.
+    /// Returns the text before the cursor and the text after it.
     pub fn parts(&self) -> (&str, &str) {
         self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
     }
 }
 
-/// A line that is edited without a prompt.
+/// Edits a line without a prompt.
 pub(super) struct LineEditor {
-    /// Never reads a line: it holds the buffer and knows what each command does to it.
+    /// Never reads a line: it only holds the buffer and applies edit commands to it.
     buffer: Reedline,
     bindings: Keybindings,
-    /// Lines that were written before, the oldest first.
+    /// Earlier lines, the oldest first.
     history: Vec<String>,
-    /// How far back the line was recalled from, and what had been begun then.
+    /// How far back in the history the line is; 0 is the draft.
     back: usize,
-    begun: String,
+    /// The draft, while an earlier line is recalled.
+    draft: String,
 }
 
 impl Default for LineEditor {
@@ -68,7 +69,7 @@ impl Default for LineEditor {
             bindings: bindings(),
             history: Vec::new(),
             back: 0,
-            begun: String::new(),
+            draft: String::new(),
         }
     }
 }
@@ -80,13 +81,13 @@ impl std::fmt::Debug for LineEditor {
 }
 
 impl LineEditor {
-    /// The line as far as it has come.
+    /// Returns the unfinished line.
     pub(super) fn draft(&self) -> Draft {
         let text = self.buffer.current_buffer_contents().to_owned();
         Draft { text, cursor: self.buffer.current_insertion_point() }
     }
 
-    /// Presses a key. Gives the line when it is ended.
+    /// Applies a key. Returns the line if the key submits it.
     pub(super) fn press(&mut self, modifiers: KeyModifiers, key: KeyCode) -> Option<String> {
         let event = self.bindings.find_binding(modifiers, key).or(match key {
             KeyCode::Char(c) if modifiers.is_empty() => {
@@ -101,18 +102,18 @@ impl LineEditor {
         None
     }
 
-    /// Adds text at the cursor as it is.
+    /// Inserts text at the cursor.
     pub(super) fn insert(&mut self, text: String) {
         self.buffer.run_edit_commands(&[EditCommand::InsertString(text)]);
     }
 
-    /// Makes the line be this one, with the cursor at its end.
+    /// Replaces the line; the cursor is at its end.
     pub(super) fn replace(&mut self, text: String) {
         self.buffer.run_edit_commands(&[EditCommand::Clear, EditCommand::InsertString(text)]);
     }
 
-    /// Lines that were written elsewhere can be recalled from here on.
-    pub(super) fn remember(&mut self, lines: Vec<String>) {
+    /// Sets the earlier lines that can be recalled.
+    pub(super) fn set_history(&mut self, lines: Vec<String>) {
         self.history = lines;
         self.back = 0;
     }
@@ -127,11 +128,10 @@ impl LineEditor {
         line
     }
 
-    /// Does what a key is bound to. Says whether it means anything here: there is no menu and no
-    /// search.
+    /// Applies the event of a key. Returns whether it is supported: there is no menu and no search.
     fn apply(&mut self, event: ReedlineEvent) -> bool {
         let draft = self.draft();
-        let (before, behind) = draft.parts();
+        let (before, after) = draft.parts();
         let command = match event {
             ReedlineEvent::Edit(commands) => {
                 self.buffer.run_edit_commands(&commands);
@@ -148,7 +148,7 @@ impl LineEditor {
                 return applied;
             }
             ReedlineEvent::Up if before.contains('\n') => EditCommand::MoveLineUp { select: false },
-            ReedlineEvent::Down if behind.contains('\n') => {
+            ReedlineEvent::Down if after.contains('\n') => {
                 EditCommand::MoveLineDown { select: false }
             }
             ReedlineEvent::Up | ReedlineEvent::PreviousHistory => {
@@ -165,13 +165,13 @@ impl LineEditor {
         true
     }
 
-    /// Shows the line so far back; what had been begun stands in front of them all.
+    /// Shows the line this far back in the history; 0 is the draft.
     fn recall(&mut self, back: usize) -> bool {
         if self.back == 0 {
-            self.begun = self.draft().text;
+            self.draft = self.draft().text;
         }
         let line = match back {
-            0 => Some(self.begun.clone()),
+            0 => Some(self.draft.clone()),
             _ => self.history.iter().rev().nth(back - 1).cloned(),
         };
         if let Some(line) = line {

@@ -12,15 +12,15 @@ use waterline_session::Event as CallEvent;
 
 use super::arguments::{outcome, row};
 use super::asking;
-use super::calls::Folded;
+use super::calls::FinishedCall;
 use super::screen::{GREEN, Inner, OpenQuestion, RED, Screen, dim};
-use crate::lang::say;
 use crate::show::{DIM, call_note, cut, handed_off, lines, width};
+use crate::text;
 
-/// How much of a call is shown beside the question about it.
+/// The width of a call in the footer's question.
 const CALL: usize = 48;
 
-/// How many lines of a failure are shown at once.
+/// The most lines of a failure shown below its call.
 const FAILURE_LINES: usize = 4;
 
 impl Observer for Screen {
@@ -32,27 +32,19 @@ impl Observer for Screen {
 impl Approver for Screen {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         Box::pin(async move {
-            // A call that is refused never begins.
-            self.lock().calls.known(
+            // If the call is refused, no event reports its arguments.
+            self.lock().calls.set_arguments(
                 request.context_id.as_deref(),
                 &request.call_id,
                 &request.tool,
                 &request.arguments,
             );
             let (text, _) = asking::request(request);
-            let who = request
-                .context_id
-                .as_ref()
-                .map(|context| format!("{context}: "))
-                .unwrap_or_default();
-            let call = cut(&format!("{who}{} {}", request.tool, request.info.summary), CALL);
+            let agent = request.context_id.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
+            let call = cut(&format!("{agent}{} {}", request.tool, request.info.summary), CALL);
             let about = format!("{call} [y/n] {}", request.reason);
-            let said = self.ask_line(&text, &about, true).await.and_then(asking::word);
-            said.unwrap_or_else(|| {
-                ApprovalReply::NoReply(
-                    say("nobody is there to agree to it", "没有人可以批准").to_owned(),
-                )
-            })
+            let reply = self.ask_line(&text, &about, true).await.and_then(asking::word);
+            reply.unwrap_or_else(|| ApprovalReply::NoReply(text!("approval-no-reply")))
         })
     }
 
@@ -65,50 +57,51 @@ impl Approver for Screen {
     }
 
     fn poll_steering(&self) -> Vec<String> {
-        self.lock().queue.heard()
+        self.lock().queue.take_messages()
     }
 }
 
 impl Screen {
-    fn show_event(&self, inner: &mut Inner, event: &Event, who: Option<&str>) {
-        let at = who.map(|context| format!("{context}: ")).unwrap_or_default();
+    fn show_event(&self, inner: &mut Inner, event: &Event, agent: Option<&str>) {
+        let prefix = agent.map(|id| format!("{id}: ")).unwrap_or_default();
         match event {
             Event::Asks(_) => {
-                if who.is_none() {
-                    // Whatever was left is over, also what nobody said the end of.
-                    inner.doings.forget();
+                if agent.is_none() {
+                    // Whatever was going on is over, even if its end was not reported.
+                    inner.activities.clear();
                 }
-                inner.calls.forget_open(who);
-                inner.doings.asks(who);
-                self.wait(inner);
+                inner.calls.drop_open(agent);
+                inner.activities.start_model(agent);
+                self.show_activity(inner);
             }
-            Event::Call(CallEvent::Delta(delta)) => self.show_delta(inner, delta, who),
+            Event::Call(CallEvent::Delta(delta)) => self.show_delta(inner, delta, agent),
             Event::Call(event) => {
                 if let CallEvent::Again { wait, .. } = event {
-                    inner.calls.forget_open(who);
-                    inner.doings.rests(who, *wait);
+                    inner.calls.drop_open(agent);
+                    inner.activities.retry_model(agent, *wait);
                 }
                 if let Some(text) = call_note(event) {
-                    self.line(inner, &dim(&format!("{at}{text}")));
+                    self.line(inner, &dim(&format!("{prefix}{text}")));
                 }
             }
             Event::Answered { .. } | Event::Failed { .. } => {
-                inner.doings.answers(who);
-                self.put(inner, "");
+                inner.activities.end_model(agent);
+                self.draw(inner, "");
             }
             Event::ToolBegins { id, name, arguments, info } => {
-                inner.calls.known(who, id, name, arguments);
-                // A question waits for a person and does nothing itself.
+                inner.calls.set_arguments(agent, id, name, arguments);
+                // A question only waits for the user.
                 if info.capability != Capability::AskUser {
-                    inner.doings.runs(who, id, format!("{name} {}", info.summary));
+                    inner.activities.start_tool(agent, id, format!("{name} {}", info.summary));
                 }
-                self.wait(inner);
+                self.show_activity(inner);
             }
             Event::ToolEnds { id, name, text, failed, took, info } => {
-                inner.doings.ends(who, id);
-                let arguments = inner.calls.end(who, id, name);
-                let call = Folded { name: format!("{at}{name}"), arguments, text: text.clone() };
-                self.called(inner, info, call, *failed, *took);
+                inner.activities.end_tool(agent, id);
+                let arguments = inner.calls.end(agent, id, name);
+                let name = format!("{prefix}{name}");
+                let call = FinishedCall { name, arguments, text: text.clone() };
+                self.show_call(inner, info, call, *failed, *took);
             }
             Event::Todos(todos) => {
                 // The result of the call that wrote them comes next.
@@ -118,55 +111,52 @@ impl Screen {
                     .for_each(|todo| self.line(inner, &format!("  {}", lines(&todo.line()))));
             }
             Event::HandedOff { to, session } => {
-                self.line(inner, &dim(&format!("{at}{}", handed_off(to, session))))
+                self.line(inner, &dim(&format!("{prefix}{}", handed_off(to, session))))
             }
             Event::Steered(text) | Event::Notice(text) => {
-                self.line(inner, &dim(&format!("{at}{text}")))
+                self.line(inner, &dim(&format!("{prefix}{text}")))
             }
             Event::HookFailed { middleware, hook, why } => {
-                let failed = say("failed", "失败");
-                self.line(
-                    inner,
-                    &format!("{RED}{at}{middleware}: {hook} {failed}: {}{RED:#}", lines(why)),
-                );
+                let text = text!("hook-failed", middleware = *middleware, hook = *hook, why = why);
+                self.line(inner, &format!("{RED}{prefix}{}{RED:#}", lines(&text)));
             }
             Event::Below { context_id, event } => self.show_event(inner, event, Some(context_id)),
-            Event::Ends if who.is_none() => {
-                inner.doings.forget();
-                self.wait(inner);
+            Event::Ends if agent.is_none() => {
+                inner.activities.clear();
+                self.show_activity(inner);
             }
             _ => {}
         }
     }
 
-    /// More of an answer. What is not written to the screen changes the sign of life, which is
-    /// drawn often enough.
-    fn show_delta(&self, inner: &mut Inner, delta: &Delta, who: Option<&str>) {
+    /// Shows more of an answer. What is not written to the screen only changes the footer, which is
+    /// redrawn often enough.
+    fn show_delta(&self, inner: &mut Inner, delta: &Delta, agent: Option<&str>) {
         match delta {
-            Delta::Text(text) if who.is_none() && !text.is_empty() => {
-                inner.doings.answers(None);
-                self.write(inner, text);
+            Delta::Text(text) if agent.is_none() && !text.is_empty() => {
+                inner.activities.end_model(None);
+                self.write_answer(inner, text);
             }
-            // What a sub-agent says is for its parent, not for the person.
+            // The text of a sub-agent is for its parent, not for the user.
             Delta::Text(_) => {}
-            Delta::Thinking(text) => inner.doings.thinks(who, text.chars().count()),
+            Delta::Thinking(text) => inner.activities.add_thinking(agent, text.chars().count()),
             Delta::Call { at, id, name } => {
-                inner.calls.writes(who, *at, id, name);
-                inner.doings.writes(who, name);
+                inner.calls.start(agent, *at, id, name);
+                inner.activities.start_call(agent, name);
             }
             Delta::Arguments { at, json } => {
-                inner.calls.grows(who, *at, json);
-                inner.doings.grows(who, json.chars().count());
+                inner.calls.add_arguments(agent, *at, json);
+                inner.activities.add_arguments(agent, json.chars().count());
             }
         }
     }
 
-    /// A call is done: one line, which `/unfold` unfolds.
-    fn called(
+    /// Shows a finished call on one line; `/unfold` shows it in full.
+    fn show_call(
         &self,
         inner: &mut Inner,
         info: &CallInfo,
-        call: Folded,
+        call: FinishedCall,
         failed: bool,
         took: Duration,
     ) {
@@ -193,18 +183,18 @@ impl Screen {
         }
     }
 
-    /// Asks for a line, with a text that may hold codes of ours; none where nobody can answer, or
-    /// the turn is given up. As long as it is open, what it is about stands in the footer.
-    async fn ask_line(&self, text: &str, about: &str, insists: bool) -> Option<String> {
+    /// Asks for a line with a text that may contain style codes; none if no one can answer, or if
+    /// the turn is cancelled. While the question is open, the footer shows `about`.
+    async fn ask_line(&self, text: &str, about: &str, requires_answer: bool) -> Option<String> {
         let (answer, receiver) = oneshot::channel();
         {
             let mut inner = self.lock();
-            let can_answer = self.listens && !inner.gone;
-            self.make_way(&mut inner);
-            inner.asked =
-                can_answer.then(|| OpenQuestion { answer, about: about.to_owned(), insists });
+            let can_answer = self.accepts_input && !inner.is_input_closed;
+            self.stash_draft(&mut inner);
+            let question = OpenQuestion { answer, about: about.to_owned(), requires_answer };
+            inner.question = can_answer.then_some(question);
             self.line(&mut inner, text);
-            inner.asked.as_ref()?;
+            inner.question.as_ref()?;
         }
         receiver.await.ok()
     }

@@ -1,5 +1,5 @@
-//! What is typed while the agent works: steering, a word on a call, an answer. Nothing is read when
-//! nobody listens, so what is typed ahead is there for the next prompt.
+//! Reads the keyboard while the agent works: steering, approvals, answers. It is read only while a
+//! `Keyboard` exists, so what is typed ahead is left for the next prompt.
 
 use std::io::{IsTerminal, PipeReader, PipeWriter};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,40 +13,40 @@ use rustix::termios::{
 use super::screen::print;
 use super::typing::{Typed, Typing};
 
-/// Forgets what was typed before a question stood there: it was no answer to that, perhaps one to a
-/// question that a model made up.
+/// Discards what was typed before a question was shown: it cannot be the answer. It may be the
+/// answer to a question that a model made up.
 pub fn forget_typed() {
     // Without a terminal nothing was typed.
     let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
 }
 
-/// Listens to the keyboard as long as it is held.
+/// Reads the keyboard until it is dropped.
 pub struct Keyboard {
-    /// Dropping it ends the thread: it waits for the keyboard and for this.
+    /// Dropping it ends the thread, which polls the keyboard and this pipe.
     alive: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
-    /// Restores the terminal when the thread has ended.
+    /// Restores the terminal after the thread has ended.
     _mode: Option<Mode>,
 }
 
 impl Keyboard {
-    /// Begins to listen, if standard input is a terminal. Where `quiet`, the terminal shows nothing
-    /// of what is typed, and every key is heard at once; otherwise the terminal edits the line
-    /// itself and a line is heard when it is whole. `typing` is the line: whoever has it can set
-    /// aside what was begun.
+    /// Starts to read, if standard input is a terminal. If `quiet`, the terminal does not echo, and
+    /// every key is reported at once; otherwise the terminal edits the line itself and only whole
+    /// lines are reported. `typing` holds the line being typed, so that the caller can replace it.
     pub fn listen(
         quiet: bool,
         typing: Arc<Mutex<Typing>>,
-        mut hear: impl FnMut(Typed) + Send + 'static,
+        mut on_typed: impl FnMut(Typed) + Send + 'static,
     ) -> Self {
         if !std::io::stdin().is_terminal() {
             return Self { alive: None, thread: None, _mode: None };
         }
         let mode = if quiet { Mode::quiet() } else { None };
         let pipe = std::io::pipe().ok();
-        let (thread, alive) = pipe
-            .map(|(end, alive)| (std::thread::spawn(move || read(&end, &typing, &mut hear)), alive))
-            .unzip();
+        let start = |(end, alive): (PipeReader, PipeWriter)| {
+            (std::thread::spawn(move || read(&end, &typing, &mut on_typed)), alive)
+        };
+        let (thread, alive) = pipe.map(start).unzip();
         Self { alive, thread, _mode: mode }
     }
 }
@@ -54,12 +54,12 @@ impl Keyboard {
 impl Drop for Keyboard {
     fn drop(&mut self) {
         self.alive = None;
-        // Whoever reads the keyboard next must be the only one.
+        // Only one thread may read the keyboard at a time.
         self.thread.take().map(JoinHandle::join);
     }
 }
 
-fn read(end: &PipeReader, typing: &Mutex<Typing>, hear: &mut impl FnMut(Typed)) {
+fn read(end: &PipeReader, typing: &Mutex<Typing>, on_typed: &mut impl FnMut(Typed)) {
     let stdin = std::io::stdin();
     loop {
         let mut ready = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(end, PollFlags::IN)];
@@ -75,26 +75,26 @@ fn read(end: &PipeReader, typing: &Mutex<Typing>, hear: &mut impl FnMut(Typed)) 
         }
         let mut buffer = [0; 4_096];
         let Ok(count @ 1..) = rustix::io::read(&stdin, &mut buffer) else {
-            return hear(Typed::End);
+            return on_typed(Typed::End);
         };
         let keys = buffer.get(..count).unwrap_or_default();
-        // Whoever hears it may want the line: it is free by then.
-        let typed = typing.lock().unwrap_or_else(PoisonError::into_inner).take(keys);
-        typed.into_iter().for_each(&mut *hear);
+        // The lock is released before the callback, which may take it.
+        let typed = typing.lock().unwrap_or_else(PoisonError::into_inner).feed(keys);
+        typed.into_iter().for_each(&mut *on_typed);
     }
 }
 
-/// How the terminal was before its own editing was switched off.
+/// The mode of the terminal before line editing and echo were turned off.
 struct Mode(Termios);
 
 impl Mode {
     fn quiet() -> Option<Self> {
         let before = tcgetattr(std::io::stdin()).ok()?;
         let mut quiet = before.clone();
-        // Not all of what is called raw: Ctrl-C still stops, and a line break still begins a line.
+        // Not raw mode: Ctrl-C still sends a signal, and a line feed still starts a new line.
         quiet.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
         tcsetattr(std::io::stdin(), OptionalActions::Now, &quiet).ok()?;
-        // What is pasted comes marked as such.
+        // Turns on bracketed paste.
         print("\x1b[?2004h");
         Some(Self(before))
     }

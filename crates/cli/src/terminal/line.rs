@@ -1,5 +1,5 @@
-//! The line that a person writes: edited, completed and remembered on a terminal, read as it comes
-//! without one.
+//! Reads the user's lines: with editing, completion and history on a terminal, as they are from a
+//! pipe.
 
 use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
@@ -15,50 +15,51 @@ use reedline::{
 };
 use waterline_session::Level;
 
-use super::complete::{Complete, Known, Look};
+use super::complete::{Complete, Known, ListSessions};
 use super::editing::{MENU, bindings};
-use super::menu::Offers;
+use super::menu::CompletionMenu;
 use super::screen::{print, wants_colours};
+use crate::text;
 
-/// How many lines are remembered.
+/// The number of lines kept in the history.
 const HISTORY: usize = 2_000;
 
-/// How many of them can be recalled while the agent works.
+/// The number of lines that can be recalled while the agent works.
 const RECENT: i64 = 200;
 
-/// What somebody wrote.
+/// What the user entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Words, perhaps on several lines.
+    /// A text, perhaps of several lines.
     Text(String),
-    /// Ctrl-C: what was begun is thrown away.
+    /// Ctrl-C: the line is discarded.
     Cancel {
-        /// Nothing was begun.
+        /// Whether the line was empty.
         was_empty: bool,
     },
-    /// No more comes.
+    /// The end of the input.
     End,
 }
 
-/// Where lines are written.
+/// The source of the lines.
 pub enum Input {
-    /// On a terminal.
+    /// A terminal.
     Terminal(Box<Editor>),
-    /// From somewhere else.
+    /// A pipe or a file.
     Plain,
 }
 
-/// A line that is edited.
+/// The line editor at the prompt.
 pub struct Editor {
     reedline: Reedline,
-    /// Whether nothing stands on it.
+    /// Whether the line is empty.
     is_empty: Arc<AtomicBool>,
 }
 
 impl Input {
-    /// The terminal, if both ends are one. `sessions` are looked up when somebody wants to go over
-    /// to one.
-    pub fn new(history: Option<&Path>, known: Arc<Mutex<Known>>, sessions: Look) -> Self {
+    /// Returns the terminal, if standard input and output are one. `sessions` lists the session
+    /// ids to complete.
+    pub fn new(history: Option<&Path>, known: Arc<Mutex<Known>>, sessions: ListSessions) -> Self {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             return Self::Plain;
         }
@@ -68,7 +69,7 @@ impl Input {
         let mut reedline = Reedline::create()
             .with_edit_mode(Box::new(reedline::Emacs::new(bindings())))
             .with_completer(Box::new(Complete::new(known, sessions)))
-            .with_menu(ReedlineMenu::EngineCompleter(Box::new(Offers::new(MENU))))
+            .with_menu(ReedlineMenu::EngineCompleter(Box::new(CompletionMenu::new(MENU))))
             .with_highlighter(Box::new(unstyled))
             .with_validator(Box::new(Continued))
             .with_quick_completions(true)
@@ -83,7 +84,7 @@ impl Input {
         Self::Terminal(Box::new(Editor { reedline, is_empty }))
     }
 
-    /// The next line, behind a word on how full the context is.
+    /// Reads the next line; the prompt shows the gauge.
     pub fn read(&mut self, gauge: &str, level: Level) -> Result<Line> {
         match self {
             Self::Terminal(editor) => editor.read(&Gauge { text: gauge, level }),
@@ -92,22 +93,22 @@ impl Input {
                 let read = std::io::stdin()
                     .lock()
                     .read_line(&mut text)
-                    .context("a line of standard input is no text")?;
+                    .context(text!("input-not-text"))?;
                 Ok(if read == 0 { Line::End } else { Line::Text(text.trim_end().to_owned()) })
             }
         }
     }
 
-    /// The next line begins with this, which was typed before there was a prompt.
-    pub fn go_on_with(&mut self, begun: &str) {
+    /// Inserts text into the next line: it was typed before there was a prompt.
+    pub fn prefill(&mut self, text: &str) {
         if let Self::Terminal(editor) = self
-            && !begun.is_empty()
+            && !text.is_empty()
         {
-            editor.reedline.run_edit_commands(&[EditCommand::InsertString(begun.to_owned())]);
+            editor.reedline.run_edit_commands(&[EditCommand::InsertString(text.to_owned())]);
         }
     }
 
-    /// The newest lines, the oldest of them first.
+    /// Returns the newest lines of the history, the oldest first.
     pub fn recent(&self) -> Vec<String> {
         let Self::Terminal(editor) = self else { return Vec::new() };
         let mut newest = SearchQuery::everything(SearchDirection::Backward, None);
@@ -116,7 +117,7 @@ impl Input {
         found.into_iter().rev().map(|item| item.command_line).collect()
     }
 
-    /// Whether somebody sits before it.
+    /// Returns whether this is a terminal.
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Terminal(_))
     }
@@ -126,8 +127,8 @@ impl Editor {
     fn read(&mut self, prompt: &Gauge<'_>) -> Result<Line> {
         Ok(match self.reedline.read_line(prompt)? {
             Signal::Success(text) => {
-                // What was written is remembered also where the program is killed. That it cannot
-                // be is no reason to stop.
+                // Saved now, so that the line is kept even if the program is killed. A failure is
+                // not a reason to stop.
                 drop(self.reedline.sync_history());
                 Line::Text(text.replace("\\\n", "\n"))
             }
@@ -140,24 +141,24 @@ impl Editor {
         })
     }
 
-    /// Moves the cursor to a free line: a key that is a command leaves it within the line that is
-    /// being written, which comes again with the next prompt.
+    /// Moves the cursor to a free line. A key bound to a command leaves it inside the unfinished
+    /// line, which the next prompt shows again.
     fn step_below(&self) {
         let rows = self.reedline.current_buffer_contents().matches('\n').count() + 1;
         print(&format!("\x1b[J{}", "\n".repeat(rows)));
     }
 }
 
-/// What somebody wrote is for nobody else to read.
+/// Creates the history file so that only its owner can read it.
 fn make_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
     }
     std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map(drop)
 }
 
-/// A line that ends with a backslash goes on.
+/// A backslash at the end of a line continues it.
 struct Continued;
 
 impl Validator for Continued {
@@ -166,8 +167,8 @@ impl Validator for Continued {
     }
 }
 
-/// Leaves the line in the colour of the terminal, and notes whether anything stands on it: Ctrl-C
-/// has thrown it away before anybody can look.
+/// Leaves the line unstyled, and records whether it is empty: after Ctrl-C the line is already
+/// discarded.
 struct Unstyled {
     plain: SimpleMatchHighlighter,
     is_empty: Arc<AtomicBool>,
@@ -180,13 +181,13 @@ impl Highlighter for Unstyled {
     }
 }
 
-/// The prompt, with how full the context is.
+/// The prompt, which shows the gauge.
 struct Gauge<'a> {
     text: &'a str,
     level: Level,
 }
 
-/// The colour of the prompt, where colours are wanted.
+/// Returns the colour, or the default one if colours are off.
 fn colour(wanted: Color) -> Color {
     if wants_colours() { wanted } else { Color::Default }
 }

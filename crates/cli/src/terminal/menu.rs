@@ -1,21 +1,20 @@
-//! What is offered to complete a word. Where nothing fits, nothing is shown.
+//! The completion menu. It is hidden if there are no completions.
 
 use reedline::{
     ColumnarMenu, Completer, Editor, Menu, MenuBuilder, MenuEvent, MenuSettings, Painter,
     Suggestion,
 };
 
-/// The menu of what fits. It is the columnar one, which says that it found no records; this one
-/// closes instead.
-pub(super) struct Offers(ColumnarMenu);
+/// A columnar menu that closes if there are no completions, instead of showing "NO RECORDS FOUND".
+pub(super) struct CompletionMenu(ColumnarMenu);
 
-impl Offers {
+impl CompletionMenu {
     pub(super) fn new(name: &str) -> Self {
         Self(ColumnarMenu::default().with_name(name))
     }
 }
 
-impl Menu for Offers {
+impl Menu for CompletionMenu {
     fn settings(&self) -> &MenuSettings {
         self.0.settings()
     }

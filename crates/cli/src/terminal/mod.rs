@@ -1,4 +1,4 @@
-//! A terminal with somebody before it.
+//! The interactive terminal: the screen, the line editor, the keyboard.
 
 mod activity;
 mod arguments;

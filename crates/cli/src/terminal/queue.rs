@@ -1,62 +1,61 @@
-//! What was typed while the agent works, in its order: words that the turn may still hear, and
-//! commands for behind it.
+//! The lines typed while the agent works, in order: messages that can still steer the turn, and
+//! commands to run after it.
 
 use std::collections::VecDeque;
 
-/// What waits.
+/// The lines that wait.
 #[derive(Debug, Default)]
-pub struct Queue(VecDeque<Waits>);
+pub struct Queue(VecDeque<Entry>);
 
 #[derive(Debug)]
-struct Waits {
+struct Entry {
     text: String,
     is_command: bool,
 }
 
 impl Queue {
-    /// Words for the agent.
-    pub fn say(&mut self, text: &str) {
-        self.0.push_back(Waits { text: text.to_owned(), is_command: false });
+    /// Adds a message for the agent.
+    pub fn push_message(&mut self, text: &str) {
+        self.0.push_back(Entry { text: text.to_owned(), is_command: false });
     }
 
-    /// A command.
-    pub fn command(&mut self, text: &str) {
-        self.0.push_back(Waits { text: text.to_owned(), is_command: true });
+    /// Adds a command.
+    pub fn push_command(&mut self, text: &str) {
+        self.0.push_back(Entry { text: text.to_owned(), is_command: true });
     }
 
-    /// Takes the words, which are heard now; commands stay.
-    pub fn heard(&mut self) -> Vec<String> {
-        let (commands, words): (VecDeque<Waits>, VecDeque<Waits>) =
-            self.0.drain(..).partition(|waits| waits.is_command);
+    /// Takes the messages, which are sent now; commands stay.
+    pub fn take_messages(&mut self) -> Vec<String> {
+        let (commands, messages): (VecDeque<Entry>, VecDeque<Entry>) =
+            self.0.drain(..).partition(|entry| entry.is_command);
         self.0 = commands;
-        words.into_iter().map(|waits| waits.text).collect()
+        messages.into_iter().map(|entry| entry.text).collect()
     }
 
-    /// Takes everything, as it is to be carried out. Words that nothing stands between are one
-    /// message: they were said about one turn, and a turn for each would answer the first without
-    /// the others.
-    pub fn rest(&mut self) -> Vec<String> {
-        let mut rest: Vec<String> = Vec::new();
+    /// Takes everything, in the order to run it. Adjacent messages become one: they are about the
+    /// same turn, and with a turn for each, the first would be answered without the others.
+    pub fn take_all(&mut self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
         let mut joins = false;
-        for Waits { text, is_command } in self.0.drain(..) {
-            // What only looks like a command stays by itself: it would take others along when it is
-            // refused.
+        for Entry { text, is_command } in self.0.drain(..) {
+            // A misspelt command stays separate: it is refused, and a message joined to it would
+            // be lost.
             let is_plain = !is_command && !text.starts_with('/');
-            match rest.last_mut().filter(|_| joins && is_plain) {
+            match all.last_mut().filter(|_| joins && is_plain) {
                 Some(last) => {
                     last.push('\n');
                     last.push_str(&text);
                 }
-                None => rest.push(text),
+                None => all.push(text),
             }
             joins = is_plain;
         }
-        rest
+        all
     }
 
-    /// What waits, to be looked at.
+    /// Returns the texts without taking them.
     pub fn texts(&self) -> Vec<&str> {
-        self.0.iter().map(|waits| waits.text.as_str()).collect()
+        self.0.iter().map(|entry| entry.text.as_str()).collect()
     }
 }
 
@@ -68,30 +67,30 @@ mod tests {
         let mut queue = Queue::default();
         for line in lines {
             match line.strip_prefix("! ") {
-                Some(command) => queue.command(command),
-                None => queue.say(line),
+                Some(command) => queue.push_command(command),
+                None => queue.push_message(line),
             }
         }
         queue
     }
 
     #[test]
-    fn words_become_one_message_and_commands_keep_their_place() {
+    fn adjacent_messages_are_joined_and_commands_keep_their_place() {
         let mut queue =
             queue(&["in UTC", "and short", "! /status", "thanks", "! /undo", "! /todos"]);
-        assert_eq!(queue.rest(), ["in UTC\nand short", "/status", "thanks", "/undo", "/todos"]);
+        assert_eq!(queue.take_all(), ["in UTC\nand short", "/status", "thanks", "/undo", "/todos"]);
         assert!(queue.texts().is_empty());
     }
 
     #[test]
-    fn what_only_looks_like_a_command_takes_nothing_along() {
-        assert_eq!(queue(&["a", "/hlep", "b", "c"]).rest(), ["a", "/hlep", "b\nc"]);
+    fn a_misspelt_command_is_not_joined() {
+        assert_eq!(queue(&["a", "/hlep", "b", "c"]).take_all(), ["a", "/hlep", "b\nc"]);
     }
 
     #[test]
-    fn words_are_heard_and_commands_wait() {
+    fn messages_are_taken_and_commands_wait() {
         let mut queue = queue(&["a", "! /status", "b"]);
-        assert_eq!(queue.heard(), ["a", "b"]);
+        assert_eq!(queue.take_messages(), ["a", "b"]);
         assert_eq!(queue.texts(), ["/status"]);
     }
 }

@@ -1,5 +1,5 @@
-//! What is on the screen: lines that stay, an answer that is being written, and below them a footer
-//! while the agent works. Without a terminal the same words, plain.
+//! The screen: permanent lines, the answer as it streams, and a footer while the agent works.
+//! Without a terminal the same text is written plain.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,281 +10,280 @@ use tokio::sync::oneshot;
 use waterline_agent::ApprovalReply;
 
 use super::activity::Activities;
-use super::calls::{Calls, Folded};
+use super::calls::{Calls, FinishedCall};
 use super::editing::Draft;
 use super::footer::Footer;
 use super::markdown::{Markdown, Size, wrapped};
 use super::queue::Queue;
 use super::typing::Typing;
-use crate::lang::say;
 use crate::show::{self, DIM, lines};
+use crate::text;
 
 pub(super) const RED: Style = AnsiColor::Red.on_default();
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();
 
-/// How often the footer shows that the program lives.
+/// How often the footer is redrawn.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Has a terminal that knows it show nothing of what is half drawn.
+/// Synchronized output: a terminal that supports it draws everything in between at once.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// What is on the screen.
+/// The screen of a chat.
 pub struct Screen {
     inner: Mutex<Inner>,
-    /// The line that is being typed. Whoever holds both locks took the other one first.
+    /// The line being typed. If both locks are needed, `inner` is locked first.
     typing: Arc<Mutex<Typing>>,
     /// Whether the cursor can be moved.
-    moves: bool,
+    moves_cursor: bool,
     /// Whether colours are wanted.
     coloured: bool,
-    /// Whether somebody can type while the agent works.
-    pub(super) listens: bool,
+    /// Whether the user can type while the agent works.
+    pub(super) accepts_input: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Inner {
     markdown: Option<Markdown>,
-    /// Words of the answer stand on the line.
+    /// Whether the current line has text of the answer.
     open_line: bool,
-    pub(super) doings: Activities,
-    footed: bool,
-    /// What is being typed.
-    typed: Draft,
-    /// What had been begun when a question came up: it is no answer to it.
-    set_aside: String,
+    pub(super) activities: Activities,
+    is_footer_drawn: bool,
+    /// The line being typed.
+    draft: Draft,
+    /// The draft from before a question was asked: it is not an answer to it.
+    stashed: String,
     pub(super) calls: Calls,
-    /// How many todos the call wrote whose result comes next.
+    /// The number of todos written by the call whose result comes next.
     pub(super) todos: Option<usize>,
-    pub(super) asked: Option<OpenQuestion>,
-    /// What was typed while the agent works.
+    pub(super) question: Option<OpenQuestion>,
+    /// The lines typed while the agent works.
     pub(super) queue: Queue,
-    /// Nobody types any more.
-    pub(super) gone: bool,
+    /// Whether the keyboard has ended.
+    pub(super) is_input_closed: bool,
 }
 
-/// Somebody is asked.
+/// A question or an approval request that waits for an answer.
 pub(super) struct OpenQuestion {
-    /// Who waits for the answer; closed when nobody does any more.
+    /// Sends the answer; closed when the answer is no longer awaited.
     pub(super) answer: oneshot::Sender<String>,
-    /// What it is about, on one row: what is printed meanwhile may have pushed the question itself
-    /// away.
+    /// A summary on one row: the question itself may have scrolled away.
     pub(super) about: String,
-    /// Nothing is no answer to it.
-    pub(super) insists: bool,
+    /// Whether an empty line is not accepted as an answer.
+    pub(super) requires_answer: bool,
 }
 
 impl Inner {
-    /// What somebody is asked, as long as the answer is waited for.
-    fn question(&self) -> Option<&OpenQuestion> {
-        self.asked.as_ref().filter(|asked| !asked.answer.is_closed())
+    /// Returns the question whose answer is still awaited.
+    fn open_question(&self) -> Option<&OpenQuestion> {
+        self.question.as_ref().filter(|question| !question.answer.is_closed())
     }
 }
 
 impl Screen {
-    /// The screen that standard output is, if it is one.
+    /// Creates the screen on standard output.
     pub fn new() -> Self {
-        let shows = std::io::stdout().is_terminal();
-        let moves = shows && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        let coloured = moves && wants_colours();
-        let listens = shows && std::io::stdin().is_terminal();
-        Self { inner: Mutex::default(), typing: Arc::default(), moves, coloured, listens }
+        let is_terminal = std::io::stdout().is_terminal();
+        let moves_cursor =
+            is_terminal && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        Self {
+            inner: Mutex::default(),
+            typing: Arc::default(),
+            moves_cursor,
+            coloured: moves_cursor && wants_colours(),
+            accepts_input: is_terminal && std::io::stdin().is_terminal(),
+        }
     }
 
-    /// Whether what is typed can be shown where it disturbs nothing.
+    /// Returns whether the line being typed is shown in the footer.
     pub const fn has_footer(&self) -> bool {
-        self.moves
+        self.moves_cursor
     }
 
-    /// A line for the person.
-    pub fn say(&self, text: &str) {
-        self.show(&self.told(text, Style::new()));
+    /// Prints a line for the user.
+    pub fn print_line(&self, text: &str) {
+        self.print_styled(&self.styled(text, Style::new()));
     }
 
-    /// Words of the program, as wide as the screen.
-    fn told(&self, text: &str, style: Style) -> String {
-        if self.moves {
+    /// Applies a style, and wraps the text to the width of the screen.
+    fn styled(&self, text: &str, style: Style) -> String {
+        if self.moves_cursor {
             wrapped(text, style, size())
         } else {
             format!("{style}{}{style:#}", lines(text))
         }
     }
 
-    /// A line that may hold codes of ours.
-    pub fn show(&self, text: &str) {
+    /// Prints a line that may contain style codes.
+    pub fn print_styled(&self, text: &str) {
         self.line(&mut self.lock(), text);
     }
 
-    /// A word beside the matter.
-    pub fn note(&self, text: &str) {
-        self.show(&self.told(text, DIM));
+    /// Prints a line of secondary information.
+    pub fn print_note(&self, text: &str) {
+        self.print_styled(&self.styled(text, DIM));
     }
 
-    /// Something went wrong.
-    pub fn complain(&self, text: &str) {
-        self.show(&self.told(text, RED));
+    /// Prints an error.
+    pub fn print_error(&self, text: &str) {
+        self.print_styled(&self.styled(text, RED));
     }
 
-    /// The call of a number, or the last one.
-    pub fn folded(&self, number: Option<usize>) -> Option<Folded> {
+    /// Returns the finished call with this number, or the last one.
+    pub fn call(&self, number: Option<usize>) -> Option<FinishedCall> {
         self.lock().calls.get(number).cloned()
     }
 
-    /// Another session begins: its calls are numbered from one on.
+    /// Drops the finished calls. In another session they are numbered from 1 again.
     pub fn forget_calls(&self) {
-        self.lock().calls.forget();
+        self.lock().calls.clear_finished();
     }
 
-    /// Whether somebody is asked something.
-    pub fn asks(&self) -> bool {
-        self.lock().question().is_some()
+    /// Returns whether a question waits for an answer.
+    pub fn has_question(&self) -> bool {
+        self.lock().open_question().is_some()
     }
 
-    /// The line that is being typed, for whoever reads the keys.
-    pub fn line_typed(&self) -> Arc<Mutex<Typing>> {
+    /// Returns the line being typed, for the reader of the keyboard.
+    pub fn typing(&self) -> Arc<Mutex<Typing>> {
         Arc::clone(&self.typing)
     }
 
-    /// Lines from before that the arrow keys recall while the agent works, the oldest first.
-    pub fn recall(&self, lines: Vec<String>) {
-        self.typing.lock().unwrap_or_else(PoisonError::into_inner).remember(lines);
+    /// Sets the lines that the arrow keys recall while the agent works, the oldest first.
+    pub fn set_history(&self, lines: Vec<String>) {
+        self.typing.lock().unwrap_or_else(PoisonError::into_inner).set_history(lines);
     }
 
-    /// A question comes up: what was begun before is set aside, and what was begun for the question
-    /// before it is gone.
-    pub(super) fn make_way(&self, inner: &mut Inner) {
-        let begun = self.swap_line(String::new());
-        if inner.asked.is_none() {
-            inner.set_aside.push_str(&begun);
+    /// Stashes the draft before a question is asked. If another question was open, the draft was
+    /// for that one and is dropped.
+    pub(super) fn stash_draft(&self, inner: &mut Inner) {
+        let draft = self.swap_draft(String::new());
+        if inner.question.is_none() {
+            inner.stashed.push_str(&draft);
         }
-        inner.typed = Draft::default();
+        inner.draft = Draft::default();
     }
 
-    /// A question is answered, or nobody waits for it any more: what was set aside is gone on with.
-    fn take_up(&self, inner: &mut Inner) {
-        inner.typed = Draft::new(std::mem::take(&mut inner.set_aside));
-        self.swap_line(inner.typed.text.clone());
+    /// Restores the stashed draft after a question was answered or cancelled.
+    fn restore_draft(&self, inner: &mut Inner) {
+        inner.draft = Draft::new(std::mem::take(&mut inner.stashed));
+        self.swap_draft(inner.draft.text.clone());
     }
 
-    fn swap_line(&self, line: String) -> String {
+    fn swap_draft(&self, line: String) -> String {
         self.typing.lock().unwrap_or_else(PoisonError::into_inner).swap(line)
     }
 
-    /// More was typed while the agent works.
-    pub fn typing(&self) {
+    /// The line being typed changed.
+    pub fn draft_changed(&self) {
         let mut inner = self.lock();
         let draft = self.typing.lock().unwrap_or_else(PoisonError::into_inner).draft();
         let text = &draft.text;
-        if inner.asked.is_some()
-            && inner.question().is_none()
+        if inner.question.is_some()
+            && inner.open_question().is_none()
             && !text.is_empty()
             && ApprovalReply::read(text).is_none()
         {
-            // The time for an answer is over, and this is none.
-            inner.asked = None;
+            // The question has timed out, and this is not a late reply to it.
+            inner.question = None;
         }
-        if inner.typed != draft {
-            inner.typed = draft;
-            self.put(&mut inner, "");
+        if inner.draft != draft {
+            inner.draft = draft;
+            self.draw(&mut inner, "");
         }
     }
 
-    /// A line that was typed while the agent works: an answer where somebody waits for one, else
-    /// something to steer it with.
-    pub fn typed(&self, line: &str) {
+    /// Takes a line that was typed while the agent works: the answer to an open question, else
+    /// steering.
+    pub fn submit(&self, line: &str) {
         let mut inner = self.lock();
-        inner.typed = Draft::default();
-        match inner.asked.take() {
-            Some(asked) if line.is_empty() && asked.insists => {
-                inner.asked = Some(asked);
-                self.put(&mut inner, "");
+        inner.draft = Draft::default();
+        match inner.question.take() {
+            Some(question) if line.is_empty() && question.requires_answer => {
+                inner.question = Some(question);
+                self.draw(&mut inner, "");
             }
-            Some(asked) if !asked.answer.is_closed() => {
-                if self.moves {
+            Some(question) if !question.answer.is_closed() => {
+                if self.moves_cursor {
                     self.line(&mut inner, &format!("» {}", lines(line)));
                 }
-                self.take_up(&mut inner);
-                self.put(&mut inner, "");
-                drop(asked.answer.send(line.to_owned()));
+                self.restore_draft(&mut inner);
+                self.draw(&mut inner, "");
+                drop(question.answer.send(line.to_owned()));
             }
             // The model would not know what a bare "y" is about.
             Some(_) if ApprovalReply::read(line).is_some() => {
-                self.take_up(&mut inner);
-                self.line(
-                    &mut inner,
-                    &dim(say("too late: it was answered as no", "太迟了：已按拒绝处理")),
-                );
+                self.restore_draft(&mut inner);
+                self.line(&mut inner, &dim(&text!("approval-too-late")));
             }
             _ => {
                 if !line.is_empty() {
-                    inner.queue.say(line);
+                    inner.queue.push_message(line);
                 }
-                self.put(&mut inner, "");
+                self.draw(&mut inner, "");
             }
         }
     }
 
-    /// Words to steer the agent with, also where somebody is asked something.
-    pub fn steer(&self, words: &str) {
+    /// Queues a message to steer the agent, even while a question is open.
+    pub fn steer(&self, text: &str) {
         let mut inner = self.lock();
-        inner.typed = Draft::default();
-        inner.queue.say(words);
-        self.put(&mut inner, "");
+        inner.draft = Draft::default();
+        inner.queue.push_message(text);
+        self.draw(&mut inner, "");
     }
 
-    /// A command that was typed while the agent works; it is carried out behind the turn.
-    pub fn later(&self, line: &str) {
+    /// Queues a command that was typed while the agent works; it runs after the turn.
+    pub fn queue_command(&self, line: &str) {
         let mut inner = self.lock();
-        inner.typed = Draft::default();
-        inner.queue.command(line);
-        if inner.question().is_some() {
-            let (en, zh) =
-                (format!("{line} waits until the turn ends"), format!("{line} 将在本轮结束后执行"));
-            self.line(&mut inner, &dim(&say(en, zh)));
+        inner.draft = Draft::default();
+        inner.queue.push_command(line);
+        if inner.open_question().is_some() {
+            self.line(&mut inner, &dim(&text!("queued-command", command = line)));
         }
-        self.put(&mut inner, "");
+        self.draw(&mut inner, "");
     }
 
-    /// Nobody answers any more in this turn.
-    pub fn hang_up(&self) {
+    /// The keyboard has ended: questions of this turn cannot be answered any more.
+    pub fn close_input(&self) {
         let mut inner = self.lock();
-        inner.gone = true;
-        inner.asked = None;
-        self.put(&mut inner, "");
+        inner.is_input_closed = true;
+        inner.question = None;
+        self.draw(&mut inner, "");
     }
 
-    /// What was typed too late to be heard in the turn, and commands.
-    pub fn left_over(&self) -> Vec<String> {
-        self.lock().queue.rest()
+    /// Takes the messages that came too late for the turn, and the commands.
+    pub fn take_queued(&self) -> Vec<String> {
+        self.lock().queue.take_all()
     }
 
-    /// Ends whatever is unfinished on the screen. Gives the line that was begun.
-    pub fn settle(&self) -> String {
+    /// Ends whatever is unfinished on the screen. Returns the draft.
+    pub fn end_turn(&self) -> String {
         let mut inner = self.lock();
-        // What was begun for a question is not meant for the prompt.
-        if inner.asked.take().is_some() {
-            self.take_up(&mut inner);
+        // A draft for a question is not meant for the prompt.
+        if inner.question.take().is_some() {
+            self.restore_draft(&mut inner);
         }
-        let begun = std::mem::take(&mut inner.set_aside) + &std::mem::take(&mut inner.typed).text;
-        self.swap_line(String::new());
-        inner.gone = false;
-        inner.calls.close();
-        inner.doings.forget();
-        self.quiet(&mut inner);
-        if std::mem::take(&mut inner.footed) {
+        let draft = std::mem::take(&mut inner.stashed) + &std::mem::take(&mut inner.draft).text;
+        self.swap_draft(String::new());
+        inner.is_input_closed = false;
+        inner.calls.clear_open();
+        inner.activities.clear();
+        self.end_line(&mut inner);
+        if std::mem::take(&mut inner.is_footer_drawn) {
             print("\x1b[J");
         }
-        begun
+        draft
     }
 
-    /// Shows that the program lives, as long as it is waited for.
-    pub async fn live(&self) {
+    /// Redraws the footer while something is going on. Never returns.
+    pub async fn animate(&self) {
         let mut tick = tokio::time::interval(TICK);
         loop {
             tick.tick().await;
             let mut inner = self.lock();
-            if !inner.doings.is_empty() {
-                self.put(&mut inner, "");
+            if !inner.activities.is_empty() {
+                self.draw(&mut inner, "");
             }
         }
     }
@@ -293,106 +292,105 @@ impl Screen {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The columns of a line.
+    /// Returns the width of the screen.
     pub(super) fn columns(&self) -> usize {
         size().columns
     }
 
-    /// A line that stays.
+    /// Prints a permanent line.
     pub(super) fn line(&self, inner: &mut Inner, text: &str) {
-        self.quiet(inner);
+        self.end_line(inner);
         let text = if self.coloured {
             text.to_owned()
         } else {
             anstream::adapter::strip_str(text).to_string()
         };
-        self.put(inner, &format!("{text}\n"));
+        self.draw(inner, &format!("{text}\n"));
     }
 
-    /// Makes the cursor stand on a free line.
-    pub(super) fn quiet(&self, inner: &mut Inner) {
-        inner.doings.table(false);
+    /// Ends the answer, if one is being written, and moves the cursor to a free line.
+    pub(super) fn end_line(&self, inner: &mut Inner) {
+        inner.activities.set_table(false);
         let rest =
             inner.markdown.take().map(|mut markdown| markdown.resize(size()) + &markdown.finish());
         let mut rest = rest.unwrap_or_default();
-        if std::mem::take(&mut inner.open_line) && !self.moves {
+        if std::mem::take(&mut inner.open_line) && !self.moves_cursor {
             rest.push('\n');
         }
         if !rest.is_empty() {
-            self.put(inner, &rest);
+            self.draw(inner, &rest);
         }
     }
 
-    /// Shows what goes on now, below a free line.
-    pub(super) fn wait(&self, inner: &mut Inner) {
-        self.quiet(inner);
-        self.put(inner, "");
+    /// Shows the current activity below a free line.
+    pub(super) fn show_activity(&self, inner: &mut Inner) {
+        self.end_line(inner);
+        self.draw(inner, "");
     }
 
-    /// More of the answer.
-    pub(super) fn write(&self, inner: &mut Inner, text: &str) {
+    /// Writes more of the answer.
+    pub(super) fn write_answer(&self, inner: &mut Inner, text: &str) {
         inner.open_line = true;
-        if !self.moves {
+        if !self.moves_cursor {
             return print(&lines(text));
         }
         let size = size();
         let markdown = inner.markdown.get_or_insert_with(|| Markdown::new(size, self.coloured));
         let shown = markdown.resize(size) + &markdown.push(text);
         let holds_back = markdown.holds_back();
-        inner.doings.table(holds_back);
-        self.put(inner, &shown);
+        inner.activities.set_table(holds_back);
+        self.draw(inner, &shown);
     }
 
-    /// Writes where the cursor stands, and the footer below it.
-    pub(super) fn put(&self, inner: &mut Inner, text: &str) {
-        if !self.moves {
+    /// Writes text at the cursor, and the footer below it.
+    pub(super) fn draw(&self, inner: &mut Inner, text: &str) {
+        if !self.moves_cursor {
             return print(text);
         }
         let size = size();
         let answer = inner.markdown.as_mut().filter(|_| text.is_empty());
-        let anew = answer.map(|markdown| markdown.resize(size)).unwrap_or_default();
-        let question = inner.question();
+        let resized = answer.map(|markdown| markdown.resize(size)).unwrap_or_default();
+        let question = inner.open_question();
         let footer = Footer {
-            working: inner.doings.working(),
-            waiting: inner.queue.texts(),
-            asked: question.map(|asked| asked.about.as_str()),
-            typed: Some(&inner.typed).filter(|typed| question.is_some() || !typed.text.is_empty()),
+            working: inner.activities.working(),
+            queued: inner.queue.texts(),
+            question: question.map(|question| question.about.as_str()),
+            draft: Some(&inner.draft).filter(|draft| question.is_some() || !draft.text.is_empty()),
         };
         let column = inner.markdown.as_ref().map_or(0, Markdown::column);
         let footer = footer.draw(column, size);
         let footer = if self.coloured { footer } else { without_styles(&footer) };
-        let clear = if inner.footed { "\x1b[J" } else { "" };
-        inner.footed = !footer.is_empty();
-        if !(clear.is_empty() && anew.is_empty() && text.is_empty() && footer.is_empty()) {
-            print(&format!("{BEGIN}{clear}{anew}{text}{footer}{END}"));
+        let clear = if inner.is_footer_drawn { "\x1b[J" } else { "" };
+        inner.is_footer_drawn = !footer.is_empty();
+        if !(clear.is_empty() && resized.is_empty() && text.is_empty() && footer.is_empty()) {
+            print(&format!("{BEGIN}{clear}{resized}{text}{footer}{END}"));
         }
     }
 }
 
-/// A word beside the matter, as it looks.
+/// Styles a line of secondary information.
 pub(super) fn dim(text: &str) -> String {
     format!("{DIM}{}{DIM:#}", lines(text))
 }
 
-/// Whether somebody wants colours.
+/// Returns whether colours are wanted: `NO_COLOR` is unset or empty.
 pub(super) fn wants_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// The size of the screen; where the cursor moves, one that says nothing is taken for the smallest
-/// usual one.
+/// Returns the size of the screen, 80 × 24 if it is unknown.
 fn size() -> Size {
     let (columns, rows) = show::size().unwrap_or((80, 24));
     Size { columns, rows }
 }
 
-/// Takes out the codes for styles; what moves the cursor stays.
+/// Removes style codes; codes that move the cursor stay.
 fn without_styles(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let behind = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
-        match behind.strip_prefix('m') {
+        let command = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        match command.strip_prefix('m') {
             Some(rest) => out += rest,
             None => out += &format!("\x1b[{part}"),
         }
@@ -400,7 +398,7 @@ fn without_styles(text: &str) -> String {
     out
 }
 
-/// Whoever closed the pipe does not want the rest.
+/// Prints a text. Errors are ignored: if the pipe is closed, the rest is not wanted.
 pub(super) fn print(text: &str) {
     let mut out = std::io::stdout();
     drop(out.write_all(text.as_bytes()));
@@ -412,7 +410,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_styles_the_cursor_still_moves() {
+    fn without_styles_keeps_cursor_movements() {
         let text = format!("\n{DIM}a{DIM:#} {RED}b{RED:#}\x1b[2A\r\x1b[12C");
         assert_eq!(without_styles(&text), "\na b\x1b[2A\r\x1b[12C");
     }

@@ -1,6 +1,6 @@
-//! From the bytes of a keyboard to lines, while the agent works. Keys are told apart here and not
-//! by crossterm, whose reader cannot be stopped when the turn ends and waits for the rest of half a
-//! key; what a key does is decided by `editing`.
+//! Turns the bytes of the keyboard into lines while the agent works. Keys are decoded here and not
+//! by crossterm, whose reader cannot be stopped when the turn ends and blocks on an incomplete key.
+//! `editing` decides what a key does.
 
 use std::time::{Duration, Instant};
 
@@ -11,43 +11,43 @@ use super::editing::{Draft, LineEditor};
 /// What was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// The line as far as it has come.
+    /// The unfinished line.
     Begun(Draft),
-    /// A line.
+    /// A submitted line.
     Line(String),
-    /// The keyboard is gone.
+    /// The keyboard has ended.
     End,
 }
 
-/// A lone Esc is not part of a key that comes later than this.
+/// An Esc is a key by itself if nothing follows within this time.
 const ESCAPE: Duration = Duration::from_millis(50);
 
-/// The line that is being typed.
+/// Decodes keys, and holds the line being typed.
 #[derive(Debug, Default)]
 pub struct Typing {
     editor: LineEditor,
     code: Code,
-    /// When the last keys came.
+    /// When the last bytes arrived.
     last: Option<Instant>,
-    /// What is pasted, as far as it has come: line breaks are part of it.
+    /// The text of an unfinished paste, including its line breaks.
     pasted: Option<Vec<u8>>,
 }
 
-/// How much of a key's code has come.
+/// The part of a key's code that has arrived.
 #[derive(Debug, Default)]
 enum Code {
     #[default]
     None,
     Escape,
-    /// What stands behind `ESC [` or `ESC O`.
+    /// The bytes after `ESC [` or `ESC O`.
     Sequence(Vec<u8>),
     /// The first bytes of a character.
     Character(Vec<u8>),
 }
 
 impl Typing {
-    /// What more bytes come to.
-    pub fn take(&mut self, bytes: &[u8]) -> Vec<Typed> {
+    /// Decodes more bytes. Returns the submitted lines, then the unfinished one.
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Typed> {
         let before = self.last.replace(Instant::now());
         if matches!(self.code, Code::Escape)
             && before.is_some_and(|before| before.elapsed() > ESCAPE)
@@ -60,19 +60,19 @@ impl Typing {
         typed
     }
 
-    /// Goes on with another line; gives the one that was begun.
+    /// Replaces the line. Returns the old one.
     pub fn swap(&mut self, line: String) -> String {
-        let begun = self.editor.draft().text;
+        let draft = self.editor.draft().text;
         self.editor.replace(line);
-        begun
+        draft
     }
 
-    /// Lines that the arrow keys recall, the oldest first.
-    pub fn remember(&mut self, lines: Vec<String>) {
-        self.editor.remember(lines);
+    /// Sets the lines that the arrow keys recall, the oldest first.
+    pub fn set_history(&mut self, lines: Vec<String>) {
+        self.editor.set_history(lines);
     }
 
-    /// The line as far as it has come.
+    /// Returns the unfinished line.
     pub fn draft(&self) -> Draft {
         self.editor.draft()
     }
@@ -118,7 +118,7 @@ impl Typing {
         }
     }
 
-    /// A character of several bytes, once they are all there.
+    /// Inserts a character once all of its bytes have arrived.
     fn character(&mut self, bytes: Vec<u8>) -> Option<String> {
         match std::str::from_utf8(&bytes) {
             Ok(text) => self.editor.insert(text.to_owned()),
@@ -144,10 +144,10 @@ impl Typing {
     }
 }
 
-/// The key of a single byte; none for a part of a longer character.
+/// Returns the key of a single byte; none for a part of a longer character.
 fn key(byte: u8) -> Option<(KeyModifiers, KeyCode)> {
     match byte {
-        // Ctrl-J cannot be told from Enter here: the terminal makes them one.
+        // Ctrl-J and Enter are the same byte in this mode of the terminal.
         b'\r' | b'\n' => Some((KeyModifiers::NONE, KeyCode::Enter)),
         b'\t' => Some((KeyModifiers::NONE, KeyCode::Tab)),
         0x7f | 0x08 => Some((KeyModifiers::NONE, KeyCode::Backspace)),
@@ -158,7 +158,7 @@ fn key(byte: u8) -> Option<(KeyModifiers, KeyCode)> {
     }
 }
 
-/// The key of a sequence: `D`, `1;5D`, `3~`, `3;3~`.
+/// Returns the key of a sequence: `D`, `1;5D`, `3~`, `3;3~`.
 fn special(code: &[u8]) -> Option<(KeyModifiers, KeyCode)> {
     let (last, numbers) = code.split_last()?;
     let numbers = std::str::from_utf8(numbers).ok()?;
@@ -186,10 +186,10 @@ mod tests {
     use super::*;
 
     fn typed(keys: &str) -> Vec<Typed> {
-        Typing::default().take(keys.as_bytes())
+        Typing::default().feed(keys.as_bytes())
     }
 
-    fn begun(text: &str) -> Typed {
+    fn draft(text: &str) -> Typed {
         Typed::Begun(Draft::new(text))
     }
 
@@ -198,84 +198,84 @@ mod tests {
     }
 
     #[test]
-    fn enter_ends_a_line_and_the_next_one_begins() {
-        assert_eq!(typed("in UTC\ran"), [line("in UTC"), begun("an")]);
-        assert_eq!(typed("\r"), [line(""), begun("")]);
+    fn enter_submits_a_line_and_starts_the_next() {
+        assert_eq!(typed("in UTC\ran"), [line("in UTC"), draft("an")]);
+        assert_eq!(typed("\r"), [line(""), draft("")]);
     }
 
     #[test]
-    fn what_is_typed_can_be_taken_back() {
-        assert_eq!(typed("nö\x7f\x7fyes"), [begun("yes")]);
-        assert_eq!(typed("one two \x17x"), [begun("one x")]);
+    fn typed_text_can_be_deleted() {
+        assert_eq!(typed("nö\x7f\x7fyes"), [draft("yes")]);
+        assert_eq!(typed("one two \x17x"), [draft("one x")]);
         assert_eq!(
             typed("潮\u{3000}水\x17"),
-            [begun("潮\u{3000}")],
-            "a blank may be more than one byte"
+            [draft("潮\u{3000}")],
+            "a space may be more than one byte"
         );
-        assert_eq!(typed("one\u{a0}two\x17"), [begun("one\u{a0}")]);
-        assert_eq!(typed("one\x15two"), [begun("two")]);
+        assert_eq!(typed("one\u{a0}two\x17"), [draft("one\u{a0}")]);
+        assert_eq!(typed("one\x15two"), [draft("two")]);
     }
 
     #[test]
     fn the_cursor_moves_as_at_the_prompt() {
-        assert_eq!(typed("one three\x1b[1;5Dtwo \x05!\r"), [line("one two three!"), begun("")]);
-        assert_eq!(typed("ac\x1b[Db\x1b[H>\x1b[F<\r"), [line(">abc<"), begun("")]);
-        assert_eq!(typed("axb\x1b[D\x7f\r"), [line("ab"), begun("")]);
-        assert_eq!(typed("axb\x1bOD\x1bOD\x1b[3~\r"), [line("ab"), begun("")]);
-        assert_eq!(typed("one two\x1bb\x0b\r"), [line("one"), begun("")], "Alt-B, Ctrl-K");
-        assert_eq!(typed("one two\x1b\x7f\r"), [line("one"), begun("")], "Alt-Backspace");
+        assert_eq!(typed("one three\x1b[1;5Dtwo \x05!\r"), [line("one two three!"), draft("")]);
+        assert_eq!(typed("ac\x1b[Db\x1b[H>\x1b[F<\r"), [line(">abc<"), draft("")]);
+        assert_eq!(typed("axb\x1b[D\x7f\r"), [line("ab"), draft("")]);
+        assert_eq!(typed("axb\x1bOD\x1bOD\x1b[3~\r"), [line("ab"), draft("")]);
+        assert_eq!(typed("one two\x1bb\x0b\r"), [line("one"), draft("")], "Alt-B, Ctrl-K");
+        assert_eq!(typed("one two\x1b\x7f\r"), [line("one"), draft("")], "Alt-Backspace");
         let Some(Typed::Begun(draft)) = typed("水位\x1b[D").pop() else { panic!() };
         assert_eq!(draft.parts(), ("水", "位"));
     }
 
     #[test]
-    fn lines_from_before_are_recalled() {
+    fn earlier_lines_are_recalled() {
         let mut typing = Typing::default();
-        typing.remember(vec!["first".to_owned(), "second".to_owned()]);
-        assert_eq!(typing.take(b"dra\x1b[A"), [begun("second")]);
-        assert_eq!(typing.take(b"\x1b[A\x1b[A"), [begun("first")]);
-        assert_eq!(typing.take(b"\x1b[B\x1b[B"), [begun("dra")]);
-        assert_eq!(typing.take(b"ft\r\x1b[A"), [line("draft"), begun("draft")]);
+        typing.set_history(vec!["first".to_owned(), "second".to_owned()]);
+        assert_eq!(typing.feed(b"dra\x1b[A"), [draft("second")]);
+        assert_eq!(typing.feed(b"\x1b[A\x1b[A"), [draft("first")]);
+        assert_eq!(typing.feed(b"\x1b[B\x1b[B"), [draft("dra")]);
+        assert_eq!(typing.feed(b"ft\r\x1b[A"), [line("draft"), draft("draft")]);
     }
 
     #[test]
-    fn keys_that_mean_nothing_here_are_passed_over() {
-        assert_eq!(typed("a\x1b[A\x1b[1;5C\x1bOPb\x1bxc\x12\t"), [begun("abc")]);
+    fn unsupported_keys_are_ignored() {
+        assert_eq!(typed("a\x1b[A\x1b[1;5C\x1bOPb\x1bxc\x12\t"), [draft("abc")]);
     }
 
     #[test]
-    fn what_is_pasted_is_one_line() {
-        assert_eq!(typed("\x1b[200~one\rtwo\x1b[201~\r"), [line("one\ntwo"), begun("")]);
+    fn a_paste_is_one_line() {
+        assert_eq!(typed("\x1b[200~one\rtwo\x1b[201~\r"), [line("one\ntwo"), draft("")]);
     }
 
     #[test]
-    fn alt_enter_begins_another_line() {
-        assert_eq!(typed("one\x1b\rtwo\x1b\nthree\r"), [line("one\ntwo\nthree"), begun("")]);
-        assert_eq!(typed("one\x1b\r\x7f\r"), [line("one"), begun("")], "it can be taken back");
+    fn alt_enter_inserts_a_line_break() {
+        assert_eq!(typed("one\x1b\rtwo\x1b\nthree\r"), [line("one\ntwo\nthree"), draft("")]);
+        assert_eq!(typed("one\x1b\r\x7f\r"), [line("one"), draft("")], "it can be deleted");
     }
 
     #[test]
-    fn a_key_may_come_in_pieces() {
+    fn a_key_may_arrive_in_pieces() {
         let mut typing = Typing::default();
-        let all: Vec<Typed> = "ö\x1b[A漢\r".bytes().flat_map(|byte| typing.take(&[byte])).collect();
+        let all: Vec<Typed> = "ö\x1b[A漢\r".bytes().flat_map(|byte| typing.feed(&[byte])).collect();
         assert!(all.contains(&line("ö漢")), "{all:?}");
     }
 
     #[test]
-    fn a_line_is_set_aside_and_taken_up_again() {
+    fn a_draft_can_be_replaced_and_restored() {
         let mut typing = Typing::default();
-        typing.take(b"and th");
+        typing.feed(b"and th");
         assert_eq!(typing.swap(String::new()), "and th");
-        assert_eq!(typing.take(b"y\r"), [line("y"), begun("")]);
+        assert_eq!(typing.feed(b"y\r"), [line("y"), draft("")]);
         typing.swap("and th".to_owned());
-        assert_eq!(typing.take(b"en"), [begun("and then")]);
+        assert_eq!(typing.feed(b"en"), [draft("and then")]);
     }
 
     #[test]
-    fn an_escape_is_no_part_of_a_key_that_comes_later() {
+    fn an_escape_is_not_part_of_a_later_key() {
         let mut typing = Typing { last: Some(Instant::now()), ..Typing::default() };
-        typing.take(b"\x1b");
+        typing.feed(b"\x1b");
         std::thread::sleep(ESCAPE * 2);
-        assert_eq!(typing.take(b"yes"), [begun("yes")]);
+        assert_eq!(typing.feed(b"yes"), [draft("yes")]);
     }
 }

@@ -1,4 +1,4 @@
-//! Every command, as somebody types it.
+//! Every command, as a user types it.
 
 use serde_json::json;
 use waterline_testkit::script::{calls, says};
@@ -6,7 +6,7 @@ use waterline_testkit::script::{calls, says};
 use crate::pty::Terminal;
 use crate::world::World;
 
-fn talked() -> (World, Terminal) {
+fn after_two_turns() -> (World, Terminal) {
     let world =
         World::new(vec![says("the tide is 4.2 m"), says("the wind is west"), says("noted")]);
     let mut terminal = Terminal::start(&world, &["--session", "first"]);
@@ -19,10 +19,10 @@ fn talked() -> (World, Terminal) {
     (world, terminal)
 }
 
-/// S0.73, S2.30, S2.31: where one is, what is in the window, and why.
+/// S0.73, S2.30, S2.31: the session, what is in the context, and why.
 #[test]
 fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() {
-    let (_world, mut terminal) = talked();
+    let (_world, mut terminal) = after_two_turns();
     terminal.play(
         "> /current
          < Session: first
@@ -38,29 +38,29 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
          < 5 messages: user 2, assistant 2, tool 0, system 1;
          < system prompt
          < free
-         < beside it, for the answer
+         < reserved for the answer
          < turn 1 [2] how high is the tide?
          < turn 2 [4] and the wind?
          > /context summary
-         < nothing is summed up in the context
+         < No summary: nothing has been folded yet
          > /context why 2
          < verbatim
          > /context why 99
-         < there is no such message
+         < There is no message 99
          > /context pin 2
-         < pinned 2
+         < Pinned message 2
          > /context clear
-         < the context is empty
+         < The context is empty
          > /context why 2
-         < it was cleared away
+         < This message was cleared
          > /context
          < 0 messages: user 0
          > /context undo
-         < the clearing is taken back
+         < Undid the last clear
          > /context
          < turn 2 [4] and the wind?
          > /context undo
-         < nothing was folded or cleared
+         < Nothing to undo
          > /context frob
          < /context [summary | why N | pin N | clear | undo]
          > /context undo twice
@@ -69,13 +69,13 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
     );
     assert!(
         !terminal.screen().contains("rules broken"),
-        "what went well is not told:\n{}",
+        "problems are shown only if there are any:\n{}",
         terminal.screen()
     );
     assert!(terminal.ends());
 }
 
-/// Three turns with long answers, and one with a short one.
+/// Plays three turns with long answers, and one with a short answer.
 fn four_turns(terminal: &mut Terminal) {
     terminal.play(
         "> one
@@ -90,7 +90,7 @@ fn four_turns(terminal: &mut Terminal) {
 }
 
 #[test]
-fn a_fold_is_shown_asked_about_made_and_taken_back() {
+fn a_fold_is_previewed_confirmed_and_undone() {
     let long = "high tide\n".repeat(4) + &"tide ".repeat(700);
     let long = long.as_str();
     let world = World::new(vec![says(long), says(long), says(long), says("short")]);
@@ -98,17 +98,17 @@ fn a_fold_is_shown_asked_about_made_and_taken_back() {
     four_turns(&mut terminal);
     terminal.play(
         "> /compact
-         < are summed up; nothing is deleted
-         < fold?
+         < summarized; nothing is deleted
+         < Fold?
          > n
          > /compact tide
-         < fold?
+         < Fold?
          > y
          < folded from
          > /status
          < folds         1
          > /context undo
-         < the last fold is taken back
+         < Undid the last fold
          > /status
          < folds         0
          > /quit",
@@ -116,10 +116,9 @@ fn a_fold_is_shown_asked_about_made_and_taken_back() {
     assert!(terminal.ends());
 }
 
-/// What the model will read in the place of what is folded is shown before it is folded, and
-/// afterwards.
+/// The summary is shown before the fold and after it.
 #[test]
-fn what_stands_for_folded_messages_is_shown_before_and_after() {
+fn the_summary_of_folded_messages_is_shown_before_and_after() {
     let long = "tide ".repeat(200);
     let long = long.as_str();
     let world = World::new(vec![says(long), says(long), says(long), says("short")]);
@@ -127,9 +126,9 @@ fn what_stands_for_folded_messages_is_shown_before_and_after() {
     four_turns(&mut terminal);
     terminal.play(
         "> /compact
-         < in their place the model reads:
+         < The model will read instead:
          < that are no longer shown
-         < fold?
+         < Fold?
          > y
          < folded from
          > /context summary
@@ -141,10 +140,10 @@ fn what_stands_for_folded_messages_is_shown_before_and_after() {
     assert!(terminal.ends());
 }
 
-/// S2.7, S2.32, S2.33: settings hold at once, and wrong ones are refused with what is allowed.
+/// S2.7, S2.32, S2.33: settings apply at once, and invalid ones are refused with the allowed range.
 #[test]
 fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
-    let (_world, mut terminal) = talked();
+    let (_world, mut terminal) = after_two_turns();
     terminal.play(
         "> /config agent_max_context_tokens 80000
          < belongs to the policy chat
@@ -165,18 +164,18 @@ fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
          > /config approval all
          < approval: selective → all
          > /config nonsense
-         < nothing is called nonsense
+         < no setting is named nonsense
          > /config foo.bar
-         < there is no key foo.bar
+         < no key is named foo.bar
          > /config halve.trns 4
-         < there is no key halve.trns; near it: halve.turns
+         < no key is named halve.trns; similar keys: halve.turns
          > /config
          < agent_max_steps = 15
          > /model
          < m (
-         < at http://127.0.0.1:
+         < At http://127.0.0.1:
          > /model n
-         < from now on n
+         < Now using n
          > /model
          < n (
          > and now?
@@ -186,9 +185,9 @@ fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
     assert!(terminal.ends());
 }
 
-/// What flags set may not fit another policy; then the session keeps the one it has.
+/// A flag may not fit another policy; then the session keeps its policy.
 #[test]
-fn a_policy_that_does_not_go_with_the_flags_is_refused_and_nothing_changes() {
+fn a_policy_that_conflicts_with_the_flags_is_refused_and_nothing_changes() {
     let world = World::new(Vec::new());
     let flags = ["--session", "s", "--policy", "window", "--set", "window.messages=20"];
     let mut terminal = Terminal::start(&world, &flags);
@@ -204,15 +203,15 @@ fn a_policy_that_does_not_go_with_the_flags_is_refused_and_nothing_changes() {
     assert!(shown.contains("policy window"), "{shown}");
 }
 
-/// S0.63, section G: sessions are listed, loaded, forked and gone back in.
+/// S0.63, section G: sessions are listed, loaded, forked and rewound.
 #[test]
 fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
-    let (world, mut terminal) = talked();
+    let (world, mut terminal) = after_two_turns();
     terminal.play(
         "> /undo
          < 5 → 3
-         < taken back: and the wind?
-         < files in the workspace stay as they are
+         < Undone: and the wind?
+         < Files in the workspace are not changed
          > /undo
          < 3 → 1
          > /redo
@@ -220,7 +219,7 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          > /redo
          < 3 → 5
          > /redo
-         < nothing was taken back here
+         < Nothing to redo
          > /undo 2
          < 5 → 1
          < how high is the tide?
@@ -229,35 +228,35 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          > /redo
          < 1 → 5
          > /undo two
-         < usage: /undo [N]
+         < Usage: /undo [N]
          > /fork 3
-         < now in the copy
+         < Now in the copy
          > /current
          < Messages: 3
          > /reset
-         < new session
+         < New session
          > /sessions
          < title
          < how high is the tide?
          > /load
-         < which one?
+         < Which session?
          > /load zzz
-         < there is no such session
+         < There is no session zzz
          > /LOAD fir
-         < loaded session: first
-         < messages: 5
+         < Loaded session: first
+         < Messages: 5
          < assistant: the wind is west
          > /recall tide
          < how high is the tide?
          > /recall zebra
-         < nothing has these words
+         < No matches in this session
          > /cost
-         < calls: 2
-         < price: not known
+         < Calls: 2
+         < Price: unknown
          > /export kept.jsonl
          < kept.jsonl: 5 messages
          > /export kept.jsonl
-         < it is there already
+         < kept.jsonl exists; choose another name
          > /export kept.md
          < kept.md: 5 messages
          > /export nowhere/kept.md
@@ -277,9 +276,9 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
     );
 }
 
-/// What sub-agents take is part of what the session takes.
+/// The calls of sub-agents are part of the totals.
 #[test]
-fn what_sub_agents_took_is_told_with_the_rest() {
+fn the_cost_includes_sub_agents() {
     let task = json!({"task": "count the boats"});
     let world = World::new(vec![
         calls("call_subagent", task),
@@ -291,17 +290,16 @@ fn what_sub_agents_took_is_told_with_the_rest() {
         "> how many boats?
          < there are seven boats
          > /cost
-         < calls: 3
-         < of it sub-agents: 1 call,
+         < Calls: 3
+         < Of these, sub-agents: 1 call,
          > /quit",
     );
     assert!(terminal.ends());
 }
 
-/// What a name or a file in a line changes is told; a skill that is only mentioned is not in use
-/// from then on.
+/// The effect of a `@name` or `#file` is shown. A skill that is only mentioned does not stay on.
 #[test]
-fn what_is_mentioned_is_told() {
+fn mentions_are_acknowledged() {
     let world = World::new(vec![says("one"), says("two"), says("three")]);
     world.write(
         ".waterline/skills/knots/SKILL.md",
@@ -311,15 +309,15 @@ fn what_is_mentioned_is_told() {
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> @knots please
-         < the skill knots holds for this message
+         < The skill knots is on for this message only
          < one
          > /status
          < skill         –
          > @fetch_url too
-         < the tool fetch_url is allowed in this session
+         < The tool fetch_url is allowed in this session
          < two
          > read #\"docs/b c.md\"
-         < attached: docs/b c.md (4 B)
+         < Attached: docs/b c.md (4 B)
          < three
          > /quit",
     );
@@ -338,7 +336,7 @@ fn tools_todos_skills_and_the_rest() {
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> /todos
-         < nothing is to be done
+         < No open tasks
          > remember the rope
          < [>] buy rope
          < noted
@@ -350,27 +348,27 @@ fn tools_todos_skills_and_the_rest() {
          > /skill
          < knots  how to tie them
          > /skill sails
-         < there is no such skill
+         < There is no skill sails
          > /skill knots
          < it is a skill
          > /skill off
-         < the skill knots is not in use any more
+         < The skill knots is off
          > /skill off
-         < no skill is in use
+         < No skill is on
          > /memory
-         < there is no memory
+         < Memory is off
          > /clean
-         < there is nothing to clean
+         < Nothing to clean
          > /clear
-         < the context is empty
+         < The context is empty
          > /cancel
-         < nothing is running
+         < Nothing is running
          > /steer
-         < steer to what?
+         < Nothing to send
          > /resume
-         < the last turn is finished
+         < Nothing to resume
          > /unfold 99
-         < there is no such call
+         < There is no such call
          > /exit",
     );
     assert!(
@@ -383,26 +381,26 @@ fn tools_todos_skills_and_the_rest() {
 }
 
 #[test]
-fn a_command_that_is_misspelt_or_misused_is_explained() {
+fn a_misspelt_or_misused_command_is_explained() {
     let world = World::new(Vec::new());
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> /unfold abc
-         < usage: /unfold [N]
+         < Usage: /unfold [N]
          > /undo 0
-         < usage: /undo [N]
+         < Usage: /undo [N]
          > /todos all
-         < usage: /todos
+         < Usage: /todos
          > /cancel now
-         < usage: /cancel
+         < Usage: /cancel
          > /quit now
-         < usage: /quit /exit
+         < Usage: /quit /exit
          > /frobnicate
-         < there is no command /frobnicate; /help lists them
+         < No command /frobnicate; /help lists them
          > /hlep
          < did you mean /help?
          > /help undo
-         < take the last turn back
+         < Undo the last turn
          > /help
          < /skill /skills [NAME | off]
          < Ctrl-R
@@ -425,7 +423,7 @@ fn the_memory_is_shown_and_searched() {
          < /notes
          < 2026-11-15: the user likes tea
          > /memory coffee
-         < nothing about that
+         < No matches in the memory
          > /memory TEA
          < 2026-11-15: the user likes tea
          > /quit",
@@ -433,7 +431,7 @@ fn the_memory_is_shown_and_searched() {
     assert!(terminal.ends());
 }
 
-/// S0.73, S0.74, C0.7: how many messages there are, of how many that are kept.
+/// S0.73, S0.74, C0.7: the number of messages, and the number that the policy keeps.
 #[test]
 fn s0_73_s0_74_c0_7_the_window_of_messages_is_near_full_and_over() {
     let world = World::new(Vec::new());
@@ -459,9 +457,9 @@ fn s0_73_s0_74_c0_7_the_window_of_messages_is_near_full_and_over() {
     assert!(terminal.ends());
 }
 
-/// A terminal that goes away takes the program with it: the kernel says so with a signal.
+/// When the terminal is closed, the kernel sends a signal, and the program ends.
 #[test]
-fn a_terminal_that_hangs_up_ends_the_program() {
+fn a_hangup_ends_the_program() {
     let world = World::new(vec![says("hello")]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
@@ -471,5 +469,5 @@ fn a_terminal_that_hangs_up_ends_the_program() {
     terminal.is_ready();
     let pid = rustix::process::Pid::from_raw(i32::try_from(terminal.process()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
-    assert!(!terminal.ends(), "it tells that it was ended");
+    assert!(!terminal.ends(), "the exit status is a failure");
 }

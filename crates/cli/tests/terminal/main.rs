@@ -18,7 +18,7 @@ use serde_json::json;
 use waterline_testkit::script::{Line, calls, says};
 use world::{World, until};
 
-/// Numbers that a model may call, so that somebody is asked.
+/// A call that needs approval.
 fn risky() -> Line {
     calls("run_bash_command", json!({"command": "rm -r build"}))
 }
@@ -44,7 +44,7 @@ fn a_conversation_with_a_tool_and_an_answer_in_markdown() {
     );
     assert!(
         terminal.screen().contains("%"),
-        "the gauge tells what the cache served:\n{}",
+        "the gauge shows the share of cached tokens:\n{}",
         terminal.screen()
     );
     assert!(!terminal.screen().contains("**"), "{}", terminal.screen());
@@ -52,7 +52,7 @@ fn a_conversation_with_a_tool_and_an_answer_in_markdown() {
 }
 
 #[test]
-fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
+fn a_call_is_refused_approved_and_always_approved() {
     let world = World::new(vec![
         risky(),
         says("one"),
@@ -72,12 +72,12 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
          < ✗ run_bash_command rm -r build → the user refused this call
          < one
          > second
-         < [y]es / [n]o
+         < [y]es, [n]o
          ! y
          < ✗ run_bash_command rm -r build
          < two
          > third
-         < [y]es / [n]o / [a]lways this command; else: a no with that reason
+         < [y]es, [n]o, [a]lways allow this command, or type what to do instead
          ! a
          < three
          > fourth
@@ -87,9 +87,9 @@ fn a_call_is_agreed_to_refused_and_agreed_to_once_and_for_all() {
     assert!(terminal.ends());
 }
 
-/// What somebody began before they could see a question is no answer to it, and is not lost.
+/// A draft from before a question is not an answer to it, and is not lost.
 #[test]
-fn what_was_begun_before_a_question_is_no_word_on_it() {
+fn a_draft_from_before_a_question_is_not_its_answer() {
     let wait =
         calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"}));
     let world = World::new(vec![wait, risky(), says("not removed")]);
@@ -125,16 +125,16 @@ fn a_question_is_answered_by_its_number() {
 }
 
 #[test]
-fn a_question_that_is_left_for_later_is_answered_by_the_next_line() {
+fn a_postponed_question_is_answered_by_the_next_message() {
     let ask = calls("ask_human", json!({"question": "Which harbour?"}));
     let world = World::new(vec![ask, says("North it is.")]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> plan it
-         < answer (empty: later):",
+         < Answer (leave empty to answer later):",
     );
     terminal.keys("\r");
-    terminal.sees("what you write next is the answer");
+    terminal.sees("Your next message is the answer.");
     terminal.play(
         "> north
          < North it is.",
@@ -143,27 +143,27 @@ fn a_question_that_is_left_for_later_is_answered_by_the_next_line() {
 }
 
 #[test]
-fn ctrl_c_ends_the_turn_and_keeps_the_session() {
+fn ctrl_c_stops_the_turn_and_keeps_the_session() {
     let world = World::new(vec![Line::Hangs, says("here I am")]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play("> are you there?");
     until("the request", || world.server.received().len() == 1);
     terminal.keys("\x03");
-    terminal.sees("stopped; what was said and done is kept");
+    terminal.sees("Stopped; all messages and results so far are kept");
     terminal.play(
         "> and now?
          < here I am",
     );
-    let said = world.last_request().join("\n");
-    assert!(said.contains("are you there?") && said.contains("and now?"), "{said}");
+    let sent = world.last_request().join("\n");
+    assert!(sent.contains("are you there?") && sent.contains("and now?"), "{sent}");
     terminal.is_ready();
     terminal.keys("\x04");
     assert!(terminal.ends());
 }
 
-/// What waits behind a turn that is stopped is not carried out.
+/// Commands that wait for a turn to end are dropped if it is stopped.
 #[test]
-fn ctrl_c_forgets_what_was_typed_meanwhile() {
+fn ctrl_c_drops_queued_commands() {
     let world = World::new(vec![
         calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"})),
         says("one"),
@@ -181,29 +181,29 @@ fn ctrl_c_forgets_what_was_typed_meanwhile() {
     terminal.play("! /skill knots");
     until("both wait", || terminal.screen().matches("↳ /skill knots").count() == 2);
     std::fs::write(world.path(".local/share/waterline/workspaces/s/go"), "").unwrap();
-    until("the turn of the first", || world.server.received().len() == 3);
+    until("the turn of the first command", || world.server.received().len() == 3);
     terminal.keys("\x03");
-    terminal.sees("stopped; what was said and done is kept");
+    terminal.sees("Stopped; all messages and results so far are kept");
     terminal.is_ready();
-    assert_eq!(world.server.received().len(), 3, "the second is forgotten");
+    assert_eq!(world.server.received().len(), 3, "the second command is dropped");
     terminal.play(
         "! and now?
          < here I am",
     );
 }
 
-/// Whoever leaves is told how to come back, and whoever comes back where they were.
+/// On exit the command that resumes the session is shown, and after it the newest messages.
 #[test]
-fn leaving_says_how_to_come_back() {
+fn a_session_is_resumed_with_the_command_shown_on_exit() {
     let world = World::new(vec![says("4.2 m")]);
     let mut terminal = Terminal::start(&world, &["--session", "tide"]);
     terminal.play(
         "> how high is it?
          < 4.2 m
          > help
-         < list the commands
+         < List the commands
          > exit
-         < resume with: waterline chat --resume tide --db",
+         < Resume with: waterline chat --resume tide --db",
     );
     assert!(terminal.ends());
     let mut terminal = Terminal::start(&world, &["--resume", "tide"]);
@@ -211,14 +211,14 @@ fn leaving_says_how_to_come_back() {
     terminal.sees("assistant: 4.2 m");
     terminal.is_ready();
     terminal.keys("\x03");
-    terminal.sees("Ctrl-C once more");
+    terminal.sees("Press Ctrl-C again to quit");
     terminal.is_ready();
     terminal.keys("\x03");
     assert!(terminal.ends(), "pressed twice");
 }
 
 #[test]
-fn ctrl_o_shows_the_last_call_below_the_line_that_is_being_written() {
+fn ctrl_o_shows_the_last_call_below_the_unfinished_line() {
     let world = World::new(vec![
         calls("write_file", json!({"path": "tide.txt", "content": "4.2 m\n"})),
         says("written"),
@@ -238,7 +238,7 @@ fn ctrl_o_shows_the_last_call_below_the_line_that_is_being_written() {
 }
 
 #[test]
-fn what_a_command_takes_is_completed_and_where_nothing_fits_nothing_is_said() {
+fn arguments_are_completed_and_an_empty_menu_is_hidden() {
     let world = World::new(vec![says("noted")]);
     let mut terminal = Terminal::start(&world, &["--session", "mill"]);
     terminal.play(
@@ -258,7 +258,7 @@ fn what_a_command_takes_is_completed_and_where_nothing_fits_nothing_is_said() {
 }
 
 #[test]
-fn what_is_typed_while_a_turn_runs_steers_it() {
+fn a_line_typed_while_a_turn_runs_steers_it() {
     let world = World::new(vec![
         calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"})),
         says("in UTC, then"),
@@ -300,7 +300,7 @@ fn a_line_is_edited_while_a_turn_runs_as_at_the_prompt() {
 }
 
 #[test]
-fn commands_names_and_files_are_completed_and_lines_go_on() {
+fn commands_names_and_files_are_completed_and_a_backslash_continues_a_line() {
     let world = World::new(vec![says("noted")]);
     world.write("notes.md", "tide");
     let mut terminal = Terminal::start(&world, &[]);
@@ -327,7 +327,7 @@ fn commands_names_and_files_are_completed_and_lines_go_on() {
     assert!(last.last().unwrap().contains("[File: uploads/notes.md]\\ntide"), "{last:?}");
 }
 
-/// S2.35: what the program says is said in the user's language.
+/// S2.35: the program's messages are in the user's language.
 #[test]
 fn s2_35_the_program_speaks_chinese() {
     let world = World::new(vec![says("你好")]);
@@ -344,9 +344,9 @@ fn s2_35_the_program_speaks_chinese() {
     assert!(terminal.ends());
 }
 
-/// What a model says must not steer the terminal.
+/// An answer must not control the terminal.
 #[test]
-fn control_characters_of_an_answer_are_shown_and_not_obeyed() {
+fn control_characters_of_an_answer_do_not_reach_the_terminal() {
     let world = World::new(vec![says("before\u{1b}[2J\u{1b}]0;owned\u{7}after")]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(

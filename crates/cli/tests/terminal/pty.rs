@@ -1,5 +1,4 @@
-//! A terminal that the program runs in: what is typed goes in, and what a person would see is read
-//! off its screen.
+//! A pseudo-terminal that the program runs in: tests type keys and read the screen.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -13,20 +12,21 @@ pub struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     keys: Box<dyn Write + Send>,
     screen: Arc<Mutex<vt100::Parser>>,
-    /// Prompts that were on the screen when something was last typed at one.
+    /// The number of prompts on the screen when a line was last typed.
     prompts: usize,
     _master: Box<dyn MasterPty + Send>,
 }
 
 impl Terminal {
-    /// A chat.
+    /// Starts a chat.
     pub fn start(world: &World, more: &[&str]) -> Self {
         Self::of(world, "chat", more)
     }
 
-    /// A command of the agent.
+    /// Starts a command of the agent.
     pub fn of(world: &World, command: &str, more: &[&str]) -> Self {
-        let (rows, columns) = (400, 120);
+        let rows = 400;
+        let columns = 120;
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut program = CommandBuilder::new(env!("CARGO_BIN_EXE_waterline"));
@@ -42,7 +42,8 @@ impl Terminal {
             1_000,
         );
         let screen = Arc::new(Mutex::new(screen));
-        let (seen, mut reader) = (Arc::clone(&screen), pair.master.try_clone_reader().unwrap());
+        let seen = Arc::clone(&screen);
+        let mut reader = pair.master.try_clone_reader().unwrap();
         let keys = pair.master.take_writer().unwrap();
         let answers = Arc::new(Mutex::new(keys));
         let replies = Arc::clone(&answers);
@@ -50,7 +51,7 @@ impl Terminal {
             let mut bytes = [0; 4_096];
             while let Ok(count @ 1..) = reader.read(&mut bytes) {
                 seen.lock().unwrap().process(&bytes[..count]);
-                // The program asks where its cursor stands; a terminal answers.
+                // The program queries the position of the cursor; a terminal replies.
                 if bytes[..count].windows(4).any(|window| window == b"\x1b[6n") {
                     let (row, column) = seen.lock().unwrap().screen().cursor_position();
                     let answer = format!("\x1b[{};{}R", row + 1, column + 1);
@@ -61,12 +62,12 @@ impl Terminal {
         Self { child, keys: Box::new(Keys(answers)), screen, prompts: 0, _master: pair.master }
     }
 
-    /// What is on the screen.
+    /// Returns the text on the screen.
     pub fn screen(&self) -> String {
         self.screen.lock().unwrap().screen().contents()
     }
 
-    /// Types keys, as they are.
+    /// Types keys.
     pub fn keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
@@ -80,7 +81,7 @@ impl Terminal {
         );
     }
 
-    /// Waits until a new prompt waits for a line.
+    /// Waits for a new prompt.
     pub fn is_ready(&mut self) {
         let count = |screen: &str| screen.matches('›').count();
         until_or(
@@ -94,7 +95,7 @@ impl Terminal {
     }
 
     /// Plays a transcript: `> ` lines are typed at a new prompt, `! ` lines at once, `< ` lines
-    /// must be seen behind the line typed last.
+    /// must appear after the line typed last.
     pub fn play(&mut self, transcript: &str) {
         let mut from = 0;
         for line in transcript.trim().lines().map(str::trim_start) {
@@ -109,20 +110,20 @@ impl Terminal {
                     self.keys("\r");
                 }
                 "< " => until_or(
-                    || format!("{text:?} behind the last line:\n{}", self.screen()),
+                    || format!("{text:?} after the last line:\n{}", self.screen()),
                     || self.screen().lines().skip(from).any(|new| new.contains(text)),
                 ),
-                _ => panic!("no line of a transcript: {line}"),
+                _ => panic!("not a line of a transcript: {line}"),
             }
         }
     }
 
-    /// The number of the program's process.
+    /// Returns the program's process id.
     pub fn process(&self) -> u32 {
         self.child.process_id().unwrap()
     }
 
-    /// Waits for the end; gives whether it was a good one.
+    /// Waits for the program to end. Returns whether it succeeded.
     pub fn ends(mut self) -> bool {
         let mut ended = None;
         until("the end", || {
@@ -133,7 +134,7 @@ impl Terminal {
     }
 }
 
-/// Keys that two threads press.
+/// A writer that two threads share.
 struct Keys(Arc<Mutex<Box<dyn Write + Send>>>);
 
 impl Write for Keys {

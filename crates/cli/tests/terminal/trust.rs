@@ -1,4 +1,4 @@
-//! Questions that a person is asked outside a chat: about addresses of a folder, and by `run`.
+//! Questions outside a chat: about the addresses of a directory, and those of `run`.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,7 +9,7 @@ use crate::pty::Terminal;
 use crate::world::{World, until};
 
 #[test]
-fn an_address_of_the_folder_is_agreed_to_once() {
+fn an_address_of_the_directory_is_approved_once() {
     let world = World::new(vec![says("hello")]);
     let name = |address: &str| world.write("waterline.toml", &format!("base_url = \"{address}\""));
     name("https://models.example.invalid");
@@ -46,10 +46,10 @@ fn an_address_of_the_folder_is_agreed_to_once() {
     assert!(!another.ends());
 }
 
-/// A model may write a question into its answer, so that somebody types a yes before there is
-/// anything to agree to.
+/// A model may write a question into its answer, so that the user types `y` before anything needs
+/// approval.
 #[test]
-fn what_was_typed_before_a_call_is_asked_about_is_no_word_on_it() {
+fn text_typed_before_an_approval_request_is_not_its_reply() {
     let world = World::new(vec![
         calls("run_bash_command", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"})),
         calls("run_bash_command", json!({"command": "rm -r build"})),
@@ -58,9 +58,9 @@ fn what_was_typed_before_a_call_is_asked_about_is_no_word_on_it() {
     let mut terminal = Terminal::of(&world, "run", &["--session", "s", "tidy up"]);
     terminal.sees("while [ ! -e go ]");
     terminal.keys("y\r");
-    until("what was typed", || terminal.screen().lines().any(|line| line.trim() == "y"));
+    until("the typed text", || terminal.screen().lines().any(|line| line.trim() == "y"));
     std::fs::write(world.path(".local/share/waterline/workspaces/s/go"), "").unwrap();
-    terminal.sees("[a]lways this command");
+    terminal.sees("[a]lways allow this command");
     terminal.keys("n\r");
     terminal.sees("not removed");
     let last = world.last_request();
@@ -75,21 +75,21 @@ fn a_question_of_run_is_answered_by_its_number() {
     let world = World::new(vec![ask, says("South it is.")]);
     let mut terminal = Terminal::of(&world, "run", &["plan it"]);
     terminal.sees("2. south");
-    terminal.sees("answer (empty: later)");
+    terminal.sees("Answer (leave empty to answer later)");
     terminal.keys("2\r");
     terminal.sees("South it is.");
     assert!(world.last_request().last().unwrap().contains("south"));
     assert!(terminal.ends());
 }
 
-/// An answer in a form is printed once, when it is whole; a terminal is not steered by it either.
+/// A structured answer is printed once, when it is complete; it must not control a terminal either.
 #[test]
-fn an_answer_in_a_form_does_not_steer_the_terminal() {
+fn a_structured_answer_does_not_control_the_terminal() {
     let world = World::new(vec![says("{\"tide\": \"before\u{9b}2Jafter\"}")]);
     world.write("schema.json", r#"{"type": "object", "required": ["tide"]}"#);
     let terminal = Terminal::of(&world, "run", &["--schema", "schema.json", "how high?"]);
-    // What stands for the code is not shown by this terminal; the code itself would have taken
-    // "before" away.
+    // This terminal does not show the replacement character; the code itself would have erased
+    // "before".
     terminal.sees("before2Jafter");
     assert!(terminal.ends());
 }

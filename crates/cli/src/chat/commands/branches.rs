@@ -1,42 +1,38 @@
-//! `/branches`.
+//! `/branches`: lists the branches of the session, or switches to one.
 
-use crate::lang::say;
 use crate::show::{cut, one_line, pad, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::{Branch, Entry, Log};
 use waterline_provider::wire::parse_stored;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["branches"],
     takes: "[ID]",
-    about: (
-        "the ways this session has gone; with an ID, go over to one",
-        "本会话走过的分支；给出 ID 则切换",
-    ),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
-    if !rest.is_empty() && !go_over(chat, rest).await? {
-        return Ok(Then::Stay);
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
+    if !rest.is_empty() && !switch(chat, rest).await? {
+        return Ok(Next::Prompt);
     }
-    for (branch, newest) in chat.on_log(ways).await? {
-        chat.screen.say(&line(&branch, newest.as_ref()));
+    for (branch, newest) in chat.on_log(branches).await? {
+        chat.screen.print_line(&line(&branch, newest.as_ref()));
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }
 
-/// Goes over to the way whose id begins so; says whether there is just one.
-async fn go_over(chat: &mut Chat, begins: &str) -> Result<bool> {
+/// Switches to the branch whose id has this prefix. Returns whether exactly one matches.
+async fn switch(chat: &mut Chat, prefix: &str) -> Result<bool> {
     let branches = chat.on_log(|log, id| log.branches(id)).await?;
-    let fits = |branch: &&Branch| branch.id.is_some_and(|id| id.to_string().starts_with(begins));
-    let mut found = branches.iter().filter(fits);
+    let matches = |branch: &&Branch| branch.id.is_some_and(|id| id.to_string().starts_with(prefix));
+    let mut found = branches.iter().filter(matches);
     let (Some(branch), None) = (found.next(), found.next()) else {
-        chat.screen.say(say("no branch, or more than one, begins so", "没有或有多个分支匹配"));
+        chat.screen.print_line(&text!("branches-no-match", prefix = prefix));
         return Ok(false);
     };
     let Some(to) = branch.id else { return Ok(false) };
@@ -45,8 +41,8 @@ async fn go_over(chat: &mut Chat, begins: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// The ways that a session has gone, each with its newest message.
-fn ways(log: &Log, id: &str) -> waterline_log::Result<Vec<(Branch, Option<Entry>)>> {
+/// Returns the branches of a session, each with its newest message.
+fn branches(log: &Log, id: &str) -> waterline_log::Result<Vec<(Branch, Option<Entry>)>> {
     let newest = |branch: Branch| -> waterline_log::Result<_> {
         let end = branch.tip.position();
         let entry = log.entries_in(branch.tip, end.saturating_sub(1)..end)?.pop();
@@ -55,19 +51,16 @@ fn ways(log: &Log, id: &str) -> waterline_log::Result<Vec<(Branch, Option<Entry>
     log.branches(id)?.into_iter().map(newest).collect()
 }
 
-/// A way on a line: where it ends, and how it came to be one.
+/// Formats a branch on one line: its length, and its newest message.
 fn line(branch: &Branch, newest: Option<&Entry>) -> String {
     let mark = if branch.is_current { "*" } else { " " };
     let id = branch.id.map(|id| id.short()).unwrap_or_default();
-    let (count, shared) = (branch.tip.position(), branch.shared);
-    let size = say(
-        format!("{count} messages ({shared} shared)"),
-        format!("{count} 条消息（{shared} 条共有）"),
-    );
+    let count = branch.tip.position();
+    let size = text!("branches-size", count = count, shared = branch.shared);
     let message = newest.map(|entry| entry.message(parse_stored));
-    let words = message.map(|message| match branch.is_aside {
-        true => format!("{}: {}", say("stopped answer", "中断的回答"), one_line(&message)),
+    let newest = message.map(|message| match branch.is_aside {
+        true => text!("branches-interrupted", message = one_line(&message)),
         false => format!("{}: {}", message.role.name(), one_line(&message)),
     });
-    cut(&format!("{mark} {}  {size}  {}", pad(&id, 12), words.unwrap_or_default()), room(1))
+    cut(&format!("{mark} {}  {size}  {}", pad(&id, 12), newest.unwrap_or_default()), room(1))
 }

@@ -1,54 +1,53 @@
-//! `/clean`.
+//! `/clean`: deletes workspaces and sessions that have not been used for a long time.
 
-use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::expiry::{self, SESSION_DAYS, before};
 use waterline_config::DEFAULT_WORKSPACE_DAYS;
 use waterline_log::Whom;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["clean"],
     takes: "",
-    about: (
-        "remove workspaces and sessions unused for long; says for how long, and asks",
-        "清理长期未用的工作区和会话（先说明天数并询问）",
-    ),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let agent = &chat.assembly.config.settings.agent;
-    let days = agent.workspace_days.unwrap_or(DEFAULT_WORKSPACE_DAYS);
+    let workspace_days = agent.workspace_days.unwrap_or(DEFAULT_WORKSPACE_DAYS);
     let session_days = agent.session_days.unwrap_or(SESSION_DAYS);
-    let (log, own) = (chat.log.clone(), chat.session().id.clone());
-    let place = chat.relay.agent.config().workspaces.clone();
-    let look = move || -> Result<_> {
+    let log = chat.log.clone();
+    let own = chat.session().id.clone();
+    let root = chat.runner.agent.config().workspaces.clone();
+    let find = move || -> Result<_> {
         let whom = Whom::IdleSince(before(&log, session_days));
         let sessions = log.would_erase(&whom)?.sessions;
-        let folders = expiry::old(&log, Some(&own), before(&log, days), &sessions, place)?;
-        Ok((whom, sessions.len(), folders))
+        let unused = before(&log, workspace_days);
+        let workspaces = expiry::old(&log, Some(&own), unused, &sessions, root)?;
+        Ok((whom, sessions.len(), workspaces))
     };
-    let (whom, sessions, folders) = tokio::task::spawn_blocking(look).await??;
-    if folders.expired.is_empty() && sessions == 0 {
-        chat.screen.say(say("there is nothing to clean", "没有可清理的内容"));
-        return Ok(Then::Stay);
+    let (whom, sessions, workspaces) = tokio::task::spawn_blocking(find).await??;
+    let expired = workspaces.expired.len();
+    if expired == 0 && sessions == 0 {
+        chat.screen.print_line(&text!("chat-clean-nothing"));
+        return Ok(Next::Prompt);
     }
-    let count = folders.expired.len();
-    let en = format!(
-        "{count} workspaces unused for {days} days and {sessions} sessions unused for {session_days} would go. Delete them?"
+    let question = text!(
+        "chat-clean-question",
+        workspaces = expired,
+        workspace_days = workspace_days,
+        sessions = sessions,
+        session_days = session_days,
     );
-    let zh = format!(
-        "将删除 {days} 天未用的 {count} 个工作区和 {session_days} 天未用的 {sessions} 个会话。确定？"
-    );
-    if chat.agrees(&say(en, zh)) {
+    if chat.confirm(&question) {
         chat.on_log(move |log, _| log.erase(&whom)).await?;
-        let kept = tokio::task::spawn_blocking(move || folders.remove()).await?;
-        kept.iter().for_each(|reason| chat.screen.note(reason));
-        chat.screen.say(say("done", "完成"));
+        let kept = tokio::task::spawn_blocking(move || workspaces.remove()).await?;
+        kept.iter().for_each(|reason| chat.screen.print_note(reason));
+        chat.screen.print_line(&text!("chat-clean-done"));
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }

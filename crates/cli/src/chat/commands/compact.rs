@@ -1,131 +1,124 @@
-//! `/compact`: what a fold would do, and then the fold.
+//! `/compact`: shows what a fold would do, asks, and folds.
 
-use crate::lang::say;
-use crate::show::{call_note, cut, number, room};
+use crate::show::{call_note, cut, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline::plan::{Action, Plan, Slot, Treatment};
 use waterline_session::LiveSession;
 
-use super::note::notes;
-use super::{Spec, Then};
+use super::summaries::summaries;
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["compact"],
     takes: "[focus]",
-    about: (
-        "fold now: shows what would go and what would stay, and asks",
-        "立即折叠：显示将去除与保留的内容并询问",
-    ),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     let focus = (!rest.is_empty()).then_some(rest);
-    let plan = chat.relay.agent.live_mut().preview_fold(REASON, focus).await?;
+    let plan = chat.runner.agent.live_mut().preview_fold(REASON, focus).await?;
     let Action::Fold { from, .. } = &plan.action else {
-        chat.screen.say(say("there is nothing to fold", "没有可折叠的内容"));
-        return Ok(Then::Stay);
+        chat.screen.print_line(&text!("compact-nothing"));
+        return Ok(Next::Prompt);
     };
     preview(chat, &plan, *from);
-    if chat.agrees(say("fold?", "折叠？")) {
+    if chat.confirm(&text!("compact-question")) {
         let screen = chat.screen.clone();
-        let folded = chat.relay.agent.live_mut().fold(REASON, focus, |event| {
+        let folded = chat.runner.agent.live_mut().fold(REASON, focus, |event| {
             if let Some(text) = call_note(&event) {
-                screen.note(&text);
+                screen.print_note(&text);
             }
         });
         if !folded.await? {
-            chat.screen.say(say("there is nothing to fold", "没有可折叠的内容"));
+            chat.screen.print_line(&text!("compact-nothing"));
         }
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }
 
-/// Why the log says it was folded.
+/// The reason that is stored with the fold.
 const REASON: &str = "the user asked for it";
 
-/// How many slots are shown.
+/// The number of slots shown.
 const SHOWN: usize = 12;
 
-/// How many lines are shown of what the model will read instead.
+/// The number of lines shown of each summary.
 const LINES: usize = 15;
 
-/// What the fold would do: the sum, what becomes of which messages, and what the model will read
-/// instead of them.
+/// Shows what the fold would do: the totals, the treatment of each message, and the summaries.
 fn preview(chat: &Chat, plan: &Plan, from: usize) {
-    let live = chat.relay.agent.live();
-    chat.screen.say(&sum(live, plan, from));
+    let live = chat.runner.agent.live();
+    chat.screen.print_line(&totals(live, plan, from));
     let changed = || plan.slots.iter().filter(|slot| slot.treatment != Treatment::Verbatim);
     for slot in changed().take(SHOWN) {
-        let line =
-            format!("  {}: {} – {}", span(&places(live, slot)), slot.treatment.name(), slot.reason);
-        chat.screen.note(&cut(&line, room(1)));
+        let line = format!(
+            "  {}: {} – {}",
+            ranges(&numbers(live, slot)),
+            slot.treatment.name(),
+            slot.reason
+        );
+        chat.screen.print_note(&cut(&line, room(1)));
     }
     let more = changed().count().saturating_sub(SHOWN);
     if more > 0 {
-        chat.screen.note(&say(format!("  … {more} more"), format!("  … 另有 {more} 项")));
+        chat.screen.print_note(&format!("  {}", text!("compact-more-slots", count = more)));
     }
-    for note in notes(&plan.slots, live.history()) {
-        chat.screen.say(say("in their place the model reads:", "模型将读到："));
-        excerpt(chat, &note);
+    for summary in summaries(&plan.slots, live.history()) {
+        chat.screen.print_line(&text!("compact-replacement"));
+        excerpt(chat, &summary);
     }
     if plan.wanted.is_some() {
-        chat.screen
-            .note(say("a model is asked for a summary to put in its place", "将请模型写摘要代替"));
+        chat.screen.print_note(&text!("compact-summary-by-model"));
     }
 }
 
-/// The first lines of a note, and how many more there are.
-fn excerpt(chat: &Chat, note: &str) {
-    for line in note.lines().take(LINES) {
-        chat.screen.note(&cut(&format!("  {line}"), room(1)));
+/// Shows the first lines of a summary, and how many more there are.
+fn excerpt(chat: &Chat, summary: &str) {
+    for line in summary.lines().take(LINES) {
+        chat.screen.print_note(&cut(&format!("  {line}"), room(1)));
     }
-    let more = note.lines().count().saturating_sub(LINES);
+    let more = summary.lines().count().saturating_sub(LINES);
     if more > 0 {
-        let en = format!(
-            "  … {more} more lines; then /context summary shows all, /context why N where a message went"
-        );
-        let zh = format!(
-            "  … 另有 {more} 行；折叠后 /context summary 显示全部，/context why N 说明某条消息的去向"
-        );
-        chat.screen.note(&say(en, zh));
+        chat.screen.print_note(&format!("  {}", text!("compact-more-lines", count = more)));
     }
 }
 
-/// The sum of a fold, on the scale of the gauge.
-fn sum(live: &LiveSession, plan: &Plan, from: usize) -> String {
-    let count = |fits: fn(&Slot) -> bool| {
-        plan.slots.iter().filter(|slot| fits(slot)).map(|slot| slot.sources.len()).sum::<usize>()
+/// Formats the totals of a fold; tokens are counted as in the prompt's gauge.
+fn totals(live: &LiveSession, plan: &Plan, from: usize) -> String {
+    let count = |matches: fn(&Slot) -> bool| {
+        let slots = plan.slots.iter().filter(|slot| matches(slot));
+        slots.map(|slot| slot.sources.len()).sum::<usize>()
     };
     let kept = count(|slot| slot.treatment == Treatment::Verbatim);
-    let short = count(|slot| matches!(slot.treatment, Treatment::Trimmed | Treatment::Preview));
-    let gone = count(|slot| !slot.treatment.is_sent());
-    let (before, after) = (number(live.corrected(from)), number(plan.tokens.after));
-    say(
-        format!(
-            "{before} → {after} tokens: {kept} messages stay as they are, {short} are shortened, {gone} are summed up; nothing is deleted"
-        ),
-        format!(
-            "{before} → {after} 个 token：{kept} 条消息原样保留，{short} 条缩短，{gone} 条被总结；不会删除任何内容"
-        ),
+    let shortened = count(|slot| matches!(slot.treatment, Treatment::Trimmed | Treatment::Preview));
+    let summarized = count(|slot| !slot.treatment.is_sent());
+    let before = live.corrected(from);
+    text!(
+        "compact-totals",
+        before = before,
+        after = plan.tokens.after,
+        kept = kept,
+        shortened = shortened,
+        summarized = summarized,
     )
 }
 
-/// The messages of a slot, by their places in the session.
-fn places(live: &LiveSession, slot: &Slot) -> Vec<usize> {
+/// Returns the numbers of a slot's messages in the session, from 1.
+fn numbers(live: &LiveSession, slot: &Slot) -> Vec<usize> {
     let cleared = usize::try_from(live.cleared()).unwrap_or_default();
     slot.sources.iter().map(|source| cleared + source + 1).collect()
 }
 
-/// Places as a person writes them: `3`, `3–9`, `3–9, 12`.
-fn span(places: &[usize]) -> String {
+/// Formats numbers as ranges: `3`, `3–9`, `3–9, 12`.
+fn ranges(numbers: &[usize]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
-    for &place in places {
-        match runs.last_mut().filter(|(_, end)| *end + 1 == place) {
-            Some((_, end)) => *end = place,
-            None => runs.push((place, place)),
+    for &number in numbers {
+        match runs.last_mut().filter(|(_, end)| *end + 1 == number) {
+            Some((_, end)) => *end = number,
+            None => runs.push((number, number)),
         }
     }
     let run = |(first, last): &(usize, usize)| match first == last {
@@ -138,11 +131,12 @@ fn span(places: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::span;
+    use super::ranges;
 
     #[test]
-    fn what_is_not_between_two_messages_is_not_said_to_be() {
-        assert_eq!(span(&[3, 4, 5, 9, 11, 12]), "3–5, 9, 11–12");
-        assert_eq!((span(&[7]).as_str(), span(&[]).as_str()), ("7", "–"));
+    fn ranges_join_only_consecutive_numbers() {
+        assert_eq!(ranges(&[3, 4, 5, 9, 11, 12]), "3–5, 9, 11–12");
+        assert_eq!(ranges(&[7]), "7");
+        assert_eq!(ranges(&[]), "–");
     }
 }

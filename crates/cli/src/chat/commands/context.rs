@@ -1,123 +1,113 @@
-//! `/context`: what is in the window, by part and by turn, and why; clearing, pinning, and taking a
-//! fold back.
+//! `/context`: shows what is in the context and why; clears it, pins messages, undoes a fold.
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::LogError;
 
-use super::note::notes;
-use super::{Spec, Then};
+use super::summaries::summaries;
+use super::{Next, Spec};
 use crate::chat::Chat;
-use crate::lang::say;
-use crate::show::{cut, number, room};
+use crate::show::{cut, one_line, room};
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["context"],
     takes: "[summary | why N | pin N | clear | undo]",
-    about: (
-        "what is in the window; what stands for what was folded; why message N is there or not; keep message N; empty it; take the \
-         last fold or clearing back",
-        "窗口中的内容；折叠部分的摘要；第 N 条消息是否在其中及原因；固定第 N 条；清空；撤销上次折叠或清空",
-    ),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
-    let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
+    let (action, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let argument = argument.trim();
-    match (word, argument, argument.parse::<u64>().ok()) {
+    match (action, argument, argument.parse::<u64>().ok()) {
         ("", ..) => super::window::show(chat).await?,
         ("summary", "", _) => summary(chat).await?,
         ("clear", "", _) => return super::clear::SPEC.start(chat).await,
         ("undo", "", _) => undo(chat).await?,
-        ("why", _, Some(place)) => why(chat, place).await?,
-        ("pin", _, Some(place)) => pin(chat, place).await?,
-        _ => chat.screen.say(&SPEC.usage()),
+        ("why", _, Some(number)) => why(chat, number).await?,
+        ("pin", _, Some(number)) => pin(chat, number).await?,
+        _ => chat.screen.print_line(&SPEC.usage()),
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }
 
-/// What stands in the context in the place of what was folded, as the model reads it.
+/// Shows the summaries in the context, as the model reads them.
 async fn summary(chat: &mut Chat) -> Result<()> {
     let screen = chat.screen.clone();
-    let live = chat.relay.agent.live_mut();
+    let live = chat.runner.agent.live_mut();
     live.whole().await?;
-    let notes = notes(live.generation().slots(), live.history());
-    if notes.is_empty() {
-        screen.say(say("nothing is summed up in the context", "上下文中没有摘要"));
+    let found = summaries(live.generation().slots(), live.history());
+    if found.is_empty() {
+        screen.print_line(&text!("context-no-summary"));
     }
-    notes.iter().for_each(|note| screen.say(note));
+    found.iter().for_each(|summary| screen.print_line(summary));
     Ok(())
 }
 
-/// Why a message is or is not there.
-async fn why(chat: &mut Chat, place: u64) -> Result<()> {
+/// Shows why a message is in the context or not.
+async fn why(chat: &mut Chat, number: u64) -> Result<()> {
     let screen = chat.screen.clone();
-    let live = chat.relay.agent.live_mut();
+    let live = chat.runner.agent.live_mut();
     live.whole().await?;
     let Some(index) =
-        place.checked_sub(live.cleared() + 1).and_then(|index| usize::try_from(index).ok())
+        number.checked_sub(live.cleared() + 1).and_then(|index| usize::try_from(index).ok())
     else {
-        screen.say(say(
-            "it was cleared away; /context undo takes that back",
-            "已被清空；/context undo 可恢复",
-        ));
+        screen.print_line(&text!("context-cleared"));
         return Ok(());
     };
     let Some(message) = live.history().message(index) else {
-        screen.say(say("there is no such message", "没有该消息"));
+        screen.print_line(&text!("context-no-message", number = number.to_string()));
         return Ok(());
     };
-    screen.note(&cut(
-        &format!("{}: {}", message.role.name(), crate::show::one_line(message)),
-        room(1),
+    screen.print_note(&cut(&format!("{}: {}", message.role.name(), one_line(message)), room(1)));
+    let slots = live.generation().slots();
+    let Some(slot) = slots.iter().find(|slot| slot.sources.contains(&index)) else {
+        screen.print_line(&text!("context-next-call"));
+        return Ok(());
+    };
+    let treatment = slot.treatment.name();
+    let tokens = live.corrected(slot.tokens);
+    let reason = match slot.reason.as_str() {
+        "" => text!("context-unchanged"),
+        reason => reason.to_owned(),
+    };
+    screen.print_line(&text!(
+        "context-why",
+        treatment = treatment,
+        tokens = tokens,
+        reason = reason
     ));
-    match live.generation().slots().iter().find(|slot| slot.sources.contains(&index)) {
-        Some(slot) => screen.say(&format!(
-            "{} ({} {}): {}",
-            slot.treatment.name(),
-            number(live.corrected(slot.tokens)),
-            say("tokens", "个 token"),
-            if slot.reason.is_empty() {
-                say("it is there as it was said", "原样保留")
-            } else {
-                &slot.reason
-            }
-        )),
-        None => screen.say(say("it is sent as it is with the next call", "下次调用时原样发送")),
-    }
     Ok(())
 }
 
-/// Keeps a message word for word, whatever is folded.
-async fn pin(chat: &mut Chat, place: u64) -> Result<()> {
-    if !(1..=chat.session().tip.position()).contains(&place) {
-        chat.screen.say(say("there is no such message", "没有该消息"));
+/// Keeps a message verbatim in every fold.
+async fn pin(chat: &mut Chat, number: u64) -> Result<()> {
+    if !(1..=chat.session().tip.position()).contains(&number) {
+        chat.screen.print_line(&text!("context-no-message", number = number.to_string()));
         return Ok(());
     }
-    chat.relay.agent.pin(place).await?;
-    chat.screen.say(&format!("{} {place}", say("pinned", "已固定")));
+    chat.runner.agent.pin(number).await?;
+    chat.screen.print_line(&text!("context-pinned", number = number.to_string()));
     Ok(())
 }
 
-/// Takes back the last fold; where there was none, the last clearing.
+/// Undoes the last fold or, if there is none, the last clear.
 async fn undo(chat: &mut Chat) -> Result<()> {
-    let folded = chat.on_log(|log, id| was_there(log.undo_fold(id))).await?;
-    let cleared = !folded && chat.on_log(|log, id| was_there(log.uncut(id))).await?;
+    let folded = chat.on_log(|log, id| was_undone(log.undo_fold(id))).await?;
+    let cleared = !folded && chat.on_log(|log, id| was_undone(log.uncut(id))).await?;
     chat.reopen().await?;
     let text = match (folded, cleared) {
-        (true, _) => say("the last fold is taken back", "已撤销上次折叠"),
-        (false, true) => say("the clearing is taken back", "已撤销清空"),
-        (false, false) => say("nothing was folded or cleared", "没有折叠或清空可撤销"),
+        (true, _) => text!("context-fold-undone"),
+        (false, true) => text!("context-clear-undone"),
+        (false, false) => text!("context-nothing-to-undo"),
     };
-    chat.screen.say(text);
+    chat.screen.print_line(&text);
     Ok(())
 }
 
-/// Whether there was something to take back. That there was nothing is a refusal; any other error
-/// is one.
-fn was_there(taken_back: waterline_log::Result<()>) -> waterline_log::Result<bool> {
-    match taken_back {
+/// Returns whether something was undone. The log refuses if there is nothing to undo.
+fn was_undone(result: waterline_log::Result<()>) -> waterline_log::Result<bool> {
+    match result {
         Ok(()) => Ok(true),
         Err(LogError::Refused(_)) => Ok(false),
         Err(error) => Err(error),

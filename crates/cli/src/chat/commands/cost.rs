@@ -1,47 +1,45 @@
-//! `/cost`: what the session took, and what those took who worked for it.
+//! `/cost`: the calls, tokens and price of the session, including its roles and sub-agents.
 
 use crate::chat::gauge::price;
-use crate::lang::say;
-use crate::show::{count, number};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::State;
 use waterline_log::{Log, LogError, Relation, Session, Usage};
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["cost"],
     takes: "",
-    about: ("what this session and its sub-agents took", "本会话及其子代理的用量"),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-/// How many hand-offs are followed up to the session that the work began in.
-const ROLES: usize = 100;
+/// The most hand-offs that are followed back to the first session.
+const MAX_HANDOFFS: usize = 100;
 
-/// The calls of a session, of the roles that its work was handed to or came from, and of
-/// everybody's sub-agents: each with how whoever made it stands to the one above.
+/// Returns the calls of a session, of the roles that it handed its work to or got it from, and of
+/// all their sub-agents, each with the relation of the session that made it to its parent.
 fn calls(log: &Log, id: &str) -> waterline_log::Result<Vec<(Relation, Usage)>> {
-    let began = began(log, id)?;
-    let own = log.usage(&began)?.into_iter().map(|call| (Relation::Main, call));
-    Ok(own.chain(log.usage_below(&began)?).collect())
+    let first = first_session(log, id)?;
+    let own = log.usage(&first)?.into_iter().map(|call| (Relation::Main, call));
+    Ok(own.chain(log.usage_below(&first)?).collect())
 }
 
-/// The same without a word on who made which: what the prompt adds up.
+/// Returns the same calls without their relations. The prompt's gauge adds them up.
 pub fn all_calls(log: &Log, id: &str) -> waterline_log::Result<Vec<Usage>> {
     Ok(calls(log, id)?.into_iter().map(|(_, call)| call).collect())
 }
 
-/// The session in which the work of a session began: a role goes on for the one before it.
-fn began(log: &Log, id: &str) -> waterline_log::Result<String> {
+/// Returns the session in which the work began: follows hand-offs between roles back.
+fn first_session(log: &Log, id: &str) -> waterline_log::Result<String> {
     let mut session = log.session(id)?;
-    for _ in 0..ROLES {
+    for _ in 0..MAX_HANDOFFS {
         let Some(parent) = handed_by(&session) else { break };
         match log.session(&parent) {
             Ok(found) => session = found,
-            // Somebody erased it.
+            // It was erased.
             Err(LogError::NoSession { .. }) => break,
             Err(error) => return Err(error),
         }
@@ -49,63 +47,52 @@ fn began(log: &Log, id: &str) -> waterline_log::Result<String> {
     Ok(session.id)
 }
 
-/// The session that handed its work over to this one.
+/// Returns the session that handed its work over to this one.
 fn handed_by(session: &Session) -> Option<String> {
     let is_role = session.relation == Relation::Main
         && State::of(session).is_ok_and(|state| state.role.is_some());
     session.parent.clone().filter(|_| is_role)
 }
 
-async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let calls = chat.on_log(calls).await?;
-    let (below, own): (Vec<_>, Vec<_>) =
-        calls.into_iter().partition(|(of, _)| *of == Relation::SubAgent);
-    let only = |calls: Vec<(Relation, Usage)>| {
-        calls.into_iter().map(|(_, call)| call).collect::<Vec<Usage>>()
-    };
-    let (below, mut all) = (only(below), only(own));
-    all.extend(below.iter().cloned());
-    tell(chat, &all);
-    if !below.is_empty() {
-        chat.screen.say(&of_sub_agents(&below));
+    let of_sub_agents = calls.iter().filter(|(relation, _)| *relation == Relation::SubAgent);
+    let of_sub_agents: Vec<Usage> = of_sub_agents.map(|(_, call)| call.clone()).collect();
+    let all: Vec<Usage> = calls.into_iter().map(|(_, call)| call).collect();
+    print_totals(chat, &all);
+    if !of_sub_agents.is_empty() {
+        chat.screen.print_line(&sub_agents(&of_sub_agents));
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }
 
-fn tell(chat: &Chat, calls: &[Usage]) {
+fn print_totals(chat: &Chat, calls: &[Usage]) {
     let prompt = prompt(calls);
+    let answers = sum(calls, |call| call.output);
     let share = (sum(calls, |call| call.cache_read) * 100).checked_div(prompt).unwrap_or(0);
-    chat.screen.say(&format!("{}: {}", say("calls", "调用"), number(calls.len())));
-    chat.screen.say(&format!(
-        "{}: {} ({share}% {})",
-        say("prompt tokens", "提示 token"),
-        number(prompt),
-        say("from the cache", "来自缓存")
-    ));
-    let answers = number(sum(calls, |call| call.output));
-    chat.screen.say(&format!("{}: {answers}", say("answer tokens", "回答 token")));
-    let price = price(calls).unwrap_or_else(|| {
-        say(
-            "not known; models.NAME.price in the config says it",
-            "未知；可在配置 models.名称.price 中设置",
-        )
-        .to_owned()
+    chat.screen.print_line(&text!("cost-calls", count = calls.len()));
+    chat.screen.print_line(&text!("cost-prompt-tokens", tokens = prompt, share = share));
+    chat.screen.print_line(&text!("cost-answer-tokens", tokens = answers));
+    chat.screen.print_line(&match price(calls) {
+        Some(price) => text!("cost-price", price = price),
+        None => text!("cost-price-unknown"),
     });
-    chat.screen.say(&format!("{}: {price}", say("price", "费用")));
 }
 
-/// What of all that sub-agents took.
-fn of_sub_agents(calls: &[Usage]) -> String {
-    let [prompt, answers] = [prompt(calls), sum(calls, |call| call.output)].map(number);
-    let made = count(calls.len(), "call");
-    let en = format!("of it sub-agents: {made}, {prompt} prompt tokens, {answers} answer tokens");
-    let zh = format!(
-        "其中子代理：{} 次调用，提示 token {prompt}，回答 token {answers}",
-        number(calls.len())
-    );
+/// Formats the part of the totals that sub-agents used.
+fn sub_agents(calls: &[Usage]) -> String {
+    let count = calls.len();
+    let prompt = prompt(calls);
+    let answers = sum(calls, |call| call.output);
     match price(calls) {
-        Some(price) => say(format!("{en}, price {price}"), format!("{zh}，费用 {price}")),
-        None => say(en, zh),
+        Some(price) => text!(
+            "cost-sub-agents-price",
+            count = count,
+            prompt = prompt,
+            answers = answers,
+            price = price,
+        ),
+        None => text!("cost-sub-agents", count = count, prompt = prompt, answers = answers),
     }
 }
 

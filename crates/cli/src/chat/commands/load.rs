@@ -1,47 +1,44 @@
-//! `/load`: another session, by the beginning of its id.
+//! `/load`: switches to another session, by a prefix of its id.
 
-use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::LogError;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["load"],
     takes: "ID",
-    about: ("go over to another session", "切换到另一个会话"),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     if rest.is_empty() {
-        chat.screen.say(say("which one? /sessions lists them", "哪一个？/sessions 列出会话"));
-        return Ok(Then::Stay);
+        chat.screen.print_line(&text!("load-which"));
+        return Ok(Next::Prompt);
     }
     let wanted = rest.to_owned();
     let found = chat.on_log(move |log, _| Ok(log.find(&wanted))).await?;
     let session = match found {
         Ok(session) => session,
         Err(LogError::Ambiguous { matches, .. }) => {
-            chat.screen.say(say(
-                "several begin so; give more of the id:",
-                "有多个匹配，请给出更长的前缀：",
-            ));
-            matches.iter().for_each(|id| chat.screen.say(&format!("  {id}")));
-            return Ok(Then::Stay);
+            chat.screen.print_line(&text!("load-ambiguous"));
+            matches.iter().for_each(|id| chat.screen.print_line(&format!("  {id}")));
+            return Ok(Next::Prompt);
         }
         Err(LogError::NoSession { .. }) => {
-            chat.screen.say(say("there is no such session", "Session 不存在"));
-            return Ok(Then::Stay);
+            chat.screen.print_line(&text!("load-unknown", id = rest));
+            return Ok(Next::Prompt);
         }
         Err(error) => return Err(error.into()),
     };
     chat.open(&session.id).await?;
-    chat.screen.say(&format!("{}: {}", say("loaded session", "已加载 Session"), session.id));
-    chat.screen.say(&format!("{}: {}", say("messages", "消息数"), session.tip.position()));
-    chat.screen.say(&format!("Workspace: {}", chat.relay.agent.workspace().path().display()));
+    chat.screen.print_line(&text!("load-done", id = &session.id));
+    chat.screen.print_line(&text!("current-messages", count = session.tip.position()));
+    let workspace = chat.runner.agent.workspace().path().display().to_string();
+    chat.screen.print_line(&text!("current-workspace", path = workspace));
     chat.show_newest().await?;
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }

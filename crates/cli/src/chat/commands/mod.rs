@@ -1,5 +1,4 @@
-//! The commands of a conversation, one a file. Only known words are commands; anything else is said
-//! to the agent.
+//! The commands of a conversation, one per file. A line that is not a command is sent to the agent.
 
 mod branches;
 mod cancel;
@@ -13,11 +12,10 @@ mod current;
 mod export;
 mod fork;
 mod help;
-mod keys;
 mod load;
 mod memory;
 mod model;
-mod note;
+mod policy_keys;
 mod quit;
 mod recall;
 mod redo;
@@ -29,65 +27,78 @@ mod skill;
 mod status;
 mod steer;
 mod suggest;
+mod summaries;
 mod todos;
 mod tools;
 mod undo;
 mod unfold;
 mod window;
 
-pub(super) use config::OWN;
+pub(super) use config::SETTINGS;
 pub use cost::all_calls;
 
 use anyhow::Result;
+use fluent_bundle::FluentArgs;
 use futures_util::future::LocalBoxFuture;
 
 use super::Chat;
-use crate::lang::say;
+use crate::{lang, text};
 
-/// What comes after a command.
-pub enum Then {
-    /// The next line.
-    Stay,
-    /// This is said to the agent.
-    Say(String),
-    /// The turn that was broken off is gone on with.
-    GoOn,
-    /// The end.
+/// What the chat does after a command.
+pub enum Next {
+    /// Show the prompt again.
+    Prompt,
+    /// Send this message to the agent.
+    Send(String),
+    /// Resume the interrupted turn.
+    Resume,
+    /// End the conversation.
     Quit,
 }
 
 /// A command.
 pub(super) struct Spec {
-    /// Its word, without the slash, and others for the same.
+    /// The name without the slash, then its aliases.
     names: &'static [&'static str],
-    /// What it takes.
+    /// The arguments as the usage line shows them.
     takes: &'static str,
-    /// What it does, in English and in Chinese.
-    about: (&'static str, &'static str),
-    run: for<'a> fn(&'a mut Chat, &'a str) -> LocalBoxFuture<'a, Result<Then>>,
+    run: for<'a> fn(&'a mut Chat, &'a str) -> LocalBoxFuture<'a, Result<Next>>,
 }
 
 impl Spec {
-    /// The command without anything behind it.
-    async fn start(&self, chat: &mut Chat) -> Result<Then> {
+    /// Runs the command without arguments.
+    async fn start(&self, chat: &mut Chat) -> Result<Next> {
         (self.run)(chat, "").await
     }
 
-    /// The command with something behind it.
-    async fn start_with(&self, chat: &mut Chat, rest: &str) -> Result<Then> {
+    /// Runs the command with arguments.
+    async fn start_with(&self, chat: &mut Chat, rest: &str) -> Result<Next> {
         (self.run)(chat, rest).await
     }
 
-    /// How it is written.
-    fn usage(&self) -> String {
-        let words: Vec<String> = self.names.iter().map(|name| format!("/{name}")).collect();
-        let takes = if self.takes.is_empty() { String::new() } else { format!(" {}", self.takes) };
-        words.join(" ") + &takes
+    fn name(&self) -> &'static str {
+        self.names.first().copied().unwrap_or_default()
     }
 
-    /// Whether it can do something with what stands behind it: what it would not look at was meant
-    /// otherwise.
-    fn fits(&self, rest: &str) -> bool {
+    /// Returns what the command does, in the chosen language.
+    fn about(&self) -> String {
+        lang::find(&format!("command-{}", self.name()), &FluentArgs::new()).unwrap_or_default()
+    }
+
+    /// Returns the names with the arguments: `/skill /skills [NAME | off]`.
+    fn synopsis(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(|name| format!("/{name}")).collect();
+        let takes = if self.takes.is_empty() { String::new() } else { format!(" {}", self.takes) };
+        names.join(" ") + &takes
+    }
+
+    fn usage(&self) -> String {
+        text!("usage", synopsis = self.synopsis())
+    }
+
+    /// Returns whether the command accepts these arguments. Arguments that it would ignore are
+    /// refused, because the user meant something else.
+    fn accepts(&self, rest: &str) -> bool {
         match self.takes {
             "" => rest.is_empty(),
             "[N]" => rest.is_empty() || rest.parse::<u64>().is_ok_and(|number| number > 0),
@@ -129,61 +140,48 @@ static ALL: &[Spec] = &[
     quit::SPEC,
 ];
 
-/// The command of a word.
-fn find(word: &str) -> Option<&'static Spec> {
-    let lower = word.to_lowercase();
+fn find(name: &str) -> Option<&'static Spec> {
+    let lower = name.to_lowercase();
     ALL.iter().find(|spec| spec.names.contains(&lower.as_str()))
 }
 
-/// Carries out a line: a command, or words for the agent.
-pub async fn run(chat: &mut Chat, line: &str) -> Result<Then> {
-    let Some(rest) = line.strip_prefix('/') else { return Ok(Then::Say(line.to_owned())) };
-    let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+/// Runs a line: a command, or a message for the agent.
+pub async fn run(chat: &mut Chat, line: &str) -> Result<Next> {
+    let Some(rest) = line.strip_prefix('/') else { return Ok(Next::Send(line.to_owned())) };
+    let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let rest = rest.trim();
-    match find(word) {
-        Some(spec) if spec.fits(rest) => return (spec.run)(chat, rest).await,
-        Some(spec) => chat.screen.say(&format!("{}: {}", say("usage", "用法"), spec.usage())),
-        // A path or a word that only begins with a slash is for the agent; what looks like a
-        // command is a slip.
-        None if is_word(word) => chat.screen.say(&unknown(word)),
-        None => return Ok(Then::Say(line.to_owned())),
+    match find(name) {
+        Some(spec) if spec.accepts(rest) => return (spec.run)(chat, rest).await,
+        Some(spec) => chat.screen.print_line(&spec.usage()),
+        // A path such as `/etc/hosts` is for the agent; what looks like a command is a typo.
+        None if looks_like_command(name) => chat.screen.print_line(&unknown(name)),
+        None => return Ok(Next::Send(line.to_owned())),
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }
 
-/// That there is no such command, and which was meant.
-fn unknown(word: &str) -> String {
+/// Returns the message for an unknown command, with the command that was probably meant.
+fn unknown(name: &str) -> String {
     let names = ALL.iter().flat_map(|spec| spec.names).copied();
-    match suggest::suggest(&word.to_lowercase(), names).first() {
-        Some(meant) => say(
-            format!("there is no command /{word}; did you mean /{meant}?"),
-            format!("没有命令 /{word}；是否指 /{meant}？"),
-        ),
-        None => say(
-            format!("there is no command /{word}; /help lists them"),
-            format!("没有命令 /{word}；/help 列出所有命令"),
-        ),
+    match suggest::suggest(&name.to_lowercase(), names).first() {
+        Some(suggestion) => {
+            text!("unknown-command-suggestion", name = name, suggestion = *suggestion)
+        }
+        None => text!("unknown-command", name = name),
     }
 }
 
-/// Whether a line is a command that is known.
+/// Returns whether a line is a known command.
 pub fn is_command(line: &str) -> bool {
-    let word = line.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
-    word.is_some_and(|word| find(word).is_some())
+    let name = line.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
+    name.is_some_and(|name| find(name).is_some())
 }
 
-/// Whether a word could have been meant as a command.
-fn is_word(word: &str) -> bool {
-    !word.is_empty() && word.len() <= 12 && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+fn looks_like_command(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 12 && name.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// The commands with what each does, to be completed.
+/// Returns each command with its description, for completion.
 pub fn list() -> Vec<(String, String)> {
-    let line = |spec: &Spec| {
-        (
-            spec.names.first().copied().unwrap_or_default().to_owned(),
-            say(spec.about.0, spec.about.1).to_owned(),
-        )
-    };
-    ALL.iter().map(line).collect()
+    ALL.iter().map(|spec| (spec.name().to_owned(), spec.about())).collect()
 }

@@ -1,78 +1,72 @@
-//! `/model`.
+//! `/model`: shows the model and the available ones, or switches to another.
 
-use crate::lang::say;
-use crate::show::{number, room, wrap};
+use crate::show::{room, wrap};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::OFFLINE;
 use waterline_config::ModelOverrides;
 use waterline_provider::local;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["model"],
     takes: "[NAME]",
-    about: (
-        "which model is asked, and which there are; with a NAME, ask another from now on",
-        "当前及可用的模型；给出名称则切换",
-    ),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     if rest.is_empty() {
         list(chat).await;
-        return Ok(Then::Stay);
+        return Ok(Next::Prompt);
     }
     let wanted = wanted(chat, rest).await?;
     let before = std::mem::replace(&mut chat.assembly.overrides.model, wanted);
     if let Err(error) = chat.reopen().await {
-        // The session goes on with the model it had.
+        // The session keeps its model.
         chat.assembly.overrides.model = before;
         return Err(error);
     }
     let name = rest.to_owned();
-    chat.relay.agent.live_mut().change(move |session| session.model = Some(name.clone())).await?;
-    chat.screen.say(&format!("{} {rest}", say("from now on", "此后使用")));
-    Ok(Then::Stay)
+    chat.runner.agent.live_mut().change(move |session| session.model = Some(name.clone())).await?;
+    chat.screen.print_line(&text!("model-changed", name = rest));
+    Ok(Next::Prompt)
 }
 
-/// The model that is asked, and others that could be.
+/// Shows the current model, and the models of its server and of the config.
 async fn list(chat: &Chat) {
-    let live = chat.relay.agent.live();
-    chat.screen.say(&format!(
-        "{} ({} {})",
-        live.model().name,
-        number(live.window()),
-        say("tokens", "个 token")
-    ));
-    if let Some(base) = server(chat).and_then(|server| server.base_url) {
-        tell(chat, &say(format!("at {base}"), format!("{base} 上")), &local::models(&base).await);
+    let live = chat.runner.agent.live();
+    let name = &live.model().name;
+    chat.screen.print_line(&text!("model-current", name = name, window = live.window()));
+    if let Some(url) = server(chat).and_then(|server| server.base_url) {
+        let names = local::models(&url).await.join(", ");
+        if !names.is_empty() {
+            print_wrapped(chat, &text!("model-list-server", url = url, names = names));
+        }
     }
-    let named: Vec<String> = chat.assembly.config.settings.models.keys().cloned().collect();
-    tell(chat, say("in the config", "配置中"), &named);
-}
-
-fn tell(chat: &Chat, place: &str, names: &[String]) {
+    let names: Vec<&str> =
+        chat.assembly.config.settings.models.keys().map(String::as_str).collect();
     if !names.is_empty() {
-        wrap(&format!("{place}: {}", names.join(", ")), room(1))
-            .iter()
-            .for_each(|line| chat.screen.note(line));
+        print_wrapped(chat, &text!("model-list-config", names = names.join(", ")));
     }
 }
 
-/// How a model of this name is asked: where the config says, else at the server that is asked now,
-/// else at its provider's.
+fn print_wrapped(chat: &Chat, text: &str) {
+    wrap(text, room(1)).iter().for_each(|line| chat.screen.print_note(line));
+}
+
+/// Returns how to reach a model of this name: as the config says, else at the current server, else
+/// at its provider.
 async fn wanted(chat: &Chat, name: &str) -> Result<ModelOverrides> {
-    // The one that the program began with keeps the address it was given.
+    // The model that the program was started with keeps its address.
     if chat.first_model.model.as_deref() == Some(name) {
         return Ok(chat.first_model.clone());
     }
     let model = Some(name.to_owned());
     let is_named = chat.assembly.config.settings.models.contains_key(name) || name == OFFLINE;
-    let elsewhere = (chat.relay.agent.config().models)(name);
+    let elsewhere = (chat.runner.agent.config().models)(name);
     if let Some(server) = server(chat).filter(|_| !is_named)
         && (elsewhere.is_err() || may_have(&server, name).await)
     {
@@ -82,11 +76,11 @@ async fn wanted(chat: &Chat, name: &str) -> Result<ModelOverrides> {
     Ok(ModelOverrides { model, ..ModelOverrides::default() })
 }
 
-/// The server of somebody's own that is asked now: its address, its wire, its key. None where a
-/// provider is asked. An address that a folder's file names is none of them: no key is sent there.
+/// Returns the current self-hosted server: its address, wire and key. None if the model is a
+/// provider's, or if the address comes from the directory's config file: no key is sent there.
 fn server(chat: &Chat) -> Option<ModelOverrides> {
-    let asked = &chat.relay.agent.live().config().model.model;
-    if asked.address().is_empty() {
+    let current = &chat.runner.agent.live().config().model.model;
+    if current.address().is_empty() {
         return None;
     }
     let given = chat.assembly.overrides.model.clone();
@@ -96,13 +90,13 @@ fn server(chat: &Chat) -> Option<ModelOverrides> {
     let found = local::USUAL
         .iter()
         .map(|(_, base)| (*base).to_owned())
-        .find(|base| base == asked.address());
+        .find(|base| base == current.address());
     let base_url = given.base_url.clone().or(configured).or(found)?;
-    Some(ModelOverrides { base_url: Some(base_url), wire: Some(asked.wire()), ..given })
+    Some(ModelOverrides { base_url: Some(base_url), wire: Some(current.wire()), ..given })
 }
 
-/// Whether a server may have a model: it says so, perhaps with a version behind the name, or it
-/// says nothing.
+/// Returns whether a server may have a model: it lists the name, perhaps with a version after it,
+/// or it lists nothing.
 async fn may_have(server: &ModelOverrides, name: &str) -> bool {
     let names = local::models(server.base_url.as_deref().unwrap_or_default()).await;
     names.is_empty()

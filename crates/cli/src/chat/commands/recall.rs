@@ -1,39 +1,38 @@
-//! `/recall`.
+//! `/recall`: searches all messages of the session.
 
-use crate::lang::say;
 use crate::show::{cut, one_line, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_provider::wire::parse_stored;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["recall"],
-    takes: "words",
-    about: ("search everything that was said in this session", "搜索本会话的全部内容"),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    takes: "TEXT",
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     if rest.is_empty() {
-        chat.screen.say("/recall words");
-        return Ok(Then::Stay);
+        chat.screen.print_line(&SPEC.usage());
+        return Ok(Next::Prompt);
     }
-    let words = rest.to_owned();
-    let hits = chat.on_log(move |log, id| log.search(&words, Some(id), FOUND)).await?;
+    let query = rest.to_owned();
+    let hits = chat.on_log(move |log, id| log.search(&query, Some(id), HITS)).await?;
     if hits.is_empty() {
-        chat.screen.say(say("nothing has these words", "没有找到"));
+        chat.screen.print_line(&text!("recall-no-match"));
     }
     for hit in hits {
         let message = hit.entry.message(parse_stored);
         let line =
             format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), one_line(&message));
-        chat.screen.say(&cut(&line, room(1)));
+        chat.screen.print_line(&cut(&line, room(1)));
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }
 
-/// How many messages are shown.
-const FOUND: usize = 10;
+/// The most messages shown.
+const HITS: usize = 10;

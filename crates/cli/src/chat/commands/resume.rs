@@ -1,23 +1,22 @@
-//! `/resume`.
+//! `/resume`: resumes an interrupted turn.
 
-use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["resume"],
     takes: "",
-    about: ("go on where a turn was broken off", "继续中断的一轮"),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    if chat.relay.agent.is_open()? {
-        return Ok(Then::GoOn);
+async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
+    if chat.runner.agent.is_open()? {
+        return Ok(Next::Resume);
     }
-    chat.screen.say(say("the last turn is finished", "上一轮已完成"));
-    Ok(Then::Stay)
+    chat.screen.print_line(&text!("resume-nothing"));
+    Ok(Next::Prompt)
 }

@@ -1,19 +1,18 @@
-//! `/rewind`: the same as `/undo`, by the name it has outside.
+//! `/rewind`: the same as `/undo`, under the name that `waterline sessions` uses.
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["rewind"],
     takes: "[N]",
-    about: ("go back by N turns (1); /redo takes it back", "回退 N 轮（默认 1）；/redo 可恢复"),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     super::undo::back(chat, rest).await?;
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }

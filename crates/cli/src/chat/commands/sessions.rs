@@ -1,48 +1,45 @@
-//! `/sessions`.
+//! `/sessions`: lists the sessions.
 
 use crate::ids;
-use crate::lang::say;
 use crate::show::{cut, number, pad, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::{Filter, Session};
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["sessions"],
     takes: "",
-    about: ("list the sessions", "列出会话"),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let own = chat.session().id.clone();
     let mut sessions = chat.on_log(|log, _| log.sessions(&Filter::default())).await?;
     sessions.retain(|session| session.id == own || Session::is_conversation(session));
-    chat.screen.note(&head());
+    chat.screen.print_note(&head());
     for session in sessions.iter().take(SHOWN) {
-        chat.screen.say(&line(session, session.id == own));
+        chat.screen.print_line(&line(session, session.id == own));
     }
     if sessions.len() > SHOWN {
-        chat.screen.note(&format!("… {}", sessions.len() - SHOWN));
+        chat.screen.print_note(&text!("chat-sessions-more", count = sessions.len() - SHOWN));
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }
 
-/// How many are shown.
+/// The most sessions shown.
 const SHOWN: usize = 30;
 
 fn head() -> String {
-    let [id, count, used, model, title] = [
-        say("session", "会话"),
-        say("messages", "消息数"),
-        say("used", "最近使用"),
-        say("model", "模型"),
-        say("title", "标题"),
-    ];
-    row("", id, count, [used, model, title])
+    let id = text!("chat-sessions-session");
+    let count = text!("chat-sessions-messages");
+    let used = text!("chat-sessions-used");
+    let model = text!("chat-sessions-model");
+    let title = text!("chat-sessions-title");
+    row("", &id, &count, [&used, &model, &title])
 }
 
 fn line(session: &Session, is_own: bool) -> String {
@@ -53,7 +50,6 @@ fn line(session: &Session, is_own: bool) -> String {
     row(if is_own { "*" } else { "" }, &id, &count, [used.as_str(), model, session.title.as_str()])
 }
 
-/// Where a session stands in the list.
 fn row(mark: &str, id: &str, count: &str, [used, model, title]: [&str; 3]) -> String {
     let model = cut(model, 15);
     let columns: [(&str, usize); 5] =
@@ -62,7 +58,7 @@ fn row(mark: &str, id: &str, count: &str, [used, model, title]: [&str; 3]) -> St
     cut(&format!("{}  {title}", columns.join(" ")), room(1))
 }
 
-/// A time as the clock on the wall showed it.
+/// Formats a time in the local time zone.
 fn time(milliseconds: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(milliseconds).unwrap_or_default();
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()

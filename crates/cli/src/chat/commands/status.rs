@@ -1,6 +1,5 @@
-//! `/status`.
+//! `/status`: shows the state of the session.
 
-use crate::lang::say;
 use crate::settings;
 use crate::show::{number, pad};
 use anyhow::Result;
@@ -10,113 +9,117 @@ use waterline_sandbox::workspace::Grant;
 use waterline_sandbox::{Support, support};
 use waterline_session::{Level, LiveSession};
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["status"],
     takes: "",
-    about: ("how things stand", "当前状态"),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-/// What is told, and how it is.
-type Row = (&'static str, String);
+/// A label and its value.
+type Row = (String, String);
 
-async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    let agent = &chat.relay.agent;
-    let mut rows = held_with(agent)?;
+async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
+    let agent = &chat.runner.agent;
+    let mut rows = session(agent)?;
     rows.extend(context(agent.live()));
-    rows.extend(reaches(chat));
-    rows.extend(went_wrong(agent));
-    for (name, value) in rows {
-        chat.screen.say(&format!("{}  {value}", pad(name, 12)));
+    rows.extend(permissions(chat));
+    rows.extend(problems(agent));
+    for (label, value) in rows {
+        chat.screen.print_line(&format!("{}  {value}", pad(&label, 12)));
     }
-    Ok(Then::Stay)
+    Ok(Next::Prompt)
 }
 
-/// Which session it is, what it is held with, and where it stands.
-fn held_with(agent: &Agent) -> Result<Vec<Row>> {
+/// The session, what it runs with, and the state of its last turn.
+fn session(agent: &Agent) -> Result<Vec<Row>> {
     let state = agent.state()?;
-    let (live, session) = (agent.live(), agent.live().session());
+    let live = agent.live();
     let or_none = |text: Option<&str>| text.unwrap_or("–").to_owned();
     Ok(vec![
-        (say("session", "会话"), session.id.clone()),
-        (say("model", "模型"), live.model().name.clone()),
-        (say("policy", "策略"), live.policy().name.clone()),
-        (say("role", "角色"), or_none(state.role.as_deref())),
-        (say("skill", "技能"), or_none(state.active_skill.as_deref())),
-        (say("last turn", "上一轮"), turn(&state, agent.is_open()?)),
+        (text!("status-session"), live.session().id.clone()),
+        (text!("status-model"), live.model().name.clone()),
+        (text!("status-policy"), live.policy().name.clone()),
+        (text!("status-role"), or_none(state.role.as_deref())),
+        (text!("status-skill"), or_none(state.active_skill.as_deref())),
+        (text!("status-turn"), turn(&state, agent.is_open()?)),
     ])
 }
 
-/// How the newest turn ended.
+/// Describes how the last turn ended.
 fn turn(state: &State, is_open: bool) -> String {
     match (&state.pending, is_open) {
-        (Some(Waiting::Question(question)), _) => say(
-            format!("waits for your answer: {}", question.question),
-            format!("等待您的回答：{}", question.question),
-        ),
-        (Some(Waiting::Approval(request)), _) => say(
-            format!("waits for your word on {}", request.tool),
-            format!("等待您批准 {}", request.tool),
-        ),
-        (None, true) => say("broken off; /resume goes on", "已中断；/resume 继续").to_owned(),
-        (None, false) => say("finished", "已完成").to_owned(),
+        (Some(Waiting::Question(question)), _) => {
+            text!("status-turn-question", question = &question.question)
+        }
+        (Some(Waiting::Approval(request)), _) => {
+            text!("status-turn-approval", tool = &request.tool)
+        }
+        (None, true) => text!("status-turn-interrupted"),
+        (None, false) => text!("status-turn-finished"),
     }
 }
 
 /// How full the window is, and how large.
 fn context(live: &LiveSession) -> Vec<Row> {
-    let (used, window) = (live.context_tokens(), live.window());
-    let level = Level::of(used, window);
-    let [used, high, window, answer] =
-        [used, live.high_mark(), window, live.answer_tokens()].map(number);
-    let en = format!("{window} tokens for the prompt, {answer} for the answer");
+    let used = live.context_tokens();
+    let window = live.window();
+    let level = level(Level::of(used, window));
+    let [shown_used, high, shown_window] = [used, live.high_mark(), window].map(number);
+    let answer = live.answer_tokens();
     vec![
-        (say("context", "上下文"), format!("{used} / {high} / {window} ({level})")),
-        (say("window", "窗口"), say(en, format!("提示 {window} 个 token，回答 {answer} 个"))),
-        (say("folds", "折叠"), live.generation().number.to_string()),
+        (text!("status-context"), format!("{shown_used} / {high} / {shown_window} ({level})")),
+        (text!("status-window"), text!("status-window-tokens", prompt = window, answer = answer)),
+        (text!("status-folds"), live.generation().number.to_string()),
     ]
 }
 
-/// What it may do, and where.
-fn reaches(chat: &Chat) -> Vec<Row> {
-    let agent = &chat.relay.agent;
-    let confined = match support() {
-        Support::Full => say("confined by the kernel", "由内核隔离").to_owned(),
-        Support::None(why) => say(format!("not confined ({why})"), format!("未隔离（{why}）")),
+fn level(level: Level) -> String {
+    match level {
+        Level::Normal => text!("level-normal"),
+        Level::Info => text!("level-info"),
+        Level::Warning => text!("level-warning"),
+        Level::Critical => text!("level-critical"),
+    }
+}
+
+/// What the agent may do, and where.
+fn permissions(chat: &Chat) -> Vec<Row> {
+    let agent = &chat.runner.agent;
+    let sandbox = match support() {
+        Support::Full => text!("status-commands-sandboxed"),
+        Support::None(why) => text!("status-commands-unconfined", why = why),
     };
-    let network = if chat.assembly.overrides.allow_network
-        || chat.assembly.config.settings.agent.network.unwrap_or(false)
-    {
-        say("commands may use it", "命令可以使用")
-    } else {
-        say("not for commands", "命令不可使用")
-    };
+    let has_network = chat.assembly.overrides.allow_network
+        || chat.assembly.config.settings.agent.network.unwrap_or(false);
+    let network =
+        if has_network { text!("status-network-on") } else { text!("status-network-off") };
     let grant = |grant: Grant| {
         format!("{}{}", grant.path.display(), if grant.writable { "" } else { ":ro" })
     };
     let grants: Vec<String> = agent.workspace().grants().map(grant).collect();
     let grants = if grants.is_empty() { "–".to_owned() } else { grants.join(", ") };
     vec![
-        (say("approval", "审批"), settings::approval(agent.config().approval.mode).to_owned()),
-        (say("commands", "命令"), confined),
-        (say("network", "网络"), network.to_owned()),
-        (say("workspace", "工作区"), agent.workspace().path().display().to_string()),
-        (say("granted", "授权目录"), grants),
+        (text!("status-approval"), settings::approval(agent.config().approval.mode).to_owned()),
+        (text!("status-commands"), sandbox),
+        (text!("status-network"), network),
+        (text!("status-workspace"), agent.workspace().path().display().to_string()),
+        (text!("status-grants"), grants),
     ]
 }
 
-/// What should not have happened, where it did.
-fn went_wrong(agent: &Agent) -> Vec<Row> {
+/// What went wrong, if anything did.
+fn problems(agent: &Agent) -> Vec<Row> {
     let counts = [
-        (say("failed hooks", "失败的钩子"), agent.hook_failures()),
-        (say("rules broken", "违反规则"), agent.live().violations().len()),
+        (text!("status-failed-hooks"), agent.hook_failures()),
+        (text!("status-violations"), agent.live().violations().len()),
     ];
     counts
         .into_iter()
         .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| (name, number(count)))
+        .map(|(label, count)| (label, number(count)))
         .collect()
 }

@@ -1,29 +1,22 @@
-//! `/steer`.
+//! `/steer`: sends a message, as steering if a turn is running.
 
-use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["steer"],
-    takes: "words",
-    about: (
-        "say something to the running turn; between turns it is said as usual",
-        "对正在进行的一轮补充说明",
-    ),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    takes: "TEXT",
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, rest: &str) -> Result<Then> {
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     if rest.is_empty() {
-        chat.screen.say(say(
-            "steer to what? While a turn runs, any line that is typed steers it",
-            "请输入内容。一轮进行时，输入的任何行都会作为补充",
-        ));
-        return Ok(Then::Stay);
+        chat.screen.print_line(&text!("steer-empty"));
+        return Ok(Next::Prompt);
     }
-    Ok(Then::Say(rest.to_owned()))
+    Ok(Next::Send(rest.to_owned()))
 }

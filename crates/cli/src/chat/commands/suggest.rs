@@ -1,14 +1,18 @@
-//! What somebody may have meant who wrote a word that is none.
+//! Suggestions for a misspelt name.
 
-/// Of the words there are, those that are written almost so, the nearest first; and those that
-/// begin so.
-pub(super) fn suggest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let most = (word.chars().count() / 3).max(1);
-    let begins = |name: &str| word.chars().count() > 1 && name.starts_with(word);
-    let far = |name: &str| if begins(name) { 0 } else { strsim::osa_distance(word, name) };
-    let mut found: Vec<(usize, &str)> =
-        known.map(|name| (far(name), name)).filter(|(far, _)| *far <= most).collect();
-    found.sort_by_key(|(far, _)| *far);
+/// Returns the known names that are spelt similarly or start with `name`, the closest first.
+pub(super) fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let limit = (name.chars().count() / 3).max(1);
+    let is_prefix = |other: &str| name.chars().count() > 1 && other.starts_with(name);
+    let distance = |other: &str| match is_prefix(other) {
+        true => 0,
+        false => strsim::osa_distance(name, other),
+    };
+    let mut found: Vec<(usize, &str)> = known
+        .map(|other| (distance(other), other))
+        .filter(|(distance, _)| *distance <= limit)
+        .collect();
+    found.sort_by_key(|(distance, _)| *distance);
     found.into_iter().map(|(_, name)| name).collect()
 }
 
@@ -17,12 +21,12 @@ mod tests {
     use super::suggest;
 
     #[test]
-    fn a_slip_of_the_finger_is_understood_and_another_word_is_not() {
+    fn a_typo_is_corrected_and_an_unrelated_name_is_not() {
         let known = ["help", "status", "context", "config"];
-        let meant = |word: &str| suggest(word, known.into_iter());
-        assert_eq!(meant("hlep"), ["help"]);
-        assert_eq!(meant("con"), ["context", "config"]);
-        assert_eq!(meant("contxet"), ["context"]);
-        assert!(meant("frobnicate").is_empty() && meant("h").is_empty());
+        let suggested = |name: &str| suggest(name, known.into_iter());
+        assert_eq!(suggested("hlep"), ["help"]);
+        assert_eq!(suggested("con"), ["context", "config"]);
+        assert_eq!(suggested("contxet"), ["context"]);
+        assert!(suggested("frobnicate").is_empty() && suggested("h").is_empty());
     }
 }

@@ -1,24 +1,23 @@
-//! `/todos`.
+//! `/todos`: shows the task list.
 
-use crate::lang::say;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 
-use super::{Spec, Then};
+use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["todos"],
     takes: "",
-    about: ("what is to be done", "待办事项"),
-    run: |chat, rest| -> LocalBoxFuture<'_, Result<Then>> { Box::pin(run(chat, rest)) },
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-async fn run(chat: &mut Chat, _: &str) -> Result<Then> {
-    let todos = chat.relay.agent.state()?.todos;
+async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
+    let todos = chat.runner.agent.state()?.todos;
     if todos.is_empty() {
-        chat.screen.say(say("nothing is to be done", "没有待办事项"));
+        chat.screen.print_line(&text!("todos-none"));
     }
-    todos.iter().for_each(|todo| chat.screen.say(&todo.line()));
-    Ok(Then::Stay)
+    todos.iter().for_each(|todo| chat.screen.print_line(&todo.line()));
+    Ok(Next::Prompt)
 }

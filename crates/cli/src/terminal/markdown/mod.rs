@@ -1,11 +1,9 @@
-//! An answer as it streams in, with its markdown styled and its lines wrapped. Blocks that are
-//! complete stay as they were written; the open block is written as it comes, and where more of it
-//! changes what is there, the rows in question are taken back and written again. A table is written
-//! when it is whole.
+//! Renders an answer as it streams in, with its Markdown styled and its lines wrapped. Complete
+//! blocks are final. The open block is written as it arrives, and if more of it changes rows that
+//! are on the screen, these are erased and written again. A table is written when it is complete.
 //!
-//! Says what is to be written and writes nothing. It is for a terminal, with the cursor at the
-//! start of a line: behind a writer that strips codes, every row that is taken back would be there
-//! twice.
+//! This module returns what to write and writes nothing. The output is for a terminal, with the
+//! cursor at the start of a line: a writer that strips codes would show rewritten rows twice.
 
 mod render;
 mod table;
@@ -18,7 +16,7 @@ use crate::show::plain;
 use crate::show::rows::{Row, Span, wrap};
 use render::{Rendered, render};
 
-/// A text of the program's own in one style, wrapped.
+/// Wraps a text of the program, in one style.
 pub fn wrapped(text: &str, style: Style, size: Size) -> String {
     let limit = size.columns.max(NARROWEST) - 1;
     let broken = |line: &str| wrap(vec![Span::new(style, plain(line))], limit);
@@ -26,50 +24,51 @@ pub fn wrapped(text: &str, style: Style, size: Size) -> String {
     rows.map(|row| row.text(true)).collect::<Vec<_>>().join("\n")
 }
 
-/// A narrower terminal is treated as one of so many columns.
+/// A narrower terminal is treated as if it had this many columns.
 pub const NARROWEST: usize = 10;
 
-/// Rows of the screen that are left to what stands around an answer.
+/// The rows of the screen that are left for the footer.
 pub const AROUND: usize = 6;
 
-/// An open block of up to so many bytes is parsed again with every part of the answer; a longer one
-/// when it has grown by a sixteenth, so that the work stays proportional to its length.
-const PARSED_AT_ONCE: usize = 4 * 1024;
+/// An open block of up to this many bytes is parsed again with every part of the answer; a longer
+/// one when it has grown by a sixteenth, so that the work stays proportional to its length.
+const ALWAYS_PARSED: usize = 4 * 1024;
 
-/// The terminal that something is shown on.
+/// The size of the terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub columns: usize,
     pub rows: usize,
 }
 
-/// Shows markdown as it streams in.
+/// Renders Markdown as it streams in.
 pub struct Markdown {
     size: Size,
-    /// Whether codes for styles are wanted.
+    /// Whether to write style codes.
     styled: bool,
-    /// The text from the first block on that may still change, without what could steer the
-    /// terminal.
+    /// The text from the first block that may still change, without control characters.
     source: String,
-    /// How much of it was parsed.
+    /// The length of `source` when it was last parsed.
     parsed: usize,
-    /// The first line of it that can still be written anew: those before have left the screen or
-    /// were never on it.
+    /// The first line of `source` that can still be rewritten: those before it have scrolled off
+    /// the screen or were never on it.
     first: usize,
-    /// Its rows on the screen, and the column to which they brought the cursor.
+    /// The rows of `source` on the screen.
     shown: Vec<Shown>,
+    /// The column of the cursor.
     column: usize,
     holds_back: bool,
 }
 
-/// A row on the screen, and the line of the source that it belongs to.
+/// A row on the screen, with its line of the source.
 struct Shown {
     line: usize,
     text: String,
 }
 
 impl Markdown {
-    /// For a terminal of its true size, which tells where a line goes on in the next row.
+    /// Creates a renderer. `size` must be the real size of the terminal, because lines are wrapped
+    /// to it.
     pub const fn new(size: Size, styled: bool) -> Self {
         Self {
             size,
@@ -83,7 +82,7 @@ impl Markdown {
         }
     }
 
-    /// What is to be written to the terminal for more of the answer.
+    /// Adds more of the answer. Returns what to write to the terminal.
     pub fn push(&mut self, text: &str) -> String {
         for (at, part) in text.split('\n').enumerate() {
             if at > 0 {
@@ -92,14 +91,13 @@ impl Markdown {
             self.source += &plain(&part.replace('\r', "").replace('\t', "    "));
         }
         let mut out = String::new();
-        if self.source.len() < PARSED_AT_ONCE || self.source.len() > self.parsed + self.parsed / 16
-        {
+        if self.source.len() < ALWAYS_PARSED || self.source.len() > self.parsed + self.parsed / 16 {
             self.show(false, &mut out);
         }
         out
     }
 
-    /// What is to be written at the end: the line that is not finished, or the table. Ends with a
+    /// Ends the answer. Returns what to write: the unfinished line or the table. It ends with a
     /// line break if anything was written. Another answer can follow.
     pub fn finish(&mut self) -> String {
         let mut out = String::new();
@@ -111,10 +109,9 @@ impl Markdown {
         out
     }
 
-    /// What is to be written when the terminal may have another size now. A terminal that was made
-    /// wider or narrower has broken its rows anew, so what is there cannot be taken back any more:
-    /// the unfinished line is written once more, below it. What it had before stays, and nothing
-    /// else is touched.
+    /// Sets the size of the terminal. Returns what to write. A terminal with a new width has
+    /// rewrapped its rows, so they cannot be erased any more: the unfinished line is written again
+    /// below them, and nothing else changes.
     pub fn resize(&mut self, size: Size) -> String {
         let is_same = size.columns == self.size.columns && self.shown.len() <= reach(size);
         self.size = size;
@@ -132,23 +129,23 @@ impl Markdown {
         out
     }
 
-    /// Where the cursor stands in its row.
+    /// Returns the column of the cursor.
     pub const fn column(&self) -> usize {
         self.column
     }
 
-    /// Whether something waits for its end before it is written.
+    /// Returns whether a table is held back until it is complete.
     pub const fn holds_back(&self) -> bool {
         self.holds_back
     }
 
-    /// The columns that are written to. Not the last one: with the cursor behind it, terminals
-    /// differ.
+    /// Returns the number of columns used. The last one stays free: terminals differ in where the
+    /// cursor is after it.
     fn limit(&self) -> usize {
         self.size.columns.max(NARROWEST) - 1
     }
 
-    /// Writes what has come, the unfinished line only as far as it can still be taken back.
+    /// Writes what has arrived, the unfinished line only as far as it can still be erased.
     fn show(&mut self, is_whole: bool, out: &mut String) {
         if self.source.is_empty() {
             return;
@@ -160,15 +157,15 @@ impl Markdown {
         let last = rendered.lines.len().saturating_sub(1);
         let mut rows = Vec::new();
         for (number, line) in rendered.lines.iter().enumerate().skip(self.first) {
-            let most = if number == last && !is_whole { reach(self.size) } else { usize::MAX };
-            rows.extend(line.rows(limit).into_iter().take(most).map(|row| (number, row)));
+            let max_rows = if number == last && !is_whole { reach(self.size) } else { usize::MAX };
+            rows.extend(line.rows(limit).into_iter().take(max_rows).map(|row| (number, row)));
         }
         self.draw(&rows, out);
         self.keep_reachable();
-        self.settle(&rendered);
+        self.drop_complete(&rendered);
     }
 
-    /// Makes the rows from the first line on be these.
+    /// Replaces the rows from the first line on.
     fn draw(&mut self, rows: &[(usize, Row)], out: &mut String) {
         let new: Vec<String> = rows.iter().map(|(_, row)| row.text(self.styled)).collect();
         let same = self.shown.iter().zip(&new).take_while(|(old, new)| old.text == **new).count();
@@ -196,41 +193,41 @@ impl Markdown {
             rows.iter().zip(new).map(|((line, _), text)| Shown { line: *line, text }).collect();
     }
 
-    /// Gives up the lines whose rows the cursor cannot be brought back to.
+    /// Drops the lines whose rows the cursor can no longer reach.
     fn keep_reachable(&mut self) {
         let Some(oldest) =
             self.shown.len().checked_sub(reach(self.size)).filter(|beyond| *beyond > 0)
         else {
             return;
         };
-        let Some(cut) = self.shown.get(oldest.saturating_sub(1)).map(|row| row.line) else {
+        let Some(dropped) = self.shown.get(oldest.saturating_sub(1)).map(|row| row.line) else {
             return;
         };
         let last = self.shown.last().map_or(0, |row| row.line);
-        self.first = (cut + 1).min(last);
+        self.first = (dropped + 1).min(last);
         self.shown.retain(|row| row.line >= self.first);
     }
 
-    /// Drops the text of blocks that are complete.
-    fn settle(&mut self, rendered: &Rendered) {
-        let settled = rendered.settled;
-        if settled == 0 {
+    /// Drops the text of complete blocks.
+    fn drop_complete(&mut self, rendered: &Rendered) {
+        let complete = rendered.complete;
+        if complete == 0 {
             return;
         }
-        let rest = self.source.split('\n').skip(settled).collect::<Vec<_>>().join("\n");
-        // The line that opened a code block tells what the lines in it are.
+        let rest = self.source.split('\n').skip(complete).collect::<Vec<_>>().join("\n");
+        // The opening fence of a code block is kept, so that the rest is still parsed as code.
         let opening = usize::from(rendered.opening.is_some());
         self.source =
             rendered.opening.as_ref().map(|opening| format!("{opening}\n")).unwrap_or_default()
                 + &rest;
         self.parsed = self.source.len();
-        self.first = self.first.max(settled) - settled + opening;
-        self.shown.retain(|row| row.line >= settled);
-        self.shown.iter_mut().for_each(|row| row.line = row.line - settled + opening);
+        self.first = self.first.max(complete) - complete + opening;
+        self.shown.retain(|row| row.line >= complete);
+        self.shown.iter_mut().for_each(|row| row.line = row.line - complete + opening);
     }
 }
 
-/// The rows that can be taken back.
+/// Returns the number of rows that the cursor can return to.
 fn reach(size: Size) -> usize {
     size.rows.saturating_sub(AROUND).max(1)
 }

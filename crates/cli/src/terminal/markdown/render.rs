@@ -1,6 +1,6 @@
-//! Markdown as lines of styled text, one for each line of the source, so that poems, logs and blank
-//! lines keep their shape. The parser is pulldown-cmark; this file says how its events look.
-//! Nothing of the source is lost: a line that no event covers is shown as it is written.
+//! Renders Markdown as lines of styled text, one per line of the source, so that poems, logs and
+//! blank lines keep their shape. The parser is pulldown-cmark; this file styles its events. No text
+//! is lost: a line that no event covers is shown unchanged.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,31 +14,31 @@ use crate::show::{DIM, plain};
 
 const CODE: Style = AnsiColor::Cyan.on_default();
 
-/// The columns of a horizontal rule.
+/// The width of a horizontal rule.
 const RULE: usize = 40;
 
-/// Quotes and lists within each other are drawn so deep.
-const DEEPEST: usize = 16;
+/// The deepest nesting of quotes and lists that is drawn.
+const MAX_DEPTH: usize = 16;
 
-/// A noncharacter that stands between a sign and punctuation while the text is parsed.
+/// A noncharacter inserted between an emphasis mark and punctuation while the text is parsed.
 const JOINER: char = '\u{fdd0}';
 
-/// What a text looks like.
+/// A rendered text.
 pub struct Rendered {
-    /// A line for each line of the source, up to what is held back.
+    /// One line per line of the source, up to what is held back.
     pub lines: Vec<Line>,
-    /// Lines before this one do not change any more.
-    pub settled: usize,
-    /// What opened the code block that the settled lines end in.
+    /// Lines before this one are final.
+    pub complete: usize,
+    /// The opening fence of the code block that the final lines end in.
     pub opening: Option<String>,
-    /// Whether a table is held back until it is whole.
+    /// Whether a table is held back until it is complete.
     pub holds_back: bool,
 }
 
-/// What a line of the source looks like.
+/// A rendered line of the source.
 pub enum Line {
     Text(Text),
-    /// A table stands on its first line; the others have nothing.
+    /// A table is on its first line; its other lines are empty.
     Rows(Vec<Row>),
 }
 
@@ -51,21 +51,21 @@ impl Line {
     }
 }
 
-/// Renders a text for rows of at most `limit` columns. Unless it is whole, what may become a table
-/// is held back.
+/// Renders a text for rows of at most `limit` columns. Unless the text is whole, lines that may
+/// become a table are held back.
 pub fn render(source: &str, limit: usize, is_whole: bool) -> Rendered {
-    let source = loosened(if is_whole { source } else { without_underline(source) });
+    let source = with_joiners(if is_whole { source } else { without_underline(source) });
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     let events: Vec<(Event<'_>, Range<usize>)> =
         Parser::new_ext(&source, options).into_offset_iter().collect();
     let mut renderer = Renderer::new(&source, limit);
     let held = if is_whole { None } else { renderer.held(&events) };
-    let (settled, opening) = renderer.settled(&events);
+    let (complete, opening) = renderer.complete(&events);
     for (event, range) in events {
         if held.is_some_and(|held| renderer.line_of(range.start) >= held) {
             break;
         }
-        renderer.take(event, range);
+        renderer.handle(event, range);
     }
     renderer.go_to(held.unwrap_or(renderer.starts.len() - 1));
     let last = renderer.line.take().unwrap_or_else(|| match held {
@@ -75,11 +75,11 @@ pub fn render(source: &str, limit: usize, is_whole: bool) -> Rendered {
     if renderer.lines.len() < renderer.starts.len() {
         renderer.lines.push(Line::Text(last));
     }
-    Rendered { lines: renderer.lines, settled, opening, holds_back: held.is_some() }
+    Rendered { lines: renderer.lines, complete, opening, holds_back: held.is_some() }
 }
 
-/// An unfinished line of dashes may become a list or a rule; until then it does not make a heading
-/// of the line above.
+/// Removes an unfinished line of dashes, which may become a list or a rule, so that it does not
+/// turn the line above into a heading.
 fn without_underline(source: &str) -> &str {
     let (above, last) = source.rsplit_once('\n').unwrap_or(("", source));
     let is_underline =
@@ -89,77 +89,77 @@ fn without_underline(source: &str) -> &str {
     source.get(..end).unwrap_or(source)
 }
 
-/// CommonMark does not see that a word ends between `。` and `**`, because its rules go by blanks,
-/// which Chinese and Japanese do not write. A character that is neither a letter nor a sign between
-/// the two makes it see so.
-fn loosened(source: &str) -> Cow<'_, str> {
+/// Inserts a joiner between punctuation such as `。` and an emphasis mark. CommonMark's rules need
+/// spaces to find the end of emphasis there, and Chinese and Japanese do not write any. The joiner
+/// is neither a letter nor punctuation, so the mark is recognized.
+fn with_joiners(source: &str) -> Cow<'_, str> {
     if !source.contains(['*', '~', JOINER]) {
         return Cow::Borrowed(source);
     }
-    let is_foreign_sign = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace();
+    let is_wide_punctuation = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace();
     let mut out = String::with_capacity(source.len());
     let mut before = ' ';
     let mut chars = source.chars().peekable();
     while let Some(c) = chars.next() {
-        let sign = if c == JOINER { char::REPLACEMENT_CHARACTER } else { c };
-        if !matches!(sign, '*' | '~') {
-            out.push(sign);
-            before = sign;
+        let mark = if c == JOINER { char::REPLACEMENT_CHARACTER } else { c };
+        if !matches!(mark, '*' | '~') {
+            out.push(mark);
+            before = mark;
             continue;
         }
-        let mut run = String::from(sign);
-        while let Some(next) = chars.next_if_eq(&sign) {
+        let mut run = String::from(mark);
+        while let Some(next) = chars.next_if_eq(&mark) {
             run.push(next);
         }
-        let behind = chars.peek().copied().unwrap_or(' ');
-        if is_foreign_sign(before) && behind.is_alphanumeric() {
+        let after = chars.peek().copied().unwrap_or(' ');
+        if is_wide_punctuation(before) && after.is_alphanumeric() {
             out.push(JOINER);
         }
         out += &run;
-        if is_foreign_sign(behind) && before.is_alphanumeric() {
+        if is_wide_punctuation(after) && before.is_alphanumeric() {
             out.push(JOINER);
         }
-        before = sign;
+        before = mark;
     }
     Cow::Owned(out)
 }
 
-/// What a line stands in.
+/// A block that contains the line.
 enum Container {
     Quote,
-    /// A list item, with the width of its mark.
+    /// A list item, with the width of its marker.
     Item(usize),
 }
 
-/// A link that has begun.
+/// An open link.
 struct Link {
     kind: LinkType,
     address: String,
     label: String,
-    /// What it shows.
+    /// The text of the link.
     text: String,
 }
 
-/// What opened a code block.
+/// The opening fence of a code block.
 struct Fence {
-    sign: char,
+    mark: char,
     length: usize,
 }
 
 struct Renderer<'a> {
     source: &'a str,
     limit: usize,
-    /// Where each line of the source begins.
+    /// The offset of each line in the source.
     starts: Vec<usize>,
     lines: Vec<Line>,
-    /// The line behind these, once something stands on it.
+    /// The line after these, once it has text.
     line: Option<Text>,
     containers: Vec<Container>,
-    /// The styles of what encloses the text; the last one counts.
+    /// The effects of the enclosing elements; the last one applies.
     effects: Vec<Effects>,
     links: Vec<Link>,
     table: Option<Table>,
-    /// Inside of a code block; one without a fence is indented.
+    /// Set inside a code block; one without a fence is indented.
     code: Option<Option<Fence>>,
 }
 
@@ -180,7 +180,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+    fn handle(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, &range),
             Event::End(tag) => self.end(tag, &range),
@@ -195,7 +195,7 @@ impl<'a> Renderer<'a> {
                 self.go_to_start(&range);
                 self.push(&"─".repeat(self.limit.min(RULE)), DIM);
             }
-            // Lines are broken where the source breaks them.
+            // Line breaks come from the source.
             _ => {}
         }
     }
@@ -208,7 +208,7 @@ impl<'a> Renderer<'a> {
             Tag::Heading { .. } | Tag::Strong => self.effects.push(self.active() | Effects::BOLD),
             Tag::Emphasis => self.effects.push(self.active() | Effects::ITALIC),
             // A single tilde is text.
-            Tag::Strikethrough if !self.written(range).starts_with("~~") => {
+            Tag::Strikethrough if !self.slice(range).starts_with("~~") => {
                 self.push("~", self.style());
                 self.effects.push(self.active());
             }
@@ -217,16 +217,16 @@ impl<'a> Renderer<'a> {
                 self.enter(Container::Quote, Span::new(DIM, "│ "), Span::new(DIM, "│ "))
             }
             Tag::Item => {
-                let mark = mark(self.written(range));
-                let width = mark.chars().count();
+                let marker = marker(self.slice(range));
+                let width = marker.chars().count();
                 self.enter(
                     Container::Item(width),
-                    Span::plain(mark),
+                    Span::plain(marker),
                     Span::plain(" ".repeat(width)),
                 );
             }
             Tag::CodeBlock(CodeBlockKind::Fenced(_)) => {
-                let opening = first_line(self.written(range)).trim().to_owned();
+                let opening = first_line(self.slice(range)).trim().to_owned();
                 self.code = Some(Fence::of(&opening));
                 self.push(&opening, DIM);
             }
@@ -254,10 +254,10 @@ impl<'a> Renderer<'a> {
         match tag {
             TagEnd::Heading(_) => {
                 self.effects.pop();
-                // The line below a heading that makes it one is not shown.
+                // The underline of a heading is not shown.
                 self.cover(self.end_of(range));
             }
-            TagEnd::Strikethrough if !self.written(range).starts_with("~~") => {
+            TagEnd::Strikethrough if !self.slice(range).starts_with("~~") => {
                 self.effects.pop();
                 self.push("~", self.style());
             }
@@ -307,7 +307,7 @@ impl<'a> Renderer<'a> {
 
     fn end_code(&mut self, range: &Range<usize>) {
         if let Some(Some(fence)) = self.code.take()
-            && let Some((_, last)) = self.written(range).trim_end().rsplit_once('\n')
+            && let Some((_, last)) = self.slice(range).trim_end().rsplit_once('\n')
             && let Some(closing) = fence.closing(last).map(str::to_owned)
         {
             self.go_to(self.end_of(range) - 1);
@@ -331,13 +331,14 @@ impl<'a> Renderer<'a> {
     fn end_table(&mut self, range: &Range<usize>) {
         let Some(table) = self.table.take() else { return };
         self.go_to_start(range);
-        // Where it has no room, its lines are shown as they are written.
-        let Some(made) = table.rows(self.limit.saturating_sub(columns(&self.prefix()))) else {
+        // If there is no room for it, its lines are shown unchanged.
+        let Some(table_rows) = table.rows(self.limit.saturating_sub(columns(&self.prefix())))
+        else {
             return;
         };
-        let Text { mut prefix, hang, .. } = self.line.take().unwrap_or_else(|| self.begun());
-        let mut rows = Vec::with_capacity(made.len());
-        for row in made {
+        let Text { mut prefix, hang, .. } = self.line.take().unwrap_or_else(|| self.empty_line());
+        let mut rows = Vec::with_capacity(table_rows.len());
+        for row in table_rows {
             let mut whole = Row::of(&std::mem::replace(&mut prefix, hang.clone()));
             whole.append(row);
             rows.push(whole);
@@ -346,10 +347,10 @@ impl<'a> Renderer<'a> {
         self.cover(self.end_of(range));
     }
 
-    /// Begins a quote or an item on the line that is being written.
+    /// Starts a quote or an item on the current line.
     fn enter(&mut self, container: Container, first: Span, other: Span) {
         self.open();
-        if self.containers.len() < DEEPEST {
+        if self.containers.len() < MAX_DEPTH {
             let line = self.open();
             line.prefix.push(first);
             line.hang.push(other);
@@ -357,28 +358,28 @@ impl<'a> Renderer<'a> {
         self.containers.push(container);
     }
 
-    /// What a line begins with that goes on in the containers.
+    /// Returns the prefix of a line that continues the containers.
     fn prefix(&self) -> Vec<Span> {
         let span = |container: &Container| match container {
             Container::Quote => Span::new(DIM, "│ "),
             Container::Item(width) => Span::plain(" ".repeat(*width)),
         };
-        self.containers.iter().take(DEEPEST).map(span).collect()
+        self.containers.iter().take(MAX_DEPTH).map(span).collect()
     }
 
-    /// A line with nothing on it but what it stands in.
-    fn begun(&self) -> Text {
+    /// Returns a line with only the prefix of its containers.
+    fn empty_line(&self) -> Text {
         Text { prefix: self.prefix(), hang: self.prefix(), ..Text::default() }
     }
 
-    /// The line that is being written.
+    /// Returns the current line.
     fn open(&mut self) -> &mut Text {
-        let line = self.line.take().unwrap_or_else(|| self.begun());
+        let line = self.line.take().unwrap_or_else(|| self.empty_line());
         self.line.insert(line)
     }
 
-    /// Adds text to the line, to the cell or to what a link shows, without what could steer the
-    /// terminal: an entity may stand for any character.
+    /// Adds text to the line, the cell and the link, without control characters: an entity may
+    /// encode one.
     fn push(&mut self, text: &str, style: Style) {
         let text = plain(&text.replace(JOINER, ""));
         if let Some(link) = self.links.last_mut() {
@@ -399,7 +400,7 @@ impl<'a> Renderer<'a> {
         self.active().into()
     }
 
-    fn written(&self, range: &Range<usize>) -> &'a str {
+    fn slice(&self, range: &Range<usize>) -> &'a str {
         self.source.get(range.clone()).unwrap_or_default()
     }
 
@@ -407,9 +408,9 @@ impl<'a> Renderer<'a> {
         self.starts.partition_point(|start| *start <= at).saturating_sub(1)
     }
 
-    /// The line behind the last one of a block.
+    /// Returns the line after a block.
     fn end_of(&self, range: &Range<usize>) -> usize {
-        self.line_of(range.start + self.written(range).trim_end().len().saturating_sub(1)) + 1
+        self.line_of(range.start + self.slice(range).trim_end().len().saturating_sub(1)) + 1
     }
 
     fn go_to_start(&mut self, range: &Range<usize>) {
@@ -418,7 +419,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Ends lines until the one of this number is written.
+    /// Ends lines until this one is the current one.
     fn go_to(&mut self, number: usize) {
         while self.lines.len() < number {
             let line = self.line.take().unwrap_or_else(|| self.uncovered());
@@ -426,7 +427,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Ends the line, and leaves out those up to this number.
+    /// Ends the current line, and leaves the lines up to this one empty.
     fn cover(&mut self, number: usize) {
         if let Some(line) = self.line.take() {
             self.lines.push(Line::Text(line));
@@ -436,7 +437,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The next line as it is written: no event came for it. Mostly it is empty.
+    /// Returns the next line unchanged: no event covers it. Usually it is empty.
     fn uncovered(&self) -> Text {
         let at = self.lines.len();
         let start = self.starts.get(at).copied().unwrap_or(self.source.len());
@@ -452,7 +453,7 @@ impl<'a> Renderer<'a> {
         Text { hang: prefix.clone(), prefix, spans, at: Break::Anywhere }
     }
 
-    /// The line from which on something is held back: a table, or lines that may become one.
+    /// Returns the first line that is held back: a table, or lines that may become one.
     fn held(&self, events: &[(Event<'_>, Range<usize>)]) -> Option<usize> {
         let is_block = |tag: &Tag<'_>| {
             matches!(
@@ -466,12 +467,12 @@ impl<'a> Renderer<'a> {
         };
         let (tag, range) = events.iter().rev().find_map(|(event, range)| match event {
             Event::Start(tag) if is_block(tag) => Some((Some(tag), range)),
-            // The text of an item may stand in no paragraph.
+            // The text of an item may be outside any paragraph.
             Event::Start(Tag::Item) | Event::Rule => Some((None, range)),
             _ => None,
         })?;
         let end = self.end_of(range);
-        // Behind a blank line it is whole.
+        // A blank line after it completes it.
         if end + 1 < self.starts.len() {
             return None;
         }
@@ -479,7 +480,7 @@ impl<'a> Renderer<'a> {
             Some(Tag::Table(_)) => Some(self.line_of(range.start)),
             Some(Tag::Paragraph) => {
                 let first = self.line_of(range.start);
-                let lines = self.written(range).trim_end().split('\n').rev();
+                let lines = self.slice(range).trim_end().split('\n').rev();
                 let held = lines.take_while(|line| line.trim_start().starts_with('|')).count();
                 Some(end - held).filter(|from| held > 0 && *from >= first)
             }
@@ -487,19 +488,19 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The line before which nothing changes any more, and what opened the code block that goes on
-    /// behind it.
-    fn settled(&self, events: &[(Event<'_>, Range<usize>)]) -> (usize, Option<String>) {
+    /// Returns the line before which everything is final, and the opening fence of the code block
+    /// that continues there.
+    fn complete(&self, events: &[(Event<'_>, Range<usize>)]) -> (usize, Option<String>) {
         let unfinished = self.starts.len() - 1;
         let mut depth = 0_usize;
-        let mut settled = 0;
+        let mut complete = 0;
         let mut opening = None;
         for (event, range) in events {
             let line = self.line_of(range.start);
-            // A block has begun for good when its first line is there.
-            let begins = depth == 0 || (depth == 1 && matches!(event, Event::Start(Tag::Item)));
-            if begins && line < unfinished && matches!(event, Event::Start(_) | Event::Rule) {
-                settled = line;
+            // The start of a block is final once its first line is complete.
+            let starts = depth == 0 || (depth == 1 && matches!(event, Event::Start(Tag::Item)));
+            if starts && line < unfinished && matches!(event, Event::Start(_) | Event::Rule) {
+                complete = line;
                 opening = None;
             }
             if let Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) = event
@@ -507,8 +508,8 @@ impl<'a> Renderer<'a> {
                 && unfinished > line + 1
                 && self.is_open(range)
             {
-                settled = unfinished;
-                opening = Some(first_line(self.written(range)).trim().to_owned());
+                complete = unfinished;
+                opening = Some(first_line(self.slice(range)).trim().to_owned());
             }
             match event {
                 Event::Start(_) => depth += 1,
@@ -516,28 +517,28 @@ impl<'a> Renderer<'a> {
                 _ => {}
             }
         }
-        (settled, opening)
+        (complete, opening)
     }
 
-    /// Whether the end of a code block has not come.
+    /// Returns whether the closing fence of a code block is missing.
     fn is_open(&self, range: &Range<usize>) -> bool {
-        let written = self.written(range);
-        let fence = Fence::of(first_line(written).trim());
-        let last = written.trim_end().rsplit_once('\n').map(|(_, last)| last);
+        let block = self.slice(range);
+        let fence = Fence::of(first_line(block).trim());
+        let last = block.trim_end().rsplit_once('\n').map(|(_, last)| last);
         last.is_none_or(|last| fence.is_none_or(|fence| fence.closing(last).is_none()))
     }
 }
 
 impl Fence {
     fn of(opening: &str) -> Option<Self> {
-        let sign = opening.chars().next()?;
-        Some(Self { sign, length: opening.chars().take_while(|c| *c == sign).count() })
+        let mark = opening.chars().next()?;
+        Some(Self { mark, length: opening.chars().take_while(|c| *c == mark).count() })
     }
 
-    /// The line without what it stands in, if it ends the code block.
+    /// Returns the closing fence without its containers, if the line is one.
     fn closing<'l>(&self, line: &'l str) -> Option<&'l str> {
         let bare = line.trim_start_matches([' ', '>']).trim_end();
-        let closes = bare.len() >= self.length && bare.chars().all(|c| c == self.sign);
+        let closes = bare.len() >= self.length && bare.chars().all(|c| c == self.mark);
         closes.then_some(bare)
     }
 }
@@ -546,18 +547,18 @@ fn first_line(text: &str) -> &str {
     text.split('\n').next().unwrap_or_default()
 }
 
-/// The mark of a list item as it is shown.
-fn mark(item: &str) -> String {
-    let mark = item.trim_start().split([' ', '\n']).next().unwrap_or_default();
-    if mark.starts_with(|c: char| c.is_ascii_digit()) {
-        format!("{mark} ")
+/// Returns the marker of a list item as it is shown.
+fn marker(item: &str) -> String {
+    let marker = item.trim_start().split([' ', '\n']).next().unwrap_or_default();
+    if marker.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("{marker} ")
     } else {
         "• ".to_owned()
     }
 }
 
-/// Links whose address stands elsewhere are shown as they are written: the address may be far away
-/// or still to come.
+/// Returns whether a link has its address elsewhere. It is shown unchanged: the address may be far
+/// away or may not have arrived yet.
 const fn is_reference(kind: LinkType) -> bool {
     matches!(kind, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
 }

@@ -1,4 +1,4 @@
-//! A table, which has its columns only when all of its lines are there.
+//! Renders a table. The widths of its columns are known only when all of its lines have arrived.
 
 use anstyle::Style;
 use pulldown_cmark::Alignment;
@@ -6,19 +6,19 @@ use pulldown_cmark::Alignment;
 use crate::show::DIM;
 use crate::show::rows::{Row, Span, columns, wrap};
 
-/// What stands between two columns.
+/// The separator between two columns.
 const GAP: &str = " │ ";
 const CROSS: &str = "─┼─";
 
-/// The narrowest column that can be read.
-const LEAST: usize = 4;
+/// The smallest width of a column that was narrowed.
+const MIN_WIDTH: usize = 4;
 
-/// A cell, and all cells of a line.
+/// The text of a cell.
 type Cell = Vec<Span>;
 
-/// The cells of a table, as they come.
+/// The cells of a table.
 pub struct Table {
-    /// Whether each column is set to the right.
+    /// Whether each column is right-aligned.
     rights: Vec<bool>,
     rows: Vec<Vec<Cell>>,
     row: Vec<Cell>,
@@ -30,24 +30,24 @@ impl Table {
         Self { rights, rows: Vec::new(), row: Vec::new() }
     }
 
-    /// Begins a cell.
+    /// Starts a cell.
     pub fn begin_cell(&mut self) {
         self.row.push(Vec::new());
     }
 
-    /// Adds to the cell.
+    /// Adds text to the current cell.
     pub fn push(&mut self, span: Span) {
         if let Some(cell) = self.row.last_mut() {
             cell.push(span);
         }
     }
 
-    /// Ends the row; the first one is the head.
+    /// Ends the row; the first one is the header.
     pub fn end_row(&mut self) {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// The table in rows of at most `limit` columns; none if they have no room.
+    /// Returns the table in rows of at most `limit` columns; none if it does not fit.
     pub fn rows(&self, limit: usize) -> Option<Vec<Row>> {
         let widths = self.widths(limit)?;
         let dashes: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
@@ -61,8 +61,7 @@ impl Table {
         Some(made)
     }
 
-    /// How wide each column is: as wide as it needs, and where there is no room the widest ones are
-    /// narrowed.
+    /// Returns the width of each column. If there is not enough room, the widest ones are narrowed.
     fn widths(&self, limit: usize) -> Option<Vec<usize>> {
         let widest = |at: usize| {
             let cells = self.rows.iter().filter_map(|cells| cells.get(at));
@@ -71,16 +70,16 @@ impl Table {
         let count = self.rights.len();
         let mut widths: Vec<usize> = (0..count).map(widest).collect();
         let room = limit.checked_sub(GAP.chars().count() * count.saturating_sub(1))?;
-        let total = |most: usize| widths.iter().map(|width| (*width).min(most)).sum::<usize>();
+        let total = |cap: usize| widths.iter().map(|width| (*width).min(cap)).sum::<usize>();
         if total(usize::MAX) > room {
-            let most = (LEAST..=room).rev().find(|most| total(*most) <= room)?;
-            widths.iter_mut().for_each(|width| *width = (*width).min(most));
+            let cap = (MIN_WIDTH..=room).rev().find(|cap| total(*cap) <= room)?;
+            widths.iter_mut().for_each(|width| *width = (*width).min(cap));
         }
         Some(widths)
     }
 }
 
-/// One row of a table, on as many rows of the screen as its highest cell has.
+/// Renders one row of a table, on as many rows of the screen as its tallest cell needs.
 fn line(cells: &[Cell], widths: &[usize], rights: &[bool]) -> Vec<Row> {
     let none = Vec::new();
     let cell = |at: usize| cells.get(at).unwrap_or(&none);
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_column_is_broken_between_words() {
+    fn a_wide_column_is_wrapped_between_words() {
         let text = "|a|b|\n|-|-|\n|x|the tide is high at noon|\n|漢字|y|";
         assert_eq!(
             shown(text, 16),
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_or_has_no_room_is_shown_as_it_is_written() {
+    fn a_table_that_is_incomplete_or_does_not_fit_is_shown_unchanged() {
         assert_eq!(shown("| a | b |", 80), ["| a | b |"]);
         assert_eq!(shown("| a | b |\n| c | d |", 80), ["| a | b |", "| c | d |"]);
         let wide = format!("|{}\n|{}", "aaaaaaaa|".repeat(20), "---|".repeat(20));
@@ -154,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_that_is_escaped_is_part_of_its_cell() {
+    fn an_escaped_bar_is_part_of_its_cell() {
         assert_eq!(shown("|a\\|b|c|\n|-|-|", 80), ["a|b │ c", "────┼──"]);
     }
 
     #[test]
-    fn a_table_may_stand_in_a_quote_or_an_item_and_needs_no_outer_bars() {
+    fn a_table_may_be_in_a_quote_or_an_item_and_needs_no_outer_bars() {
         assert_eq!(shown("> a | b\n> --|--\n> c | d", 80), ["│ a │ b", "│ ──┼──", "│ c │ d"]);
         assert_eq!(
             shown("- |a|b|\n  |-|-|\n  |c|d|\nend", 80),

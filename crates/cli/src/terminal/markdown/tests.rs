@@ -1,11 +1,11 @@
-//! See the parent.
+//! Tests of streaming and of the rendered text.
 
 use super::*;
 use crate::show::DIM;
 
 const SIZE: Size = Size { columns: 80, rows: 24 };
 
-/// The text with its styles as readable signs.
+/// Replaces style codes with readable tags.
 fn readable(text: &str) -> String {
     [
         ("\x1b[0m", "</>"),
@@ -16,7 +16,7 @@ fn readable(text: &str) -> String {
         ("\x1b[36m", "<code>"),
     ]
     .iter()
-    .fold(text.to_owned(), |text, (codes, sign)| text.replace(codes, sign))
+    .fold(text.to_owned(), |text, (code, tag)| text.replace(code, tag))
 }
 
 fn shown(text: &str) -> String {
@@ -33,8 +33,8 @@ fn check(cases: &[(&str, &str)]) {
     }
 }
 
-/// What a terminal of so many columns has on its screen and above when the parts have been pushed,
-/// with styles.
+/// Returns the screen and the scrollback of a terminal with this many columns after the parts have
+/// been pushed, with styles.
 fn screen<'a>(columns: u16, parts: impl Iterator<Item = &'a str>) -> String {
     let mut terminal =
         vt100::Parser::new(24.try_into().unwrap(), columns.try_into().unwrap(), 1000);
@@ -57,7 +57,7 @@ fn screen<'a>(columns: u16, parts: impl Iterator<Item = &'a str>) -> String {
             .join("\n")
             + "\n"
     });
-    // A line that was longer with its signs may have scrolled the screen further.
+    // A line that was longer before its marks were removed may have scrolled the screen further.
     all.trim_end().to_owned()
 }
 
@@ -72,7 +72,7 @@ fn check_streaming(text: &str) {
 }
 
 #[test]
-fn words_are_styled() {
+fn inline_elements_are_styled() {
     check(&[
         ("a **b** __c__ *d* _e_ ~~f~~", "a <b>b</> <b>c</> <i>d</> <i>e</> <s>f</>"),
         ("***both*** and **a *b* c**", "<b><i>both</> and <b>a </><b><i>b</><b> c</>"),
@@ -85,7 +85,7 @@ fn words_are_styled() {
 }
 
 #[test]
-fn signs_without_a_partner_are_text() {
+fn unmatched_marks_are_text() {
     for text in [
         "2 * 3 * 4, f(*args, **kwargs)",
         "snake_case_name and __dirname",
@@ -127,7 +127,7 @@ fn lists_nest_and_keep_their_blank_lines() {
 }
 
 #[test]
-fn emphasis_goes_over_lines_and_headings_may_be_underlined() {
+fn emphasis_spans_lines_and_headings_may_be_underlined() {
     check(&[
         ("**a\nb** c", "<b>a</>\n<b>b</> c"),
         ("Title\n===\ntext", "<b>Title</>\ntext"),
@@ -151,7 +151,7 @@ fn code_blocks_have_no_other_styles() {
 }
 
 #[test]
-fn a_line_is_taken_back_only_if_styles_change_it() {
+fn a_line_is_rewritten_only_if_its_styles_change() {
     let mut markdown = Markdown::new(Size { columns: 11, rows: 24 }, true);
     assert_eq!(markdown.push("plain"), "plain");
     assert_eq!(markdown.push(" text\n"), " text\n");
@@ -166,29 +166,29 @@ fn a_line_is_taken_back_only_if_styles_change_it() {
 }
 
 #[test]
-fn an_answer_does_not_steer_the_terminal() {
+fn control_characters_do_not_reach_the_terminal() {
     let mut markdown = Markdown::new(SIZE, true);
     let text = "a\x1b[2Jb\x07\u{9b}\u{202e}\tc\r\n**d\x1b**";
     let written = markdown.push(text) + &markdown.finish();
     assert_eq!(readable(&written), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}    c\n<b>d\u{fffd}</>\n");
 }
 
-/// An entity is a character once it is parsed.
+/// The parser decodes entities.
 #[test]
-fn an_entity_does_not_steer_the_terminal() {
+fn encoded_control_characters_do_not_reach_the_terminal() {
     let shown = shown("a&#27;[2J&#x202e;b &amp; `&#27;` [c](d&#27;e)");
     assert_eq!(shown, "a\u{fffd}[2J\u{fffd}b & <code>&#27;</> c<dim> (d\u{fffd}e)</>");
 }
 
 #[test]
-fn a_line_that_may_underline_a_heading_changes_nothing_before_it_is_whole() {
+fn an_unfinished_underline_does_not_make_a_heading() {
     let mut markdown = Markdown::new(SIZE, true);
     assert_eq!(markdown.push("text\n-"), "text\n");
     assert_eq!(markdown.push(" item"), "• item");
 }
 
 #[test]
-fn what_is_complete_is_not_written_again() {
+fn complete_blocks_are_not_rewritten() {
     let mut markdown = Markdown::new(Size { columns: 40, rows: 12 }, false);
     for text in
         ["para\n\n", "- a\n", "- b\n", "\n```\n", "code\n", "more\n", "```\n", "\nend **x**"]
@@ -218,12 +218,12 @@ fn streaming_ends_with_the_same_screen() {
     check_streaming(
         "a\n| x | y |\n|---|---|\n| 漢 | b |\n\n- |c|d|\n  |-|-|\n  |e|f|\n\nend [l](m)",
     );
-    // More than is shown before its end, on a screen that scrolls.
+    // A line that is held back in part, on a screen that scrolls.
     check_streaming(&format!("a\n{}\nb *c*\n", "very **long** ".repeat(60)));
 }
 
 #[test]
-fn full_rows_do_not_move_a_line() {
+fn full_rows_do_not_shift_lines() {
     for length in 1..=24 {
         check_streaming(&format!("a\n{}\n**b**", "*".repeat(3) + &"x".repeat(length) + "***"));
         check_streaming(&format!("a\n*{}*\nb\n{}\nc", "漢".repeat(length), "x".repeat(length)));
@@ -231,7 +231,7 @@ fn full_rows_do_not_move_a_line() {
 }
 
 #[test]
-fn hostile_lines_take_no_longer() {
+fn hostile_input_is_rendered_in_time() {
     for part in [
         "`",
         "` `` ",
@@ -263,7 +263,7 @@ fn hostile_lines_take_no_longer() {
     }
     let mut markdown = Markdown::new(SIZE, true);
     assert!(!(markdown.push(&"`".repeat(1_000_000)) + &markdown.finish()).is_empty());
-    // And as it streams in, in one line and in one block.
+    // The same as a stream, in one line and in one block.
     for part in ["word ", "**a", "word\n", "> a\n"] {
         let mut markdown = Markdown::new(SIZE, true);
         (0..10_000).for_each(|_| drop(markdown.push(part)));
@@ -272,14 +272,14 @@ fn hostile_lines_take_no_longer() {
 }
 
 #[test]
-fn lines_are_broken_between_words_and_hang_below_their_item() {
+fn lines_are_wrapped_between_words_and_indented_below_their_item() {
     let mut markdown = Markdown::new(Size { columns: 20, rows: 24 }, false);
     let written = markdown.push("- the tide is **high** at noon\n> and low again at six\n");
     assert_eq!(written, "• the tide is high\n  at noon\n│ and low again at\n│ six\n");
 }
 
 #[test]
-fn a_table_is_written_when_it_is_whole() {
+fn a_table_is_written_when_it_is_complete() {
     let mut markdown = Markdown::new(SIZE, false);
     assert_eq!(markdown.push("see:\n| a | b |\n|---|---|\n| c |"), "see:\n");
     assert!(markdown.holds_back());
@@ -291,22 +291,22 @@ fn a_table_is_written_when_it_is_whole() {
 }
 
 #[test]
-fn in_a_terminal_of_another_size_the_unfinished_line_is_written_anew() {
+fn after_a_resize_the_unfinished_line_is_written_again() {
     let wide = Size { columns: 11, rows: 24 };
     let mut markdown = Markdown::new(wide, true);
-    assert_eq!(markdown.resize(Size { columns: 30, rows: 24 }), "", "nothing is there yet");
+    assert_eq!(markdown.resize(Size { columns: 30, rows: 24 }), "", "nothing is on the screen yet");
     assert_eq!(markdown.resize(wide), "");
     assert_eq!(markdown.push("above\n**one two thr"), "above\n**one two\nthr");
     assert_eq!(markdown.resize(Size { columns: 11, rows: 20 }), "", "its rows are where they were");
     assert_eq!(markdown.resize(Size { columns: 30, rows: 20 }), "\n**one two thr");
     assert_eq!(markdown.column(), 13);
     assert_eq!(readable(&markdown.push("ee**\n")), "\r\x1b[J<b>one two three</>\n");
-    assert_eq!(markdown.resize(wide), "", "and there is no unfinished line");
+    assert_eq!(markdown.resize(wide), "", "there is no unfinished line");
     assert_eq!(markdown.push("end"), "end");
 }
 
 #[test]
-fn a_lower_terminal_takes_back_no_more_than_it_shows() {
+fn a_lower_terminal_rewrites_only_rows_that_it_shows() {
     let mut markdown = Markdown::new(Size { columns: 11, rows: 24 }, false);
     markdown.push("one two three four five six seven");
     let low = Size { columns: 11, rows: 8 };
@@ -316,7 +316,7 @@ fn a_lower_terminal_takes_back_no_more_than_it_shows() {
 }
 
 #[test]
-fn words_of_the_program_are_broken_between_words_too() {
-    let text = wrapped("It works in a folder\nof its own.", DIM, Size { columns: 12, rows: 24 });
-    assert_eq!(readable(&text), "<dim>It works in</>\n<dim>a folder</>\n<dim>of its own.</>");
+fn messages_of_the_program_are_wrapped_too() {
+    let text = wrapped("It works in a private\ndirectory.", DIM, Size { columns: 12, rows: 24 });
+    assert_eq!(readable(&text), "<dim>It works in</>\n<dim>a private</>\n<dim>directory.</>");
 }

@@ -1,4 +1,4 @@
-//! What can be completed behind a command.
+//! The arguments of commands that can be completed.
 
 use waterline::policy::{PRESETS, Policy};
 use waterline_config::policy::SEEDS;
@@ -8,18 +8,18 @@ use super::{Chat, commands};
 use crate::ids;
 use crate::settings::{MODES, approval};
 
-/// How many sessions are offered, the newest.
+/// The number of sessions offered, the newest.
 const SESSIONS: usize = 20;
 
-/// What may stand behind the words of commands, as far as that is known without work.
+/// Returns the arguments of each command, as far as they are known without I/O.
 pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
     let mut skills: Vec<String> =
-        chat.relay.agent.config().skills.iter().map(|skill| skill.id.clone()).collect();
+        chat.runner.agent.config().skills.iter().map(|skill| skill.id.clone()).collect();
     skills.push("off".to_owned());
     let all = [
         ("help", commands::list().into_iter().map(|(name, _)| name).collect::<Vec<_>>()),
         ("context", owned(&["summary", "why", "pin", "clear", "undo"])),
-        ("config", settings(chat.relay.agent.live().policy())),
+        ("config", settings(chat.runner.agent.live().policy())),
         ("config policy", PRESETS.iter().map(|preset| preset.name.to_owned()).collect()),
         ("config approval", MODES.iter().map(|mode| approval(*mode).to_owned()).collect()),
         ("config model", models(chat)),
@@ -27,30 +27,31 @@ pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
         ("skill", skills.clone()),
         ("skills", skills),
     ];
-    all.into_iter().map(|(command, words)| (command.to_owned(), words)).collect()
+    all.into_iter().map(|(command, arguments)| (command.to_owned(), arguments)).collect()
 }
 
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// What `/config` sets: its own settings, those of the seeds, and the keys that the policy sets.
+/// Returns the keys of `/config`: its settings, those of the seeds, and the keys that the policy
+/// sets.
 fn settings(policy: &Policy) -> Vec<String> {
     let table = policy.text().parse::<toml::Table>().unwrap_or_default();
     let sections = table.iter().filter_map(|(section, keys)| Some((section, keys.as_table()?)));
     let keys =
         sections.flat_map(|(section, keys)| keys.keys().map(move |key| format!("{section}.{key}")));
     let seeds = SEEDS.iter().map(|seed| seed.variable.to_lowercase());
-    owned(&commands::OWN).into_iter().chain(seeds).chain(keys).collect()
+    owned(&commands::SETTINGS).into_iter().chain(seeds).chain(keys).collect()
 }
 
-/// The models that somebody named: in the config, when the program began, or since.
+/// Returns the models named in the config, on the command line, or with `/model`.
 fn models(chat: &Chat) -> Vec<String> {
     let config = &chat.assembly.config.settings;
     let named = [
         config.model.as_ref(),
         chat.first_model.model.as_ref(),
-        Some(&chat.relay.agent.live().model().name),
+        Some(&chat.runner.agent.live().model().name),
     ];
     let others = config.fallback.iter().flatten().chain(config.models.keys());
     let mut all: Vec<String> = named.into_iter().flatten().chain(others).cloned().collect();
@@ -59,13 +60,13 @@ fn models(chat: &Chat) -> Vec<String> {
     all
 }
 
-/// The sessions used last, each with its title.
+/// Returns the sessions used last, each with its title.
 pub(super) fn sessions(log: &Log) -> Vec<(String, String)> {
     let all = log.sessions(&Filter::default()).unwrap_or_default();
-    let own = all.into_iter().filter(Session::is_conversation);
-    // A name with a blank would be two words.
-    let own = own.filter(|session| !session.id.contains(char::is_whitespace));
-    own.take(SESSIONS).map(|session| (ids::long(&session.id), session.title)).collect()
+    let conversations = all.into_iter().filter(Session::is_conversation);
+    // An id with whitespace would be read as two arguments.
+    let usable = conversations.filter(|session| !session.id.contains(char::is_whitespace));
+    usable.take(SESSIONS).map(|session| (ids::long(&session.id), session.title)).collect()
 }
 
 #[cfg(test)]
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_keys_that_a_policy_sets_are_offered() {
+    fn the_keys_of_the_policy_are_offered() {
         let keys = settings(&Policy::preset("window").unwrap());
         assert_eq!(keys.first().unwrap(), "policy");
         assert!(keys.iter().any(|key| key == "window.messages"), "{keys:?}");
