@@ -65,7 +65,7 @@ fn find<'a>(connected: &'a Connected, name: &str) -> &'a McpTool {
 }
 
 async fn words(connected: &Connected, name: &str) -> String {
-    find(connected, name).invoke(json!({})).await.unwrap().words()
+    find(connected, name).invoke(json!({})).await.unwrap().text_content()
 }
 
 fn names(connected: &Connected) -> Vec<&str> {
@@ -89,7 +89,7 @@ async fn the_tools_of_a_program_are_listed_and_called() {
     );
     assert_eq!(find(&connected, "demo__fail").capability(), Capability::Network);
 
-    assert_eq!(echo.invoke(json!({"word": "tide"})).await.unwrap().words(), "you said tide");
+    assert_eq!(echo.invoke(json!({"word": "tide"})).await.unwrap().text_content(), "you said tide");
     let failure = find(&connected, "demo__fail").invoke(Value::Null).await.unwrap_err();
     assert_eq!((failure.text.as_str(), failure.transient), ("the tide is out", false));
     let failure = echo.invoke(json!("tide")).await.unwrap_err();
@@ -122,7 +122,7 @@ async fn a_call_without_an_answer_ends_and_the_next_one_is_answered() {
     assert!(!failure.transient, "it may have been done all the same");
     assert_eq!(failure.text, "the MCP server demo did not answer hang within 2s");
     let echo = find(&connected, "demo__echo");
-    assert_eq!(echo.invoke(json!({"word": "ebb"})).await.unwrap().words(), "you said ebb");
+    assert_eq!(echo.invoke(json!({"word": "ebb"})).await.unwrap().text_content(), "you said ebb");
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn the_tools_of_a_server_over_http_are_listed_and_called() {
     let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
     assert_eq!(names(&connected), ["demo__echo"]);
     let said = find(&connected, "demo__echo").invoke(json!({"word": "tide"})).await.unwrap();
-    assert_eq!(said.words(), "you said tide");
+    assert_eq!(said.text_content(), "you said tide");
     let received = server.received();
     let key = format!("Bearer {SECRET}");
     assert!(received.iter().all(|request| request.path == "/mcp"));

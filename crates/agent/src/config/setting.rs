@@ -159,7 +159,7 @@ impl Setting for ToolSelector {
                 "tool_selector: no tool is called {name:?}; there are {names}"
             )));
         }
-        config.toolbox.tell_in_full(&self.always, self.max_tools.unwrap_or(12));
+        config.toolbox.limit_list(&self.always, self.max_tools.unwrap_or(12));
         Ok(())
     }
 }

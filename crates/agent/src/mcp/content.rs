@@ -22,7 +22,7 @@ pub(super) fn output(result: CallToolResult) -> Result<Output, Failure> {
     if !failed {
         return Ok(output);
     }
-    let words = output.words();
+    let words = output.text_content();
     Err(Failure::new(if words.is_empty() {
         "the tool failed and did not say why".to_owned()
     } else {
@@ -97,16 +97,21 @@ mod tests {
             "[resource: tide://chart]",
             "[resource: tide://log]",
         ];
-        assert_eq!(output.words(), words.join("\n"));
+        assert_eq!(output.text_content(), words.join("\n"));
     }
 
     #[test]
     fn structured_content_counts_where_there_is_no_other() {
         assert_eq!(
-            result(json!({"content": [], "structuredContent": {"high": 12}})).unwrap().words(),
+            result(json!({"content": [], "structuredContent": {"high": 12}}))
+                .unwrap()
+                .text_content(),
             r#"{"high":12}"#
         );
-        assert_eq!(result(json!({"content": []})).unwrap().words(), "[the tool gave nothing back]");
+        assert_eq!(
+            result(json!({"content": []})).unwrap().text_content(),
+            "[the tool gave nothing back]"
+        );
     }
 
     #[test]
