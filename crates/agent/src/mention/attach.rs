@@ -11,7 +11,7 @@ use waterline_sandbox::Workspace;
 use waterline_sandbox::workspace::climbs_out;
 
 use crate::state::Upload;
-use crate::tool::picture;
+use crate::tool::image_media_type;
 
 /// More files, or larger ones, are not taken at once.
 const FILES: usize = 50;
@@ -153,7 +153,7 @@ fn take(
     let source = Some(path.display().to_string());
     let size = Some(bytes.len() as u64);
     attached.files.push(Upload { path: stored.clone(), source, bytes: size, ..Upload::default() });
-    if picture(&stored).is_some() && !sees {
+    if image_media_type(&stored).is_some() && !sees {
         attached.notices.push(format!(
             "{}: the model cannot see pictures; it is told the name only",
             path.display()
@@ -166,7 +166,7 @@ fn take(
 /// What is said of a file.
 fn said(stored: &str, bytes: Vec<u8>, sees: bool) -> Vec<Part> {
     let size = bytes.len();
-    if let Some(media) = picture(stored) {
+    if let Some(media) = image_media_type(stored) {
         if !sees {
             return vec![Part::text(format!("[Image: {stored}; the model cannot see pictures]"))];
         }
