@@ -64,7 +64,7 @@ fn what_was_typed_before_a_call_is_asked_about_is_no_word_on_it() {
     terminal.keys("n\r");
     terminal.sees("not removed");
     let last = world.last_request();
-    assert!(last.last().unwrap().contains("the user refused this call"), "{last:?}");
+    assert!(last.last().unwrap().contains("Denied by the user"), "{last:?}");
     assert!(terminal.ends());
 }
 
