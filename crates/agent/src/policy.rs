@@ -129,7 +129,7 @@ impl Policies {
         (self.load)(name.unwrap_or(DEFAULT_POLICY), &keys).map(Some).map_err(AgentError::Setting)
     }
 
-    /// Returns the policy name that a new session stores: the choice of the caller or configuration.
+    /// Returns the policy name that a new session stores, chosen by the caller or configuration.
     #[must_use]
     pub fn first(&self) -> &str {
         self.caller.as_deref().or(self.config.as_deref()).unwrap_or(DEFAULT_POLICY)
@@ -209,8 +209,8 @@ mod tests {
         session
     }
 
-    /// Keys of the model, the session and the caller apply to any policy that is loaded by name; the
-    /// caller's keys win.
+    /// Keys of the model, the session and the caller apply to any policy that is loaded by name.
+    /// The caller's keys win.
     #[test]
     fn keys_of_model_session_and_caller_apply_to_the_effective_policy() {
         let keys = |value: &str| vec![("fold.high".to_owned(), value.to_owned())];

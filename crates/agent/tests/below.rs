@@ -81,7 +81,10 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
     let result: Value = serde_json::from_str(above[2].strip_prefix("tool: ").unwrap()).unwrap();
     assert_eq!(
         result,
-        json!({"ok": true, "result": "转换完成，输出在 outputs/", "context_id": child.context_id, "loops": 8})
+        json!({
+            "ok": true, "result": "转换完成，输出在 outputs/", "context_id": child.context_id,
+            "loops": 8
+        })
     );
     assert!(above[2].contains("转换完成"), "must not be escaped: {}", above[2]);
     assert_eq!(above.len(), 4, "three messages and the answer");

@@ -186,7 +186,8 @@ fn respond(request: &Received, tools: &[&str], call: impl Fn(&Value) -> Value) -
             "serverInfo": {"name": "demo", "version": "1"},
         }}),
         "tools/list" => {
-            let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object", "properties": {}}});
+            let schema = json!({"type": "object", "properties": {}});
+            let tool = |name: &&str| json!({"name": name, "inputSchema": schema});
             json!({"result": {"tools": tools.iter().map(tool).collect::<Vec<_>>()}})
         }
         "tools/call" if message["params"]["name"] == "hang" => return Reply::Hang,

@@ -185,8 +185,8 @@ fn hidden_files_and_directories_are_attached_only_by_name() {
     assert_eq!(taken("**/.notes/*.md"), ["docs/.notes/f.md"]);
 }
 
-/// S0.11, S0.68: attached files are recorded in the state. A mentioned skill applies to that message
-/// only.
+/// S0.11, S0.68: attached files are recorded in the state. A mentioned skill applies to that
+/// message only.
 #[tokio::test]
 async fn s0_25_uploads_are_tracked_in_the_state() {
     let bed = TestBed::new();

@@ -82,7 +82,7 @@ async fn s2_6_at_the_step_limit_a_report_is_requested_with_an_ephemeral_message(
         "{:?}",
         bed.story("s")
     );
-    let next = agent.turn(UserInput::new("go on")).await.unwrap();
+    let next = agent.turn(UserInput::new("continue")).await.unwrap();
     assert_eq!(next.ending, Ending::Limit("the limit of 4 steps per turn was reached".to_owned()));
     assert!(
         !server
@@ -431,9 +431,10 @@ async fn a_question_survives_a_restart() {
         says("North it is."),
     ]);
     let outcome = bed.agent(&server).await.turn(UserInput::new("plan the trip")).await.unwrap();
-    assert!(
-        matches!(&outcome.ending, Ending::Waiting(Waiting::Question(q)) if q.question == "Which harbour?")
-    );
+    assert!(matches!(
+        &outcome.ending,
+        Ending::Waiting(Waiting::Question(asked)) if asked.question == "Which harbour?"
+    ));
     // In another process, the next message is the answer.
     let mut agent = bed.agent(&server).await;
     assert!(agent.is_open().unwrap());

@@ -15,7 +15,7 @@ pub(super) fn open(session: &Session, config: &AgentConfig) -> Result<Workspace,
     let stored = session.workspace.as_ref().map(PathBuf::from);
     let owner = Local::of(session)?.workspace_of.unwrap_or_else(|| session.id.clone());
     let own = config.workspaces.join(directory_name(&session.id));
-    // Only directly below the workspaces directory: a stored path must not open any other directory.
+    // Only directly below the workspaces directory: a stored path must not open any other one.
     let stored = stored
         .filter(|path| path.parent().is_some_and(|parent| is_same(parent, &config.workspaces)));
     match stored {

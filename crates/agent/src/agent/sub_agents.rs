@@ -89,10 +89,16 @@ impl Host for SubAgents {
                     json!({"ok": true, "result": text, "context_id": context_id, "loops": loops})
                 }
                 Ok(Outcome { ending: Ending::Limit(why), text, .. }) => {
-                    json!({"ok": false, "error": why, "result": text, "context_id": context_id, "loops": loops})
+                    json!({
+                        "ok": false, "error": why, "result": text, "context_id": context_id,
+                        "loops": loops
+                    })
                 }
                 Ok(Outcome { ending, .. }) => {
-                    json!({"ok": false, "error": why_not_done(&ending), "context_id": context_id, "loops": loops})
+                    json!({
+                        "ok": false, "error": why_not_done(&ending), "context_id": context_id,
+                        "loops": loops
+                    })
                 }
                 Err(error) => {
                     json!({"ok": false, "error": error, "context_id": context_id, "loops": loops})

@@ -154,8 +154,8 @@ impl Approval {
     /// Decides on a call.
     #[must_use]
     pub fn decide(&self, asked: CallRequest<'_>, local: &Local) -> Decision {
-        // The agent replaces a call of `call_tool` with the call it names. One that is left names no
-        // tool.
+        // The agent replaces a call of `call_tool` with the call it names. One that is left does
+        // not name a tool.
         if asked.tool == CALL_TOOL {
             let why = "call_tool needs the name of another tool in `name` and its arguments in \
                        `arguments`";

@@ -53,7 +53,8 @@ async fn log_stderr(server: String, mut errors: ChildStderr) {
     let mut bytes = [0; 4_096];
     while let Ok(count @ 1..) = errors.read(&mut bytes).await {
         let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default());
-        tracing::debug!(target: "waterline::mcp", server = server.as_str(), stderr = text.trim_end());
+        let stderr = text.trim_end();
+        tracing::debug!(target: "waterline::mcp", server = server.as_str(), stderr);
     }
 }
 

@@ -237,14 +237,20 @@ mod tests {
         let state = json!({
             "active_skill": "pdf", "mentioned_agents": ["pdf"], "loops": 7, "max_loops": 100,
             "todos": [{"content": "x", "status": "in_progress", "priority": "high"}],
-            "uploaded_files": [{"path": "uploads/a.csv", "source": "a.csv", "bytes": 3, "newer": 1}],
-            "buffer_config": {"window_size": 20}, "schema": {"type": "object"}, "role": "init", "transfers": 2,
+            "uploaded_files": [
+                {"path": "uploads/a.csv", "source": "a.csv", "bytes": 3, "newer": 1},
+            ],
+            "buffer_config": {"window_size": 20}, "schema": {"type": "object"}, "role": "init",
+            "transfers": 2,
             "pins": [3, 7],
-            "pending_action": {"kind": "question", "call_id": "c1", "question": "Which?", "choices": ["a"]},
+            "pending_action": {
+                "kind": "question", "call_id": "c1", "question": "Which?", "choices": ["a"],
+            },
             "something_new": [1, 2.5, "数"],
         });
         let local = json!({
-            "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"], "started": ["c1"], "cut": true,
+            "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"],
+            "started": ["c1"], "cut": true,
             "workspace_of": "main", "hand_off": {"to": "build", "package": {"a": 1}, "done": false},
             "roles": {"init": "s"}, "of_a_newer_program": {},
         });
@@ -287,7 +293,9 @@ mod tests {
                 {"content": "build it", "status": "completed"},
                 "call the office",
             ],
-            "pending_action": {"kind": "approval", "call_id": "c1", "tool": "run_bash_command", "reason": "high risk",
+            "pending_action": {
+                "kind": "approval", "call_id": "c1", "tool": "run_bash_command",
+                "reason": "high risk",
                 "arguments": "{\"command\":\"rm -r build\"}", "may_always": true},
             "pins": [3, 7],
         });

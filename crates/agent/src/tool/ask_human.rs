@@ -20,9 +20,10 @@ pub(super) struct Arguments {
 impl Tool for AskHuman {
     type Arguments = Arguments;
     const NAME: &'static str = "ask_human";
-    const ABOUT: &'static str = "Ask the user a question and wait for the answer. Use it only for decisions or information \
-         that you cannot find yourself with the other tools. Returns the user's answer, which may \
-         take a long time to arrive.";
+    const ABOUT: &'static str = "\
+        Ask the user a question and wait for the answer. Use it only for decisions or information \
+        that you cannot find yourself with the other tools. Returns the user's answer, which may \
+        take a long time to arrive.";
     const CAPABILITY: Capability = Capability::AskUser;
 
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {

@@ -28,11 +28,12 @@ const fn default_max_loops() -> u64 {
 impl Tool for CallSubagent {
     type Arguments = Arguments;
     const NAME: &'static str = "call_subagent";
-    const ABOUT: &'static str = "Delegate a task to a sub-agent that works in the same workspace with a separate, empty \
-         context. Returns JSON with `ok`, `result` or `error`, and the number of model calls \
-         (`loops`); nothing else enters this conversation. Use it for long documents, multi-step \
-         work, independent subtasks and experiments. Do not use it for single steps, for work that \
-         depends on this conversation, or when speed matters.";
+    const ABOUT: &'static str = "\
+        Delegate a task to a sub-agent that works in the same workspace with a separate, empty \
+        context. Returns JSON with `ok`, `result` or `error`, and the number of model calls \
+        (`loops`); nothing else enters this conversation. Use it for long documents, multi-step \
+        work, independent subtasks and experiments. Do not use it for single steps, for work that \
+        depends on this conversation, or when speed matters.";
     const CAPABILITY: Capability = Capability::Delegate;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {

@@ -28,8 +28,9 @@ pub(super) struct Arguments {
 impl Tool for CallTool {
     type Arguments = Arguments;
     const NAME: &'static str = NAME;
-    const ABOUT: &'static str = "Call a tool that is not in the tool list but is described in the system prompt or in the \
-         conversation. Returns the result of that tool.";
+    const ABOUT: &'static str = "\
+        Call a tool that is not in the tool list but is described in the system prompt or in the \
+        conversation. Returns the result of that tool.";
     const CAPABILITY: Capability = Capability::Network;
 
     /// The agent replaces a call of this tool with the call it names; only a call that names no

@@ -18,9 +18,10 @@ pub(super) struct Arguments {
 impl Tool for CompactContext {
     type Arguments = Arguments;
     const NAME: &'static str = "compact_context";
-    const ABOUT: &'static str = "Compact the context: older messages are summarized before the next call. The originals \
-         are kept and can be searched with `recall`. Use it when a part of the work is finished \
-         and the context is getting full.";
+    const ABOUT: &'static str = "\
+        Compact the context: older messages are summarized before the next call. The originals \
+        are kept and can be searched with `recall`. Use it when a part of the work is finished \
+        and the context is getting full.";
     const CAPABILITY: Capability = Capability::Write;
 
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {

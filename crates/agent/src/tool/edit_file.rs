@@ -27,9 +27,10 @@ pub(super) struct Arguments {
 impl Tool for EditFile {
     type Arguments = Arguments;
     const NAME: &'static str = "edit_file";
-    const ABOUT: &'static str = "Replace `old` with `new` in a text file. `old` must match exactly once unless `all` is \
-         true. Read the file first and copy the text exactly. Returns the line of the first \
-         replacement. Use write_file to create a file.";
+    const ABOUT: &'static str = "\
+        Replace `old` with `new` in a text file. `old` must match exactly once unless `all` is \
+        true. Read the file first and copy the text exactly. Returns the line of the first \
+        replacement. Use write_file to create a file.";
     const CAPABILITY: Capability = Capability::Write;
 
     fn subject(arguments: &Value) -> Subject {
@@ -85,8 +86,8 @@ mod tests {
 
     #[test]
     fn edit_reports_the_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         for (old, expected) in [
             ("low", "Edited a.txt: 1 replacement at line 1"),
             ("ebb", "Edited a.txt: 1 replacement at line 2"),

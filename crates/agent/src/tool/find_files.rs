@@ -27,9 +27,10 @@ pub(super) struct Arguments {
 impl Tool for FindFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "find_files";
-    const ABOUT: &'static str = "Find files by a glob such as `**/*.md`. Returns one path per line, sorted, at most 200. \
-         Skips .git, node_modules and __pycache__, and does not follow symbolic links. Use \
-         search_files to search file contents.";
+    const ABOUT: &'static str = "\
+        Find files by a glob such as `**/*.md`. Returns one path per line, sorted, at most 200. \
+        Skips .git, node_modules and __pycache__, and does not follow symbolic links. Use \
+        search_files to search file contents.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {
@@ -77,8 +78,8 @@ mod tests {
 
     #[test]
     fn found_paths_can_be_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         workspace.write("outputs/deep/a.md", b"text").unwrap();
         let absolute = workspace.path().join("outputs").display().to_string();
         for path in ["", ".", "outputs", "./outputs/", "outputs/deep", absolute.as_str()] {
@@ -93,8 +94,8 @@ mod tests {
 
     #[test]
     fn the_file_limit_is_reported_even_without_matches() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         for path in ["outputs/a", "outputs/b", "outputs/c"] {
             workspace.write(path, b"").unwrap();
         }
@@ -111,10 +112,10 @@ mod tests {
 
     #[test]
     fn more_results_are_reported_only_if_there_are_more() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         let write = |n: usize| {
-            std::fs::write(folder.path().join(format!("outputs/{n:03}.md")), "").unwrap()
+            std::fs::write(directory.path().join(format!("outputs/{n:03}.md")), "").unwrap()
         };
         (0..MAX_FOUND).for_each(write);
         let found = find(&workspace, &arguments("*.md", "outputs"), MAX_FILES).unwrap();

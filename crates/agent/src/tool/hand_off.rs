@@ -29,9 +29,10 @@ pub(super) struct Arguments {
 impl Tool for HandOff {
     type Arguments = Arguments;
     const NAME: &'static str = "hand_off";
-    const ABOUT: &'static str = "Hand the work over to another role, which continues with its own context. Pass file \
-         paths, not file contents: the package may have at most 20,000 characters. Your turn ends \
-         after the call.";
+    const ABOUT: &'static str = "\
+        Hand the work over to another role, which continues with its own context. Pass file \
+        paths, not file contents: the package may have at most 20,000 characters. Your turn ends \
+        after the call.";
     const CAPABILITY: Capability = Capability::HandOff;
     const ENABLED_BY_DEFAULT: bool = false;
 

@@ -22,8 +22,9 @@ pub(super) struct Arguments {
 impl Tool for ListFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "list_files";
-    const ABOUT: &'static str = "List the entries of one directory, not recursively: files with their size in bytes, \
-         directories with a trailing slash, at most 500. Use find_files to search recursively.";
+    const ABOUT: &'static str = "\
+        List the entries of one directory, not recursively: files with their size in bytes, \
+        directories with a trailing slash, at most 500. Use find_files to search recursively.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {

@@ -29,9 +29,10 @@ pub(super) struct Arguments {
 impl Tool for ReadArtifact {
     type Arguments = Arguments;
     const NAME: &'static str = "read_artifact";
-    const ABOUT: &'static str = "Read a tool output that was truncated: a character range, or the lines that contain a \
-         string. Returns up to 8,000 characters, and the `from` value to continue with if there \
-         is more.";
+    const ABOUT: &'static str = "\
+        Read a tool output that was truncated: a character range, or the lines that contain a \
+        string. Returns up to 8,000 characters, and the `from` value to continue with if there \
+        is more.";
     const CAPABILITY: Capability = Capability::Read;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {

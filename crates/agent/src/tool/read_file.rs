@@ -27,8 +27,9 @@ pub(super) struct Arguments {
 impl Tool for ReadFile {
     type Arguments = Arguments;
     const NAME: &'static str = "read_file";
-    const ABOUT: &'static str = "Read a text file or an image (PNG, JPEG, GIF, WebP). Use `from_line` and `lines` to read \
-         part of a long file. Text that is too long is truncated; read_artifact returns the rest.";
+    const ABOUT: &'static str = "\
+        Read a text file or an image (PNG, JPEG, GIF, WebP). Use `from_line` and `lines` to read \
+        part of a long file. Text that is too long is truncated; read_artifact returns the rest.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {
@@ -103,8 +104,8 @@ mod tests {
 
     #[test]
     fn lines_can_be_selected() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         workspace.write("a.txt", b"one\ntwo\nthree\nfour\n").unwrap();
         let read = |from_line: Option<usize>, lines: Option<usize>| {
             let arguments = Arguments { path: "a.txt".to_owned(), from_line, lines };

@@ -25,9 +25,10 @@ pub(super) struct Arguments {
 impl Tool for Recall {
     type Arguments = Arguments;
     const NAME: &'static str = "recall";
-    const ABOUT: &'static str = "Search the full session history before this turn, including messages and tool results \
-         that are no longer in context. Use it when you need an exact value or statement that was \
-         summarized or truncated. Returns up to 6 passages, each with its message number.";
+    const ABOUT: &'static str = "\
+        Search the full session history before this turn, including messages and tool results \
+        that are no longer in context. Use it when you need an exact value or statement that was \
+        summarized or truncated. Returns up to 6 passages, each with its message number.";
     const CAPABILITY: Capability = Capability::Read;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {

@@ -30,10 +30,11 @@ pub(super) struct Arguments {
 impl Tool for RunBashCommand {
     type Arguments = Arguments;
     const NAME: &'static str = "run_bash_command";
-    const ABOUT: &'static str = "Run a bash command in the workspace and return its combined output; a failed command also \
-         returns its exit status. The command is sandboxed: it can access only the workspace, \
-         granted directories and system programs, and has no network unless the user allows it. \
-         Each call starts a new shell, and background processes are killed when the command ends.";
+    const ABOUT: &'static str = "\
+        Run a bash command in the workspace and return its combined output; a failed command also \
+        returns its exit status. The command is sandboxed: it can access only the workspace, \
+        granted directories and system programs, and has no network unless the user allows it. \
+        Each call starts a new shell, and background processes are killed when the command ends.";
     const CAPABILITY: Capability = Capability::Execute;
 
     fn subject(arguments: &Value) -> Subject {

@@ -40,9 +40,10 @@ pub(super) struct Arguments {
 impl Tool for SearchFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "search_files";
-    const ABOUT: &'static str = "Search text files for lines that match a regular expression, recursively. Returns \
-         `path:line: text`, at most 100 lines. Skips binary files, .git, node_modules and \
-         __pycache__, and does not follow symbolic links. Use find_files to search file names.";
+    const ABOUT: &'static str = "\
+        Search text files for lines that match a regular expression, recursively. Returns \
+        `path:line: text`, at most 100 lines. Skips binary files, .git, node_modules and \
+        __pycache__, and does not follow symbolic links. Use find_files to search file names.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {
@@ -188,8 +189,8 @@ mod tests {
 
     #[test]
     fn directories_and_files_are_searched_and_found_paths_can_be_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         workspace.write("outputs/a.txt", b"low\r\nhigh tide\r\n").unwrap();
         workspace.write("outputs/a.bin", b"high\0tide").unwrap();
         for path in ["", "outputs", "./outputs/", "outputs/a.txt"] {
@@ -206,8 +207,8 @@ mod tests {
 
     #[test]
     fn the_file_limit_is_reported_even_without_matches() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         for path in ["outputs/a", "outputs/b", "outputs/c"] {
             workspace.write(path, b"low\n").unwrap();
         }
@@ -220,8 +221,8 @@ mod tests {
 
     #[test]
     fn more_results_are_reported_only_if_there_are_more() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         let count = |lines: usize| {
             workspace.write("outputs/a.txt", "high\nlow\n".repeat(lines).as_bytes()).unwrap();
             let found = search(&workspace, &arguments("high", "outputs"), MAX_FILES).unwrap();
@@ -233,9 +234,9 @@ mod tests {
 
     #[test]
     fn large_files_are_searched_and_very_long_lines_are_truncated() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
-        let path = folder.path().join("outputs/lines");
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
+        let path = directory.path().join("outputs/lines");
         std::fs::write(&path, format!("{}high\n", "low tide\n".repeat(1_500_000))).unwrap();
         let found = search(&workspace, &arguments("^high", "outputs"), MAX_FILES).unwrap();
         assert_eq!(found, "outputs/lines:1500001: high");

@@ -29,9 +29,10 @@ pub(super) struct Arguments {
 impl Tool for TodoWrite {
     type Arguments = Arguments;
     const NAME: &'static str = "todo_write";
-    const ABOUT: &'static str = "Create or update the task list, which the user can see. Use it for work with several \
-         steps: mark a task in progress before you start it and completed as soon as it is done. \
-         Returns the new list.";
+    const ABOUT: &'static str = "\
+        Create or update the task list, which the user can see. Use it for work with several \
+        steps: mark a task in progress before you start it and completed as soon as it is done. \
+        Returns the new list.";
     const CAPABILITY: Capability = Capability::Write;
 
     /// Empty: the list itself is displayed.

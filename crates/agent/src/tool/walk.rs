@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn a_walk_stops_at_the_depth_limit() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
-        std::fs::create_dir_all(folder.path().join("temp").join("d/".repeat(MAX_DEPTH + 5)))
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
+        std::fs::create_dir_all(directory.path().join("temp").join("d/".repeat(MAX_DEPTH + 5)))
             .unwrap();
         let missed = walk(&workspace, "temp", 3, |_| true).unwrap();
         assert_eq!(missed, Missed { unread: 1, ..Missed::default() });
@@ -169,8 +169,8 @@ mod tests {
     /// Reaching exactly the limit is still a complete walk.
     #[test]
     fn a_walk_reports_that_the_file_limit_was_reached() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         for path in ["outputs/a", "outputs/b", "outputs/deep/c"] {
             workspace.write(path, b"text").unwrap();
         }

@@ -22,8 +22,9 @@ pub(super) struct Arguments {
 impl Tool for WriteFile {
     type Arguments = Arguments;
     const NAME: &'static str = "write_file";
-    const ABOUT: &'static str = "Create or overwrite a file with the given content. Put deliverables for the user in \
-         `outputs/`. Use edit_file to change part of an existing file.";
+    const ABOUT: &'static str = "\
+        Create or overwrite a file with the given content. Put deliverables for the user in \
+        `outputs/`. Use edit_file to change part of an existing file.";
     const CAPABILITY: Capability = Capability::Write;
 
     fn subject(arguments: &Value) -> Subject {

@@ -41,7 +41,7 @@ fn prepared(yard: &Yard) -> TestBed {
     std::fs::write(workspace.join("uploads/up.txt"), "uploaded\n").unwrap();
     symlink(yard.outside("secret.txt"), workspace.join("link.txt")).unwrap();
     symlink(yard.outside("secret.txt"), workspace.join("link.png")).unwrap();
-    symlink(yard.outside(""), workspace.join("folder")).unwrap();
+    symlink(yard.outside(""), workspace.join("linked")).unwrap();
     bed
 }
 
@@ -89,7 +89,7 @@ fn read_file_reads_nothing_outside(yard: &Yard) {
         "../../outside/secret.txt",
         "link.txt",
         "link.png",
-        "folder/secret.txt",
+        "linked/secret.txt",
         "note.txt",
     ];
     let results = results(&prepared(yard), unchanged, paths.map(read).into());
@@ -103,7 +103,7 @@ fn write_file_writes_nothing_outside(yard: &Yard) {
         &*secret,
         "uploads/../../../new.txt",
         "link.txt",
-        "folder/new.txt",
+        "linked/new.txt",
         "workspace.json",
         "outputs/a.txt",
     ];
@@ -120,7 +120,7 @@ fn edit_file_changes_nothing_through_a_link(yard: &Yard) {
     let calls = vec![
         edit(&yard.secret(), "vault"),
         edit("link.txt", "vault"),
-        edit("folder/deep/hidden.txt", "vault"),
+        edit("linked/deep/hidden.txt", "vault"),
         edit("note.txt", "inside"),
     ];
     only_the_last_succeeds(
@@ -141,14 +141,14 @@ fn edit_file_changes_nothing_through_a_link(yard: &Yard) {
 fn list_files_names_nothing_outside(yard: &Yard) {
     let list = |path: &str| ("list_files", json!({"path": path}));
     let outside = yard.outside("").display().to_string();
-    let paths = ["folder", "folder/deep", "..", "/", &*outside, "uploads"];
+    let paths = ["linked", "linked/deep", "..", "/", &*outside, "uploads"];
     only_the_last_succeeds(
         &results(&prepared(yard), unchanged, paths.map(list).into()),
         "up.txt (9 bytes)",
     );
     let whole = results(&prepared(yard), unchanged, vec![list("")]);
     assert!(
-        whole[0].contains("folder (link)") && whole[0].contains("note.txt (7 bytes)"),
+        whole[0].contains("linked (link)") && whole[0].contains("note.txt (7 bytes)"),
         "{whole:?}"
     );
     assert!(!whole[0].contains("hidden") && !whole[0].contains("keys"), "{whole:?}");
@@ -158,10 +158,10 @@ fn find_files_finds_nothing_outside(yard: &Yard) {
     let find =
         |path: &str, pattern: &str| ("find_files", json!({"path": path, "pattern": pattern}));
     let calls =
-        vec![find("folder", "**"), find("..", "**"), find("/etc", "*"), find("", "**/*.txt")];
+        vec![find("linked", "**"), find("..", "**"), find("/etc", "*"), find("", "**/*.txt")];
     only_the_last_succeeds(&results(&prepared(yard), unchanged, calls), "note.txt\nuploads/up.txt");
     let climbing =
-        results(&prepared(yard), unchanged, vec![find("", "folder/**"), find("", "../**")]);
+        results(&prepared(yard), unchanged, vec![find("", "linked/**"), find("", "../**")]);
     assert!(climbing.iter().all(|result| result.starts_with("[no files match")), "{climbing:?}");
 }
 
@@ -171,7 +171,7 @@ fn search_files_shows_nothing_outside(yard: &Yard) {
     let bed = prepared(yard);
     pipe(&bed.workspace().join("pipe"));
     let calls = vec![
-        search("folder", "vault"),
+        search("linked", "vault"),
         search("..", "vault"),
         search("/etc", "root"),
         search("", "inside"),
@@ -179,7 +179,7 @@ fn search_files_shows_nothing_outside(yard: &Yard) {
     let results_inside = results(&bed, unchanged, calls);
     only_the_last_succeeds(&results_inside, "note.txt:1: inside");
     assert!(
-        results_inside[0].starts_with("failed: folder is outside the directories"),
+        results_inside[0].starts_with("failed: linked is outside the directories"),
         "{results_inside:?}"
     );
     let everywhere = results(&prepared(yard), unchanged, vec![search("", "vault")]);
