@@ -87,8 +87,8 @@ impl Agent {
         let mut observers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&frontend) as Arc<dyn Observer>];
         observers.extend(config.observers.iter().cloned());
-        let frontend = (Observers::new(observers), frontend as Arc<dyn Approver>);
-        Self::open_at(log, session, config, frontend, shared, 0).await
+        let sides = (Observers::new(observers), frontend as Arc<dyn Approver>);
+        Self::open_at(log, session, config, sides, shared, 0).await
     }
 
     /// Opens a session `depth` agents below the first one.
