@@ -69,7 +69,7 @@ impl Agent {
     /// Runs steps until one of them ends the turn.
     async fn run_steps(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
         let mut turn = TurnState::new();
-        self.live.clear_ephemeral();
+        self.live.forget_asides();
         self.emit(&Event::Begins);
         let ending = loop {
             let (kind, step) = match next {
