@@ -1,4 +1,4 @@
-//! A tool of one's own, in an agent whose model follows a script.
+//! A custom tool in an agent with a scripted model.
 //!
 //! ```console
 //! $ cargo run -p waterline-agent --example own_tool
@@ -22,7 +22,7 @@ use waterline_testkit::scripted::Scripted;
 /// Looks up the height of the next high tide.
 struct Tide;
 
-/// What the model must give. The doc comments become the descriptions in the tool's JSON schema.
+/// The arguments. The doc comments become the descriptions in the tool's JSON schema.
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
     /// The harbour.
@@ -36,7 +36,7 @@ impl Tool for Tide {
     // It only reads, so the user is not asked, and it may run at the same time as other calls.
     const CAPABILITY: Capability = Capability::Read;
 
-    /// How a call is shown, after the tool's name.
+    /// Returns how a call is displayed, after the tool's name.
     fn summary(arguments: &Value) -> String {
         format!("at {}", arguments["harbour"].as_str().unwrap_or("?"))
     }
@@ -57,12 +57,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         calls("tide", json!({"harbour": "Dover"})),
         says("High tide is 6.7 m, at 11:42."),
     ]);
-    let setup =
+    let session_config =
         SessionConfig::new(ModelTarget::new("scripted", model), Policy::preset_with("auto", &[])?);
 
     let directory = tempfile::tempdir()?;
     let mut config = AgentConfig::new(
-        setup,
+        session_config,
         Toolbox::new(Arc::new(Shell::unconfined())),
         directory.path().join("workspaces"),
     );

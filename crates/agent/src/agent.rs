@@ -1,5 +1,6 @@
-//! An agent: a session, its workspace, its tools, its observers and its approver. The submodules
-//! are the steps of its turn; `turn` has the loop.
+//! An agent: a session with its workspace, tools, observers and approver.
+//!
+//! The submodules are the steps of a turn; the loop is in `turn`.
 
 mod ask_people;
 mod call_model;
@@ -43,7 +44,7 @@ use crate::skill;
 use crate::state::{self, Local, State};
 use crate::tool::{CALL_TOOL, Tiers, ToolContext};
 
-/// An agent.
+/// An agent that works in one session.
 pub struct Agent {
     live: LiveSession,
     config: Arc<AgentConfig>,
@@ -52,29 +53,30 @@ pub struct Agent {
     observers: Observers,
     approver: Arc<dyn Approver>,
     chain: Chain,
-    /// How many agents are above this one.
+    /// How many agents are above this one: 0 for the main agent.
     depth: usize,
     hook_failures: usize,
 }
 
-/// What hooks may look at in addition to state and counters; each hook sets what it is about.
+/// The data of one hook call. Each step fills in the fields that its hook needs; see
+/// [`HookContext`].
 #[derive(Default)]
-struct View<'a> {
-    said: String,
+struct HookData<'a> {
+    input: String,
     attached: Vec<String>,
-    asides: Vec<String>,
+    ephemeral: Vec<String>,
     answer: Option<&'a Answer>,
     calls: Vec<ToolCall>,
-    instead: BTreeMap<String, SyntheticResult>,
+    synthetic: BTreeMap<String, SyntheticResult>,
     replies: BTreeMap<String, ApprovalReply>,
     finished: Vec<Finished>,
 }
 
 impl Agent {
-    /// Opens a session. A new one is given its workspace, its tools and its prompt.
+    /// Opens a session. A new session gets its workspace, its tools and its system prompt.
     ///
     /// # Errors
-    /// When there is no such session, or its workspace cannot be used.
+    /// When the session does not exist, or its workspace cannot be used.
     pub async fn open(
         log: Log,
         session: &str,
@@ -85,8 +87,8 @@ impl Agent {
         let mut observers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&frontend) as Arc<dyn Observer>];
         observers.extend(config.observers.iter().cloned());
-        let people = (Observers::new(observers), frontend as Arc<dyn Approver>);
-        Self::open_at(log, session, config, people, shared, 0).await
+        let sides = (Observers::new(observers), frontend as Arc<dyn Approver>);
+        Self::open_at(log, session, config, sides, shared, 0).await
     }
 
     /// Opens a session `depth` agents below the first one.
@@ -100,29 +102,28 @@ impl Agent {
     ) -> Result<Self, AgentError> {
         let id = session.to_owned();
         let known = log.handle().run(move |log| log.session(&id)).await?;
-        let (session_of, gear) = (known.clone(), config.clone());
-        // A fork copies the files of the session it came from.
-        let opened =
-            tokio::task::spawn_blocking(move || session_workspace::open(&session_of, &gear)).await;
-        let workspace = Arc::new(opened.map_err(|_| waterline_session::SessionError::Ending)??);
-        let (mut setup, mut policies) = (config.session.clone(), config.policies.clone());
+        let workspace = Arc::new(open_workspace(&known, &config).await?);
+        let mut session_config = config.session.clone();
+        let mut policies = config.policies.clone();
         if let Some(buffer) = &State::of(&known)?.buffer_config {
             match config.summarization_set {
                 true => observers.emit(&Event::Notice(
-                    "the session has a buffer_config; the setting summarization overrides it"
+                    "the buffer_config of this session is ignored: the setting summarization \
+                     overrides it"
                         .to_owned(),
                 )),
                 false => policies.made = Some(config::policy_of_buffer(buffer)?),
             }
         }
-        policies.apply(&mut setup, &known)?;
-        let stored = match &known.tools {
+        policies.apply(&mut session_config, &known)?;
+        let stored_tools = match &known.tools {
             Some(hash) => Some(stored_tools(&log, &known, hash.clone()).await?),
             None => None,
         };
-        setup.tools = stored.clone().unwrap_or_else(|| config.toolbox.definitions());
-        Offline::connect(&setup, &log);
-        let live = LiveSession::open(log, session, setup).await?;
+        let has_stored_tools = stored_tools.is_some();
+        session_config.tools = stored_tools.unwrap_or_else(|| config.toolbox.definitions());
+        Offline::connect(&session_config, &log);
+        let live = LiveSession::open(log, session, session_config).await?;
         let chain = Chain::new(config.middleware.clone());
         let config = Arc::new(config);
         let mut agent = Self {
@@ -136,120 +137,120 @@ impl Agent {
             depth,
             hook_failures: 0,
         };
-        // What does not parse is told before anything is done.
-        let waits = agent.state()?.pending;
+        // State that does not parse is an error before anything is changed.
+        let pending = agent.state()?.pending;
         agent.local()?;
-        let is_stale = waits.is_some_and(|waiting| {
+        let is_stale = pending.is_some_and(|waiting| {
             !agent.open_calls().iter().any(|call| call.id == waiting.call_id())
         });
-        if stored.is_none() {
-            let tools = definitions(session, &agent.live.config().tools)?;
+        if !has_stored_tools {
+            let tools = serialize_tools(session, &agent.live.config().tools)?;
             agent.live.stage_tools(tools);
         }
         let path = agent.workspace.path().display().to_string();
-        // Stored in any case: whoever is taken up is in use.
-        let works_in = move |session: &mut Session| {
+        // Written even if unchanged: opening a session marks it as used.
+        let set_workspace = move |session: &mut Session| {
             session.workspace = Some(path.clone());
             Ok(())
         };
-        agent.live.stage_change(Arc::new(works_in)).await?;
-        let settle = move |state: &mut State, _: &mut Local| {
+        agent.live.stage_change(Arc::new(set_workspace)).await?;
+        let clear_stale = move |state: &mut State, _: &mut Local| {
             if is_stale {
                 state.pending = None;
             }
         };
-        agent.stage(settle).await?;
+        agent.stage(clear_stale).await?;
         if agent.live.session().tip.position() == 0 {
-            agent.begin().await?;
+            agent.stage_system_prompt().await?;
         }
         agent.commit().await?;
         Ok(agent)
     }
 
-    /// The conversation begins with the system prompt: a new one, and one that was cleared when
-    /// something is said in it again. It is stored with the next write.
-    async fn begin(&mut self) -> Result<(), AgentError> {
+    /// Stages the system prompt if the conversation is empty: when it is new, and at the first
+    /// message after it was cleared. It is stored with the next write.
+    async fn stage_system_prompt(&mut self) -> Result<(), AgentError> {
         if !self.live.history().is_empty() {
             return Ok(());
         }
-        let (skills, workspace) = (self.config.skills.clone(), Arc::clone(&self.workspace));
-        // Files are copied.
+        let skills = self.config.skills.clone();
+        let workspace = Arc::clone(&self.workspace);
         drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
         let prompt = prompt::system(&self.config, &self.workspace);
         Ok(self.live.stage(vec![Message::system(prompt)]).await?)
     }
 
-    /// The session it works in.
+    /// Returns the live session.
     #[must_use]
     pub const fn live(&self) -> &LiveSession {
         &self.live
     }
 
-    /// The session it works in, to be changed.
+    /// Returns the live session for changes.
     pub const fn live_mut(&mut self) -> &mut LiveSession {
         &mut self.live
     }
 
-    /// What it was made with.
+    /// Returns the configuration of the agent.
     #[must_use]
     pub fn config(&self) -> &AgentConfig {
         &self.config
     }
 
-    /// Its folder.
+    /// Returns the workspace.
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
-    /// Whether the model takes pictures.
+    /// Returns whether the model accepts images.
     #[must_use]
     pub fn sees(&self) -> bool {
         self.live.model().about.images
     }
 
-    /// Hooks that failed so far.
+    /// Returns the number of hook calls that failed so far.
     #[must_use]
     pub const fn hook_failures(&self) -> usize {
         self.hook_failures
     }
 
-    /// Whether a turn was interrupted, and can be resumed.
+    /// Returns whether there is an interrupted turn that can be resumed.
     ///
     /// # Errors
-    /// When what the session carries cannot be read.
+    /// When the stored state does not parse.
     pub fn is_open(&self) -> Result<bool, AgentError> {
-        Ok(self.next()?.is_some())
+        Ok(self.next_step()?.is_some())
     }
 
-    /// What the agent keeps with its session.
+    /// Returns the agent state stored with the session.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the stored state does not parse.
     pub fn state(&self) -> Result<State, AgentError> {
         State::of(self.live.session())
     }
 
-    /// What this user and this machine know of the session.
+    /// Returns the state that belongs to this user and this machine.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the stored state does not parse.
     pub fn local(&self) -> Result<Local, AgentError> {
         Local::of(self.live.session())
     }
 
-    /// Every tool with how near it is to the model.
+    /// Returns every tool with its status in this session.
     ///
     /// # Errors
-    /// When what the session carries cannot be read.
+    /// When the stored state does not parse.
     pub fn tiers(&self) -> Result<Tiers<'_>, AgentError> {
         Ok(self.config.toolbox.tiers(&self.local()?, &self.live.config().tools))
     }
 
-    /// Changes what is kept with the session, in the log and here.
+    /// Changes the stored state, in the log and in memory.
     ///
     /// # Errors
-    /// When the log cannot be written, or another process went on with the conversation.
+    /// When the log cannot be written, or another process continued the conversation.
     pub async fn change(
         &mut self,
         change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
@@ -258,20 +259,20 @@ impl Agent {
         self.commit().await
     }
 
-    /// Keeps a message word for word, whatever is folded, by its place in the session.
+    /// Pins the message at a position of the session: folds keep it verbatim.
     ///
     /// # Errors
     /// As for [`Agent::change`].
-    pub async fn pin(&mut self, place: u64) -> Result<(), AgentError> {
+    pub async fn pin(&mut self, position: u64) -> Result<(), AgentError> {
         let pin = move |state: &mut State, _: &mut Local| {
-            if !state.pins.contains(&place) {
-                state.pins.push(place);
+            if !state.pins.contains(&position) {
+                state.pins.push(position);
             }
         };
         self.change(pin).await
     }
 
-    /// Changes what is kept with the session; it is stored with the next write.
+    /// Changes the state in memory; it is stored with the next write.
     async fn stage(
         &mut self,
         change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
@@ -282,17 +283,16 @@ impl Agent {
         Ok(())
     }
 
-    /// Stores what was staged, in one transaction.
+    /// Stores everything staged, in one transaction.
     async fn commit(&mut self) -> Result<(), AgentError> {
         Ok(self.live.commit().await?)
     }
 
-    /// Tells every observer of an event.
     fn emit(&self, event: &Event) {
         self.observers.emit(event);
     }
 
-    /// The schema that the answer of the running turn must fit.
+    /// Returns the schema that the answer of the running turn must match.
     fn schema(&self) -> Result<Option<AnswerSchema>, AgentError> {
         self.state()?.schema.as_ref().map_or(Ok(None), schema::read)
     }
@@ -326,28 +326,29 @@ impl Agent {
         })
     }
 
-    /// The messages of the running turn, newest first, as far as they are in memory.
-    fn newest(&self) -> impl Iterator<Item = (&Message, &Message)> {
+    /// Returns the messages in memory, newest first, each with the message it was normalized from.
+    fn newest_first(&self) -> impl Iterator<Item = (&Message, &Message)> {
         let history = self.live.history();
         (0..history.len()).rev().map_while(|at| Some((history.message(at)?, history.source(at)?)))
     }
 
-    /// The calls without a result, in their order. A call of `call_tool` is the call that it means.
+    /// Returns the calls that have no result, in order. A call of `call_tool` is replaced by the
+    /// call it names.
     fn open_calls(&self) -> Vec<ToolCall> {
         let mut answered: Vec<&str> = Vec::new();
         let mut open: Vec<ToolCall> = Vec::new();
-        for (message, source) in self.newest() {
+        for (message, source) in self.newest_first() {
             if message.role == Role::User && message.results().next().is_none()
                 || message.role == Role::System
             {
                 break;
             }
             answered.extend(message.results().map(|result| result.call_id.as_str()));
-            // Under the ids they are sent with, but with the arguments as the model wrote them.
-            let written: Vec<&ToolCall> = source.calls().collect();
+            // With the ids as they are sent, but with the arguments as the model wrote them.
+            let originals: Vec<&ToolCall> = source.calls().collect();
             let call = |(at, call): (usize, &ToolCall)| {
-                let same = written.get(at).filter(|written| written.name == call.name);
-                ToolCall { arguments: same.unwrap_or(&call).arguments.clone(), ..call.clone() }
+                let original = originals.get(at).filter(|original| original.name == call.name);
+                ToolCall { arguments: original.unwrap_or(&call).arguments.clone(), ..call.clone() }
             };
             let calls: Vec<ToolCall> = message.calls().enumerate().map(call).collect();
             open.splice(
@@ -355,51 +356,51 @@ impl Agent {
                 calls.into_iter().filter(|call| !answered.contains(&call.id.as_str())),
             );
         }
-        open.into_iter().map(meant).collect()
+        open.into_iter().map(resolve_call_tool).collect()
     }
 
-    /// Whether the model has something to answer.
+    /// Returns whether the newest message awaits an answer of the model.
     fn awaits_answer(&self) -> bool {
-        self.newest().next().is_some_and(|(message, _)| match message.role {
+        self.newest_first().next().is_some_and(|(message, _)| match message.role {
             Role::User | Role::Tool => true,
             Role::Assistant | Role::System => false,
         })
     }
 
-    /// Asks the hooks of one kind. What they change of the state is stored with the next write,
-    /// what fails is shown and counted.
-    async fn ask_about(
+    /// Calls one hook of every middleware. Changes of the state are stored with the next write;
+    /// failures are reported and counted.
+    async fn call_hooks(
         &mut self,
         hook: Hook,
         turn: &TurnState,
-        view: &mut View<'_>,
+        data: &mut HookData<'_>,
     ) -> Result<Verdict, AgentError> {
         let mut state = self.state()?;
         let mut context = HookContext {
             state: &mut state,
             counters: turn.counters(self.shared.iterations.load(Ordering::Relaxed)),
-            said: &mut view.said,
-            attached: &mut view.attached,
-            asides: &mut view.asides,
-            answer: view.answer,
-            calls: &view.calls,
-            instead: &mut view.instead,
-            replies: &view.replies,
-            finished: &mut view.finished,
+            input: &mut data.input,
+            attached: &mut data.attached,
+            ephemeral: &mut data.ephemeral,
+            answer: data.answer,
+            calls: &data.calls,
+            synthetic: &mut data.synthetic,
+            replies: &data.replies,
+            finished: &mut data.finished,
             toolbox: &self.config.toolbox,
         };
-        let asked = self.chain.ask(hook, &mut context);
-        self.hook_failures += asked.failed.len();
-        asked.failed.iter().for_each(|event| self.emit(event));
-        if asked.changed {
+        let outcome = self.chain.call(hook, &mut context);
+        self.hook_failures += outcome.failed.len();
+        outcome.failed.iter().for_each(|event| self.emit(event));
+        if outcome.changed {
             self.stage(move |stored, _| stored.clone_from(&state)).await?;
         }
-        Ok(asked.verdict)
+        Ok(outcome.verdict)
     }
 }
 
-/// The call that a call of `call_tool` means; any other is what it is.
-fn meant(call: ToolCall) -> ToolCall {
+/// Returns the call that a call of `call_tool` names; any other call is returned unchanged.
+fn resolve_call_tool(call: ToolCall) -> ToolCall {
     if call.name != CALL_TOOL {
         return call;
     }
@@ -409,19 +410,28 @@ fn meant(call: ToolCall) -> ToolCall {
     let Some(name) = fields.get("name").and_then(Value::as_str) else { return call };
     let arguments =
         fields.get("arguments").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    // Some models write the arguments as a text.
+    // Some models write the arguments as a JSON string.
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
     ToolCall { id: call.id, name: name.to_owned(), arguments }
 }
 
-/// The tool definitions that a session was begun with.
+/// Opens the workspace of a session. This may block: a fork copies the files of the session it was
+/// forked from.
+async fn open_workspace(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
+    let session = session.clone();
+    let config = config.clone();
+    let opened =
+        tokio::task::spawn_blocking(move || session_workspace::open(&session, &config)).await;
+    opened.map_err(|_| waterline_session::SessionError::Ending)?
+}
+
+/// Returns the tool definitions that were stored when the session started.
 async fn stored_tools(log: &Log, session: &Session, hash: String) -> Result<Vec<Tool>, AgentError> {
     let stored = log.handle().run(move |log| log.tools(&hash)).await?;
     serde_json::from_slice(&stored).map_err(|error| unreadable(&session.id, &error))
 }
 
-/// The tool definitions of a session as they are stored.
-fn definitions(session: &str, tools: &[Tool]) -> Result<Vec<u8>, AgentError> {
+fn serialize_tools(session: &str, tools: &[Tool]) -> Result<Vec<u8>, AgentError> {
     serde_json::to_vec(tools).map_err(|error| unreadable(session, &error))
 }
 

@@ -1,5 +1,5 @@
-//! Decisions that are a person's: whether a call may run, the answer to a question, and messages
-//! sent while a turn runs.
+//! Decisions made by people: approvals of calls, answers to questions, and messages sent during a
+//! turn.
 
 use futures_util::future::BoxFuture;
 
@@ -12,16 +12,16 @@ pub enum ApprovalReply {
     Allow,
     /// Run the call, and do not ask about the same again in this session.
     AllowAlways,
-    /// Do not run the call, perhaps with a reason for the model.
+    /// Do not run the call, with an optional reason for the model.
     Deny(Option<String>),
-    /// No reply came, for this reason: the call is not run, and the turn continues.
+    /// There was no reply, for this reason: the call is not run, and the turn continues.
     NoReply(String),
     /// The reply comes later: the turn ends and waits.
     Deferred,
 }
 
 impl ApprovalReply {
-    /// Parses a typed reply: `y`, `a`, `n` and their words. Returns `None` for anything else.
+    /// Parses a typed reply: `y`, `a`, `n` or the full word. Returns `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         match text.trim().to_lowercase().as_str() {
@@ -33,7 +33,7 @@ impl ApprovalReply {
     }
 }
 
-/// Makes the decisions of a turn that are a person's.
+/// Makes the decisions in a turn that are left to a person.
 pub trait Approver: Send + Sync {
     /// Decides whether a call may run.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply>;
@@ -48,14 +48,17 @@ pub trait Approver: Send + Sync {
     }
 }
 
-/// An approver and observer for agents that nobody attends: it refuses calls that need approval,
-/// answers no question, and ignores events.
+/// Why a call is not approved when no person can be asked.
+pub(crate) const NO_APPROVER: &str = "no one is available to approve it";
+
+/// An approver and observer for unattended agents: it denies calls that need approval, leaves
+/// questions unanswered, and ignores events.
 #[derive(Clone, Copy, Debug)]
 pub struct Unattended;
 
 impl Approver for Unattended {
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
-        Box::pin(async { ApprovalReply::NoReply("nobody is there to agree to it".to_owned()) })
+        Box::pin(async { ApprovalReply::NoReply(NO_APPROVER.to_owned()) })
     }
 
     fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {

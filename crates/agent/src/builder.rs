@@ -1,4 +1,4 @@
-//! [`AgentBuilder`]: the one way from a log and an [`AgentConfig`] to an agent in a session.
+//! [`AgentBuilder`] creates an agent in a session from a log and an [`AgentConfig`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::role;
 use crate::start::Start;
 use crate::state::{State, edit};
 
-/// Builds an agent: first its session ([`AgentBuilder::prepare`]), then the agent in it
+/// Builds an agent in two steps: the session ([`AgentBuilder::prepare`]), then the agent in it
 /// ([`Prepared::open`]).
 #[derive(Clone)]
 pub struct AgentBuilder {
@@ -24,25 +24,24 @@ pub struct AgentBuilder {
     role: Option<String>,
 }
 
-/// What the caller asked for that does not apply, because the session was begun differently.
+/// A choice of the caller that does not apply as given, because the session already exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kept {
     /// The session keeps its system prompt.
     Prompt,
-    /// The session stays in its role.
+    /// The session keeps its role.
     Role {
-        /// Its role.
+        /// The role of the session.
         own: String,
-        /// The role that was asked for.
+        /// The requested role.
         asked: String,
     },
-    /// The session was begun without a role and takes the one that was asked for; it keeps its
-    /// system prompt.
+    /// The session had no role and gets the requested one, but keeps its system prompt.
     PromptInRole(String),
-    /// The session was held with another model.
+    /// The session used another model so far.
     Model {
-        /// The model before.
+        /// The previous model.
         before: String,
         /// The model from now on.
         now: String,
@@ -52,23 +51,21 @@ pub enum Kept {
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Prompt => {
-                f.write_str("a system prompt is for new sessions; this one keeps the prompt it has")
-            }
+            Self::Prompt => f.write_str(
+                "the system prompt applies to new sessions only; this session keeps its",
+            ),
             Self::Role { own, asked } => {
                 write!(
                     f,
-                    "this session stays in the role {own} and keeps the prompt it has; {asked} needs a new one"
+                    "this session keeps the role {own} and its prompt; start a new session for \
+                     {asked}"
                 )
             }
             Self::PromptInRole(role) => {
-                write!(
-                    f,
-                    "this session takes the role {role} from now on; it keeps the prompt it has"
-                )
+                write!(f, "this session gets the role {role}, but keeps its prompt")
             }
             Self::Model { before, now } => {
-                write!(f, "this session was held with {before}; from now on {now} is asked")
+                write!(f, "this session used {before} so far; it continues with {now}")
             }
         }
     }
@@ -76,43 +73,43 @@ impl fmt::Display for Kept {
 
 /// A session that is ready for its agent.
 pub struct Prepared {
-    /// The session.
+    /// The session, found or created.
     pub session: Session,
-    /// Whether it was created for this agent.
+    /// Whether the session was created for this agent.
     pub is_new: bool,
-    /// What does not apply.
+    /// Choices of the caller that do not apply as given.
     pub kept: Vec<Kept>,
     log: Log,
     config: AgentConfig,
 }
 
 impl AgentBuilder {
-    /// An agent in a new session of a log.
+    /// Returns a builder for an agent in a new session.
     #[must_use]
     pub const fn new(log: Log, config: AgentConfig) -> Self {
         Self { log, config, start: Start::New, role: None }
     }
 
-    /// The session that it works in.
+    /// Sets the session that the agent works in.
     #[must_use]
     pub fn start(self, start: Start) -> Self {
         Self { start, ..self }
     }
 
-    /// The role that a session without one takes.
+    /// Sets the role for a session that has none.
     #[must_use]
     pub fn role(self, role: Option<String>) -> Self {
         Self { role, ..self }
     }
 
-    /// The system prompt of a new session, instead of the usual one.
+    /// Sets the system prompt of a new session, instead of the default.
     #[must_use]
     pub fn prompt(mut self, prompt: Option<String>) -> Self {
         self.config.prompt = prompt;
         self
     }
 
-    /// Finds or creates the session, and stores in it what the caller chooses: policy, role, model.
+    /// Finds or creates the session, and stores the chosen policy, role and model in it.
     ///
     /// # Errors
     /// When the session must exist and does not, the role does not exist, or the log cannot be
@@ -128,13 +125,13 @@ impl AgentBuilder {
     fn prepare_now(mut self) -> Result<Prepared, AgentError> {
         let model = self.config.session.model.name.clone();
         let policy = self.config.policies.first().to_owned();
-        // A policy that cannot be used is refused before a session is created for it.
+        // An invalid policy is rejected before a session is created for it.
         let known = self.start.find(&self.log)?;
-        let wanted = known.unwrap_or_else(|| Session {
+        let session = known.unwrap_or_else(|| Session {
             policy: Some(policy.clone()),
             ..Session::new(String::new())
         });
-        self.config.policies.of(&wanted, &model)?;
+        self.config.policies.of(&session, &model)?;
         let (mut session, is_new) = self.start.session(&self.log, &policy)?;
         let kept = self.kept(&session, &model)?;
         if kept.contains(&Kept::Prompt) {
@@ -156,7 +153,7 @@ impl AgentBuilder {
         Ok(Prepared { session, is_new, kept, log: self.log, config: self.config })
     }
 
-    /// What the caller asked for that does not apply to a session.
+    /// Returns the choices of the caller that do not apply to a session as given.
     fn kept(&self, session: &Session, model: &str) -> Result<Vec<Kept>, AgentError> {
         let has_prompt = session.tip.position() > 0;
         let prompt = self.config.prompt.as_ref().filter(|_| has_prompt).map(|_| Kept::Prompt);
@@ -182,13 +179,13 @@ impl AgentBuilder {
 }
 
 impl Prepared {
-    /// What the agent is made with.
+    /// Returns the configuration of the agent.
     #[must_use]
     pub const fn config(&self) -> &AgentConfig {
         &self.config
     }
 
-    /// Opens the agent in its session, in the role that the session is in.
+    /// Opens the agent in its session, with the session's role.
     ///
     /// # Errors
     /// When the workspace cannot be used, or the role's model, policy or tools cannot.

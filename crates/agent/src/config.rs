@@ -1,4 +1,4 @@
-//! What an agent is made with.
+//! The configuration of an agent.
 
 mod list;
 mod setting;
@@ -26,57 +26,57 @@ use crate::role::Role;
 use crate::skill::Skill;
 use crate::tool::Toolbox;
 
-/// Finds a model by its name.
+/// Finds a model by name.
 pub type FindModel = Arc<dyn Fn(&str) -> Result<ModelTarget, String> + Send + Sync>;
 
-/// What an agent is made with.
+/// The configuration of an agent.
 #[derive(Clone)]
 pub struct AgentConfig {
-    /// Models, policy, memory. Its tools are filled in from the session.
+    /// Models, policy and memory. The tools are filled in when the session is opened.
     pub session: SessionConfig,
-    /// Finds other models.
+    /// Finds the models that roles and fallbacks name.
     pub models: FindModel,
-    /// The tools.
+    /// The available tools.
     pub toolbox: Toolbox,
-    /// How much it may do.
+    /// Limits on the work of a turn.
     pub limits: Limits,
-    /// Which calls somebody must agree to.
+    /// Which calls need approval.
     pub approval: Approval,
-    /// Hooks into its turns.
+    /// Hooks into the turns.
     pub middleware: Vec<Arc<dyn Middleware>>,
-    /// Observers, in addition to its front end.
+    /// Observers in addition to the front end.
     pub observers: Vec<Arc<dyn Observer>>,
-    /// Its skills.
+    /// The available skills.
     pub skills: Vec<Skill>,
-    /// Roles that work can be handed to.
+    /// The roles that work can be handed to.
     pub roles: Vec<Role>,
-    /// The folder of the workspaces.
+    /// The directory that contains the workspaces.
     pub workspaces: PathBuf,
-    /// Folders beside the workspace.
+    /// Granted directories in addition to the workspace.
     pub grants: Vec<Grant>,
-    /// Where its policy is named.
+    /// The sources of the policy.
     pub policies: Policies,
-    /// Its system prompt, instead of the usual one.
+    /// The system prompt, if not the default.
     pub prompt: Option<String>,
-    /// How long to wait before a tool is run again whose trouble may pass.
+    /// How long to wait before each retry of a tool with a transient failure.
     pub tool_waits: Vec<Duration>,
-    /// Notes for the user that came up while it was set up.
+    /// Notices for the user from setting up the agent.
     pub notices: Vec<String>,
     /// Settings that are not applied yet.
     settings: Vec<Arc<dyn Setting>>,
-    /// The names that [`add`](Self::add) was given.
+    /// The names passed to [`add`](Self::add).
     named: Vec<&'static str>,
-    /// The setting `summarization` chose the policy.
+    /// Whether the setting `summarization` chose the policy.
     pub(crate) summarization_set: bool,
 }
 
 impl AgentConfig {
-    /// A model and a policy, with the built-in tools and nothing else.
+    /// Returns a configuration with a model, a policy and tools, and defaults for the rest.
     #[must_use]
     pub fn new(session: SessionConfig, toolbox: Toolbox, workspaces: PathBuf) -> Self {
         Self {
             session,
-            models: Arc::new(|name| Err(format!("no model is called {name:?}"))),
+            models: Arc::new(|name| Err(format!("unknown model {name:?}"))),
             toolbox,
             limits: Limits::default(),
             approval: Approval::default(),
@@ -99,7 +99,7 @@ impl AgentConfig {
     /// Applies the settings that were added by name. They override fields that were set before.
     ///
     /// # Errors
-    /// When a setting does not fit: a model that cannot be found, a tool that does not exist.
+    /// When a setting is invalid, for example names a model or a tool that does not exist.
     pub fn apply_settings(&mut self) -> Result<(), AgentError> {
         for setting in self.settings.clone() {
             setting.apply(self)?;
@@ -107,16 +107,16 @@ impl AgentConfig {
         Ok(())
     }
 
-    /// The names of the middlewares and settings that were added, in their order.
+    /// Returns the names of the middlewares and settings that were added, in order.
     #[must_use]
     pub fn named(&self) -> &[&'static str] {
         &self.named
     }
 
-    /// The same for a role: its model, its policy, its prompt, its tools.
+    /// Returns the configuration for a role: with its model, policy, prompt and tools.
     ///
     /// # Errors
-    /// When its model, its policy or its tools cannot be had.
+    /// When its model, its policy or one of its tools does not exist.
     pub fn of_role(&self, role: &Role) -> Result<Self, AgentError> {
         let mut own = self.clone();
         if let Some(model) = &role.model {
@@ -142,12 +142,13 @@ mod tests {
 
     use super::*;
 
-    /// A configuration with the offline model.
+    /// Returns a configuration with the offline model.
     pub(super) fn config() -> AgentConfig {
-        let setup = SessionConfig::new(
+        let session_config = SessionConfig::new(
             crate::offline::Offline::candidate(""),
             Policy::preset_with("auto", &[]).unwrap(),
         );
-        AgentConfig::new(setup, Toolbox::new(Arc::new(Shell::unconfined())), PathBuf::new())
+        let toolbox = Toolbox::new(Arc::new(Shell::unconfined()));
+        AgentConfig::new(session_config, toolbox, PathBuf::new())
     }
 }

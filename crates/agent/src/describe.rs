@@ -1,27 +1,25 @@
-//! What a tool says about one of its calls, so that approval and display need no list of tool
-//! names.
+//! Descriptions of tool calls, so that approval and display do not depend on a list of tool names.
 
 use serde_json::Value;
 
-/// What a tool can do: what may run without approval, and at the same time as other calls.
+/// The kind of access a tool needs. It decides about approval and concurrent calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Capability {
-    /// It reads something in the workspace or the session.
+    /// Reads from the workspace or the session.
     Read,
-    /// It changes something in the workspace or the session.
+    /// Changes the workspace or the session.
     Write,
-    /// It runs a program.
+    /// Runs a program.
     Execute,
-    /// It reaches something outside: a server, the network. Nothing is known about what it does
-    /// there.
+    /// Accesses something outside: a server, the network. Its effects there are unknown.
     #[default]
     Network,
-    /// It starts a sub-agent.
+    /// Starts a sub-agent.
     Delegate,
-    /// It asks the user.
+    /// Asks the user.
     AskUser,
-    /// It hands the work to another role.
+    /// Hands the work to another role.
     HandOff,
 }
 
@@ -29,35 +27,35 @@ pub enum Capability {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
-    /// Nothing that the tool can name: all of its arguments count.
+    /// Unknown: all arguments count.
     #[default]
     Unknown,
     /// A file or a directory.
     Path(String),
-    /// A file that is written whole.
+    /// A file that is created or overwritten.
     Content {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Its new content.
+        /// The new content.
         content: String,
     },
-    /// A passage of a file that is replaced.
+    /// A replacement in a file.
     Edit {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// The passage.
+        /// The text that is replaced.
         old: String,
-        /// Its replacement.
+        /// The replacement.
         new: String,
     },
-    /// A command.
+    /// A shell command.
     Command(String),
-    /// A web address.
+    /// A URL.
     Url(String),
 }
 
 impl Subject {
-    /// The path, as the call has it.
+    /// Returns the path, as written in the call.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         match self {
@@ -66,35 +64,35 @@ impl Subject {
         }
     }
 
-    /// The path in the argument `path`; empty where it is missing.
+    /// Returns the path in the argument `path`, empty if it is missing.
     pub(crate) fn of_path(arguments: &Value) -> Self {
         Self::Path(text(arguments, "path").unwrap_or_default())
     }
 }
 
-/// What a tool says about a call.
+/// A tool's description of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallInfo {
-    /// What the tool can do.
+    /// The kind of access the tool needs.
     pub capability: Capability,
     /// What the call touches.
     pub subject: Subject,
-    /// The call on one line, without the name of the tool.
+    /// A one-line summary of the call, without the name of the tool.
     pub summary: String,
 }
 
-/// An argument that is a text.
+/// Returns a string argument.
 pub(crate) fn text(arguments: &Value, name: &str) -> Option<String> {
     arguments.get(name)?.as_str().map(str::to_owned)
 }
 
-/// The values of the arguments on one line, without the JSON around them.
+/// Returns the values of the arguments on one line, without the JSON syntax.
 pub(crate) fn values(arguments: &Value) -> String {
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let words = match arguments {
-        Value::Object(fields) => fields.values().map(word).collect::<Vec<_>>().join(" "),
+    let show = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let line = match arguments {
+        Value::Object(fields) => fields.values().map(show).collect::<Vec<_>>().join(" "),
         Value::Null => String::new(),
-        other => word(other),
+        other => show(other),
     };
-    words.replace('\n', " ")
+    line.replace('\n', " ")
 }

@@ -1,4 +1,4 @@
-//! What happens while an agent works, for its observers, and how it is written as JSON.
+//! The events of an agent for its observers, and their JSON form.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use crate::state::Todo;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The model could not be asked, or its answer could not be used.
+    /// The model call failed, or its answer could not be used.
     Model,
-    /// Running the calls of an answer failed. A tool that fails is not meant: that is a result.
+    /// The step that runs calls failed. A failed tool is not an error but a result.
     Tool,
-    /// The log, the workspace or a setting.
+    /// The log, the workspace or a setting failed.
     Other,
 }
 
-/// Something that just happened.
+/// An event of an agent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
     /// A turn starts, or is resumed.
     Begins,
-    /// The model is asked; the number counts the model calls of this turn.
+    /// The model is called; the number counts the model calls of this turn.
     Asks(usize),
     /// Progress of the model call: text as it streams, folds, retries.
     Call(CallEvent),
@@ -35,7 +35,7 @@ pub enum Event {
     Answered {
         /// Why the answer ended.
         stop: Stop,
-        /// The tokens it took.
+        /// The tokens used.
         usage: Usage,
     },
     /// The turn ended with an error.
@@ -53,10 +53,10 @@ pub enum Event {
         name: String,
         /// The arguments, as JSON.
         arguments: String,
-        /// What the tool says about the call.
+        /// The tool's description of the call.
         info: CallInfo,
     },
-    /// A tool is done, or a call was refused.
+    /// A tool finished, or a call was refused.
     ToolEnds {
         /// The id of the call.
         id: String,
@@ -68,10 +68,10 @@ pub enum Event {
         failed: bool,
         /// How long it took.
         took: Duration,
-        /// What the tool says about the call.
+        /// The tool's description of the call.
         info: CallInfo,
     },
-    /// The todos changed.
+    /// The task list changed.
     Todos(Vec<Todo>),
     /// A message that the user sent during the turn was added.
     Steered(String),
@@ -84,7 +84,7 @@ pub enum Event {
         /// The error.
         why: String,
     },
-    /// Another role takes over, in a session of its own.
+    /// Another role takes over, in a separate session.
     HandedOff {
         /// The role.
         to: String,
@@ -110,8 +110,8 @@ impl Serialize for Event {
     }
 }
 
-/// An event as JSON: `{"event": "text", "text": "…"}`. The names are part of the interface of
-/// programs that read them, so they do not follow the names in Rust.
+/// An event as JSON: `{"event": "text", "text": "…"}`. Other programs depend on the names, so they
+/// do not follow the Rust names.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line<'a> {
@@ -194,21 +194,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_one_flat_object_with_its_name() {
+    fn an_event_is_a_flat_object_with_its_name() {
         let line = |event: &Event| serde_json::to_value(event).unwrap();
         let text = Event::Call(CallEvent::Delta(Delta::Text("tide".to_owned())));
         assert_eq!(line(&text), json!({"event": "text", "text": "tide"}));
-        let (id, name) = ("c1".to_owned(), "now".to_owned());
-        let took = Duration::from_millis(7);
         let ends = Event::ToolEnds {
-            id,
-            name,
+            id: "c1".to_owned(),
+            name: "now".to_owned(),
             text: "noon".to_owned(),
             failed: false,
-            took,
+            took: Duration::from_millis(7),
             info: CallInfo::default(),
         };
-        let result = json!({"event": "result", "id": "c1", "name": "now", "text": "noon", "failed": false, "took_ms": 7});
+        let result = json!({
+            "event": "result", "id": "c1", "name": "now", "text": "noon", "failed": false,
+            "took_ms": 7
+        });
         assert_eq!(line(&ends), result);
         let below = Event::Below { context_id: "a".to_owned(), event: Box::new(ends) };
         assert_eq!(line(&below), json!({"event": "below", "context_id": "a", "of": result}));

@@ -1,6 +1,5 @@
-//! Workspaces of sessions that expire: which sessions they belong to, when they are old, and their
-//! removal. A directory is a session's if its name among the workspaces or a file in it says so;
-//! any other directory is never touched.
+//! Removes the workspaces of expired sessions. A directory belongs to a session if its name or a
+//! file in it says so; any other directory is never touched.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
@@ -11,13 +10,13 @@ use waterline_sandbox::workspace::Workspace as Opened;
 
 use crate::state::Local;
 
-/// Days after which a session is old if nothing else is set, where old sessions are to be removed.
+/// The default number of days after which unused sessions are removed, if removal is on.
 pub const SESSION_DAYS: u64 = 30;
 
 /// A day in milliseconds.
 const DAY: i64 = 86_400_000;
 
-/// The time a number of days ago, by the log's clock.
+/// Returns the time a number of days ago, by the log's clock.
 #[must_use]
 pub fn before(log: &Log, days: u64) -> i64 {
     let back = i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY);
@@ -27,35 +26,35 @@ pub fn before(log: &Log, days: u64) -> i64 {
 /// The workspace of a session.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    /// Where it is.
+    /// The directory.
     pub path: String,
-    /// Whose it is.
+    /// The session that owns it.
     session: String,
 }
 
-/// The workspaces of sessions that expire.
+/// The workspaces of expired sessions.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Workspaces {
-    /// Those that are removed.
+    /// Workspaces to remove.
     pub expired: Vec<Workspace>,
-    /// Those that stay though no other session works in them, each with a reason.
+    /// Directories that are kept although no other session uses them, each with the reason.
     pub kept: Vec<String>,
-    /// Where workspaces are.
-    place: PathBuf,
+    /// The directory that contains the workspaces.
+    root: PathBuf,
 }
 
-/// The workspaces of sessions that are erased, as far as they exist. A workspace that another
-/// session works in stays.
+/// Returns the existing workspaces of erased sessions. A workspace that another session uses is
+/// kept.
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn of(log: &Log, sessions: &[String], place: PathBuf) -> Result<Workspaces, LogError> {
-    old(log, None, i64::MIN, sessions, place)
+pub fn of(log: &Log, sessions: &[String], root: PathBuf) -> Result<Workspaces, LogError> {
+    old(log, None, i64::MIN, sessions, root)
 }
 
-/// The workspaces of sessions that were not used since a time, and of those that are erased. A
-/// workspace that another session works in stays, and so does that of `own`.
+/// Returns the workspaces of sessions that were not used since a time, and of erased sessions. A
+/// workspace that another session uses is kept, and so is the workspace of `own`.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -64,7 +63,7 @@ pub fn old(
     own: Option<&str>,
     since: i64,
     erased: &[String],
-    place: PathBuf,
+    root: PathBuf,
 ) -> Result<Workspaces, LogError> {
     let erased: HashSet<&str> = erased.iter().map(String::as_str).collect();
     let is_old = |session: &Session| {
@@ -73,22 +72,22 @@ pub fn old(
     };
     let (old, others): (Vec<Session>, Vec<Session>) =
         log.sessions(&Filter::default())?.into_iter().partition(is_old);
-    Ok(Workspaces::only_of(&old, &others, place))
+    Ok(Workspaces::only_of(&old, &others, root))
 }
 
-/// Whose workspace a session works in: roles and sub-agents share a folder with the session they
-/// work for.
+/// Returns the session that owns the workspace of a session: roles and sub-agents share the
+/// workspace of the session they work for.
 fn owner(session: &Session) -> String {
-    // What does not parse names no other owner, so its workspace is kept unless it is the session's
-    // own.
+    // State that does not parse names no other owner, so a workspace is kept unless it is the
+    // session's own.
     let local = Local::of(session).unwrap_or_default();
     local.workspace_of.unwrap_or_else(|| session.id.clone())
 }
 
 impl Workspaces {
-    /// The workspaces that only some sessions have. A shared one goes with the last session that
-    /// works in it, also where its owner went before.
-    fn only_of(sessions: &[Session], others: &[Session], place: PathBuf) -> Self {
+    /// Returns the workspaces that are used by `sessions` and by none of `others`. A shared
+    /// workspace expires with the last session that uses it, even if its owner expired earlier.
+    fn only_of(sessions: &[Session], others: &[Session], root: PathBuf) -> Self {
         let shared: HashSet<&str> =
             others.iter().filter_map(|other| other.workspace.as_deref()).collect();
         let mut owners: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -97,20 +96,19 @@ impl Workspaces {
                 owners.entry(path).or_default().push(owner(session));
             }
         }
-        let mut found = Self { expired: Vec::new(), kept: Vec::new(), place };
+        let mut found = Self { expired: Vec::new(), kept: Vec::new(), root };
         for (path, owners) in owners {
-            found.sort(path, &owners);
+            found.classify(path, &owners);
         }
         found
     }
 
-    /// Puts a folder with those that go or with those that stay; nothing need be said of one that
-    /// is not there.
-    fn sort(&mut self, path: &str, owners: &[String]) {
+    /// Adds a directory to the expired or the kept ones. A missing directory is ignored.
+    fn classify(&mut self, path: &str, owners: &[String]) {
         if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             return;
         }
-        match owners.iter().find(|owner| is_of(path, owner, &self.place)) {
+        match owners.iter().find(|owner| is_of(path, owner, &self.root)) {
             Some(owner) => {
                 self.expired.push(Workspace { path: path.to_owned(), session: owner.clone() })
             }
@@ -120,30 +118,31 @@ impl Workspaces {
         }
     }
 
-    /// Removes those that expired, with everything in them; returns all that stayed, each with a
-    /// reason.
+    /// Removes the expired workspaces with all their files. Returns all that were kept, each with
+    /// the reason.
     #[must_use]
     pub fn remove(&self) -> Vec<String> {
-        let remove = |folder: &Workspace| folder.remove(&self.place).err();
+        let remove = |workspace: &Workspace| workspace.remove(&self.root).err();
         self.kept.iter().cloned().chain(self.expired.iter().filter_map(remove)).collect()
     }
 }
 
-/// Whether a folder is a session's. A link is not followed: what it leads to may be anybody's.
-fn is_of(path: &str, session: &str, place: &Path) -> bool {
-    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
-    is_folder && Opened::is_of(Path::new(path), session, place)
+/// Returns whether a directory is the workspace of a session. Links are not followed: the target
+/// may belong to someone else.
+fn is_of(path: &str, session: &str, root: &Path) -> bool {
+    let is_directory = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    is_directory && Opened::is_of(Path::new(path), session, root)
 }
 
-/// Why a folder stays.
+/// Returns why a directory is kept.
 fn not_of(session: &str) -> String {
     format!("it is not the workspace of session {session}")
 }
 
 impl Workspace {
-    /// Removes it; the error says which it is and why it stayed.
-    fn remove(&self, place: &Path) -> Result<(), String> {
-        if !is_of(&self.path, &self.session, place) {
+    /// Removes the workspace. The error names it and says why it was kept.
+    fn remove(&self, root: &Path) -> Result<(), String> {
+        if !is_of(&self.path, &self.session, root) {
             return Err(format!("{}: {}", self.path, not_of(&self.session)));
         }
         std::fs::remove_dir_all(&self.path)
@@ -151,29 +150,29 @@ impl Workspace {
     }
 }
 
-/// Removes what is old: workspaces, and sessions where a number of days is set. Made for a start of
-/// the program.
+/// Removes unused workspaces, and unused sessions if a number of days is set. Meant to run when the
+/// program starts.
 #[derive(Clone)]
 pub struct Cleanup {
-    /// The log.
+    /// The log that stores the sessions.
     pub log: Log,
-    /// The session that is in use and stays as it is.
+    /// The session in use, which is never removed.
     pub own: String,
-    /// Where the workspaces are.
+    /// The directory that contains the workspaces.
     pub place: PathBuf,
     /// Days after which unused workspaces are removed.
     pub workspace_days: u64,
-    /// Days after which unused sessions are removed; never unless set.
+    /// Days after which unused sessions are removed; `None` means never.
     pub session_days: Option<u64>,
 }
 
 impl Cleanup {
-    /// Cleans up on a thread of its own: nothing waits for it, and what it could not do is done the
-    /// next time.
+    /// Cleans up on a separate thread. Nothing waits for it; what fails is tried again the next
+    /// time.
     pub fn in_background(self) {
         std::thread::spawn(move || {
             if let Err(error) = self.run() {
-                tracing::warn!(target: "waterline::cleanup", %error, "the cleanup was given up");
+                tracing::warn!(target: "waterline::cleanup", %error, "cleanup failed");
             }
         });
     }
@@ -184,15 +183,15 @@ impl Cleanup {
             Some(whom) => self.log.would_erase(whom)?.sessions,
             None => Vec::new(),
         };
-        // Whose workspace it is can be told only as long as the session exists.
+        // The owner of a workspace is known only as long as its session exists.
         let mut workspaces = self.old(&sessions)?;
         let erased = whom.map(|whom| self.log.erase(&whom)).transpose();
         if erased.is_err() {
-            // Sessions that still exist keep their workspaces as long as is set.
+            // Sessions that still exist keep their workspaces until those expire.
             workspaces = self.old(&[])?;
         }
         for reason in workspaces.remove() {
-            tracing::warn!(target: "waterline::cleanup", %reason, "a workspace was kept");
+            tracing::warn!(target: "waterline::cleanup", %reason, "workspace kept");
         }
         match erased {
             Ok(_) | Err(LogError::Refused(_)) => Ok(()),

@@ -1,9 +1,8 @@
-//! An agent's turn: model calls with tools between them, in a workspace of its own, with people in
-//! the loop.
+//! The agent: turns of model calls and tool calls in a private workspace, with people in the loop.
 //!
-//! [`Agent::turn`] shows the whole way: submit → (call → tools)* → end. Each step is in the log
-//! before the next one begins, so whatever ends the program, [`Agent::resume`] continues from
-//! there. This crate prints nothing and reads no environment.
+//! [`Agent::turn`] runs one turn: submit → (call the model → run its calls)* → finish. Each step is
+//! stored in the log before the next one starts, so [`Agent::resume`] can continue after any crash.
+//! This crate prints nothing and reads no environment variables.
 
 mod agent;
 pub mod approval;

@@ -1,15 +1,15 @@
-//! How much an agent may do before it must report.
+//! Limits on the work of an agent. At a limit the model is asked for a report, and the turn ends.
 
 use std::time::{Duration, Instant};
 
-/// How much an agent may do.
+/// Limits on the work of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Model calls in one turn.
+    /// Maximum number of model calls per turn.
     pub steps: usize,
-    /// Model calls since the session was opened, over all turns.
+    /// Maximum number of model calls since the session was opened, over all turns.
     pub iterations: Option<usize>,
-    /// Time of one turn.
+    /// Maximum duration of a turn.
     pub time: Option<Duration>,
 }
 
@@ -20,22 +20,22 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Why the agent must end, if it must.
+    /// Returns which limit was reached, if any.
     pub(crate) fn reached(
         &self,
         steps: usize,
         iterations: usize,
-        since: Instant,
+        started: Instant,
     ) -> Option<String> {
         if steps >= self.steps {
-            return Some(format!("the turn took {steps} steps, as many as it may"));
+            return Some(format!("the limit of {steps} steps per turn was reached"));
         }
         if let Some(most) = self.iterations.filter(|most| iterations >= *most) {
             return Some(format!(
-                "the session took {most} model calls since it was opened, as many as it may"
+                "the limit of {most} model calls since the session was opened was reached"
             ));
         }
-        let over = self.time.filter(|most| since.elapsed() >= *most);
-        over.map(|most| format!("the turn took longer than the {} s it may", most.as_secs()))
+        let exceeded = self.time.filter(|most| started.elapsed() >= *most);
+        exceeded.map(|most| format!("the time limit of {} s per turn was reached", most.as_secs()))
     }
 }

@@ -1,40 +1,36 @@
-//! Protection against going round in circles: the same call again and again, or a tool that keeps
-//! failing. What counts is what happened in a row: a success, or another tool, begins anew.
+//! Detects loops: the same call repeated, or a tool that keeps failing. Only consecutive calls
+//! count; a call of another tool resets all counts, and a success resets the failures.
 
 use serde_json::Value;
 
-/// The same call with the same arguments.
-const SAME: usize = 5;
-/// Failures of one call with the same arguments.
-const SAME_FAILURES: usize = 3;
-/// Failures of one tool, after which it is not run before another tool was called.
-const TOOL_FAILURES: usize = 6;
-/// Failures of one tool, and calls of it that were not run for them, after which the turn ends.
-const LAST_FAILURES: usize = 8;
+/// Consecutive identical calls that end the turn.
+const MAX_SAME: usize = 5;
+/// Consecutive failures with the same arguments after which the call is refused.
+const MAX_SAME_FAILURES: usize = 3;
+/// Consecutive failures of a tool after which it is refused until another tool is called.
+const MAX_TOOL_FAILURES: usize = 6;
+/// Consecutive calls of a tool that failed or were refused, after which the turn ends.
+const MAX_UNSUCCESSFUL: usize = 8;
 
-/// What is not to go on.
+/// What the guard stops, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
-    /// The call, and the model is told why.
+    /// The call is refused; the text is its result.
     Call(String),
-    /// The turn.
+    /// The turn ends.
     Turn(String),
 }
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Well.
     Done,
-    /// Not well.
     Failed,
-    /// It was not run.
     NotRun,
 }
 
-/// A call that was made.
 #[derive(Debug)]
-struct Made {
+struct PastCall {
     tool: String,
     arguments: String,
     outcome: Outcome,
@@ -42,51 +38,52 @@ struct Made {
 
 /// The calls of a turn.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats(Vec<Made>);
+pub(crate) struct LoopGuard(Vec<PastCall>);
 
-impl Repeats {
-    /// Looks at a call before it is run.
-    pub(crate) fn look(&self, tool: &str, arguments: &str) -> Option<Halt> {
-        let arguments = normal(arguments);
-        let of_tool = || self.0.iter().rev().take_while(|made| made.tool == tool);
-        let same = of_tool().take_while(|made| made.arguments == arguments).count();
-        let not_well = of_tool().take_while(|made| made.outcome != Outcome::Done);
-        let failures = not_well.clone().filter(|made| made.outcome == Outcome::Failed).count();
-        let same_failures = not_well
+impl LoopGuard {
+    /// Checks a call before it is run.
+    pub(crate) fn check(&self, tool: &str, arguments: &str) -> Option<Halt> {
+        let arguments = normalize(arguments);
+        let of_tool = || self.0.iter().rev().take_while(|past| past.tool == tool);
+        let same = of_tool().take_while(|past| past.arguments == arguments).count();
+        let unsuccessful = of_tool().take_while(|past| past.outcome != Outcome::Done);
+        let failures = unsuccessful.clone().filter(|past| past.outcome == Outcome::Failed).count();
+        let same_failures = unsuccessful
             .clone()
-            .take_while(|made| made.arguments == arguments && made.outcome == Outcome::Failed)
+            .take_while(|past| past.arguments == arguments && past.outcome == Outcome::Failed)
             .count();
-        let not_well = not_well.count();
-        if same + 1 >= SAME {
+        if same + 1 >= MAX_SAME {
             return Some(Halt::Turn(format!(
-                "{tool} was called {SAME} times in a row with the same arguments"
+                "{tool} was called {MAX_SAME} times in a row with the same arguments"
             )));
         }
-        if not_well >= LAST_FAILURES {
+        if unsuccessful.count() >= MAX_UNSUCCESSFUL {
             return Some(Halt::Turn(format!(
-                "{tool} failed {failures} times in a row and was called all the same"
+                "{tool} failed {failures} times in a row and was called again"
             )));
         }
-        if failures >= TOOL_FAILURES {
+        if failures >= MAX_TOOL_FAILURES {
             return Some(Halt::Call(format!(
-                "not run: {tool} failed {failures} times in a row and is not run before another tool is called; find another way"
+                "Not run: {tool} failed {failures} times in a row and is blocked until you call \
+                 another tool. Try a different approach."
             )));
         }
-        (same_failures >= SAME_FAILURES).then(|| {
+        (same_failures >= MAX_SAME_FAILURES).then(|| {
             Halt::Call(format!(
-                "not run: {tool} failed {same_failures} times in a row with just these arguments; change them or find another way"
+                "Not run: {tool} failed {same_failures} times in a row with the same arguments. \
+                 Change the arguments or try a different approach."
             ))
         })
     }
 
-    /// Notes how a call ended.
-    pub(crate) fn note(&mut self, tool: &str, arguments: &str, outcome: Outcome) {
-        self.0.push(Made { tool: tool.to_owned(), arguments: normal(arguments), outcome });
+    /// Records how a call ended.
+    pub(crate) fn record(&mut self, tool: &str, arguments: &str, outcome: Outcome) {
+        self.0.push(PastCall { tool: tool.to_owned(), arguments: normalize(arguments), outcome });
     }
 }
 
-/// Arguments in one way, however the model wrote them.
-fn normal(arguments: &str) -> String {
+/// Returns equal text for arguments that are equal as JSON.
+fn normalize(arguments: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(arguments) else {
         return arguments.to_owned();
     };
@@ -98,25 +95,33 @@ fn normal(arguments: &str) -> String {
 mod tests {
     use super::*;
 
-    fn made(calls: &[(&str, &str, Outcome)]) -> Repeats {
-        let mut repeats = Repeats::default();
-        calls.iter().for_each(|(tool, arguments, outcome)| repeats.note(tool, arguments, *outcome));
-        repeats
+    fn guard_after(calls: &[(&str, &str, Outcome)]) -> LoopGuard {
+        let mut guard = LoopGuard::default();
+        calls.iter().for_each(|(tool, arguments, outcome)| guard.record(tool, arguments, *outcome));
+        guard
+    }
+
+    /// Returns why a call of `bash` is refused.
+    fn refusal(calls: &[(&str, &str, Outcome)], arguments: &str) -> String {
+        match guard_after(calls).check("bash", arguments) {
+            Some(Halt::Call(why)) => why,
+            other => format!("{other:?}"),
+        }
     }
 
     #[test]
     fn the_same_call_five_times_in_a_row_ends_the_turn() {
         let four = [("read_file", r#"{"path":"a","lines":1}"#, Outcome::Done); 4];
-        let repeats = made(&four);
+        let guard = guard_after(&four);
         assert!(matches!(
-            repeats.look("read_file", r#"{"lines": 1, "path": "a"}"#),
+            guard.check("read_file", r#"{"lines": 1, "path": "a"}"#),
             Some(Halt::Turn(_))
         ));
-        assert_eq!(repeats.look("read_file", r#"{"path":"b"}"#), None);
+        assert_eq!(guard.check("read_file", r#"{"path":"b"}"#), None);
         let mut broken = four.to_vec();
         broken.push(("now", "{}", Outcome::Done));
         assert_eq!(
-            made(&broken).look("read_file", r#"{"path":"a","lines":1}"#),
+            guard_after(&broken).check("read_file", r#"{"path":"a","lines":1}"#),
             None,
             "not in a row"
         );
@@ -125,36 +130,31 @@ mod tests {
     #[test]
     fn failures_in_a_row_stop_the_call_then_the_tool_then_the_turn() {
         let mut calls = vec![("bash", "a", Outcome::Failed); 3];
-        assert!(
-            matches!(made(&calls).look("bash", "a"), Some(Halt::Call(why)) if why.contains("just these arguments"))
-        );
-        assert_eq!(made(&calls).look("bash", "b"), None);
+        assert!(refusal(&calls, "a").contains("with the same arguments"));
+        assert_eq!(guard_after(&calls).check("bash", "b"), None);
         calls.extend([
             ("bash", "b", Outcome::Failed),
             ("bash", "c", Outcome::Failed),
             ("bash", "d", Outcome::Failed),
         ]);
-        assert!(
-            matches!(made(&calls).look("bash", "e"), Some(Halt::Call(why)) if why.contains("6 times in a row"))
-        );
+        assert!(refusal(&calls, "e").contains("6 times in a row"));
         calls.extend([("bash", "e", Outcome::NotRun), ("bash", "f", Outcome::NotRun)]);
-        assert!(
-            matches!(made(&calls).look("bash", "g"), Some(Halt::Turn(why)) if why.contains("failed 6 times"))
-        );
+        let halt = guard_after(&calls).check("bash", "g");
+        assert!(matches!(halt, Some(Halt::Turn(why)) if why.contains("failed 6 times")));
     }
 
     #[test]
-    fn a_success_begins_anew() {
+    fn a_success_resets_the_failures() {
         let mut calls = Vec::new();
         for _ in 0..10 {
             calls.extend([("bash", "grep", Outcome::Failed), ("bash", "ls", Outcome::Done)]);
         }
-        assert_eq!(made(&calls).look("bash", "grep"), None);
+        assert_eq!(guard_after(&calls).check("bash", "grep"), None);
     }
 
     #[test]
-    fn a_call_that_is_never_run_ends_the_turn_too() {
+    fn a_refused_call_that_is_repeated_ends_the_turn() {
         let calls = [("no_such_tool", "{}", Outcome::NotRun); 4];
-        assert!(matches!(made(&calls).look("no_such_tool", "{}"), Some(Halt::Turn(_))));
+        assert!(matches!(guard_after(&calls).check("no_such_tool", "{}"), Some(Halt::Turn(_))));
     }
 }

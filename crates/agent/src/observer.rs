@@ -1,4 +1,4 @@
-//! Observers: they receive every event of an agent and of its sub-agents, and decide nothing.
+//! Observers receive every event of an agent and of its sub-agents. They decide nothing.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::event::Event;
 
 /// Receives every event of an agent.
 pub trait Observer: Send + Sync {
-    /// Something happened. It is called in the middle of the turn and must not block for long.
+    /// Handles an event. It is called in the middle of the turn and must not block for long.
     fn on_event(&self, event: &Event);
 }
 
@@ -15,13 +15,13 @@ impl Observer for Unattended {
     fn on_event(&self, _: &Event) {}
 }
 
-/// The two sides of a front end: it shows what happens, and decides.
+/// A front end: it shows what happens and makes the user's decisions.
 pub trait Frontend: Observer + Approver {}
 
 impl<T: Observer + Approver> Frontend for T {}
 
-/// The observers of an agent. Everything that happens goes through [`Observers::emit`], so that
-/// none is left out.
+/// The observers of an agent. Every event goes through [`Observers::emit`], so that no observer
+/// misses one.
 #[derive(Clone)]
 pub(crate) struct Observers(Arc<[Arc<dyn Observer>]>);
 

@@ -8,32 +8,32 @@ use crate::state::Waiting;
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With an answer.
+    /// The model gave an answer.
     Done,
-    /// At a limit; what was said last reports how far it came.
+    /// A limit was reached; the text of the outcome is the model's report.
     Limit(String),
-    /// Something stopped it.
+    /// The turn was stopped for this reason.
     Halted(String),
-    /// It goes on when a person has spoken.
+    /// The turn continues when the user has replied.
     Waiting(Waiting),
-    /// Another role goes on.
+    /// Another role takes over.
     HandOff {
-        /// Which.
+        /// The role.
         to: String,
-        /// What it is given.
+        /// The summary and paths for that role.
         package: Value,
     },
 }
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
-    /// What the model said last.
+    /// The text of the last answer.
     pub text: String,
-    /// How often the model was asked.
+    /// Number of model calls.
     pub steps: usize,
-    /// What that took.
+    /// Tokens used by all model calls of the turn.
     pub usage: Usage,
 }

@@ -1,5 +1,5 @@
-//! Which policy holds for a session and a model. This is decided here and nowhere else:
-//! [`Policies`] collects where policies are named, [`Policies::of`] chooses one and loads it.
+//! Chooses the policy for a session and a model. [`Policies`] collects the sources that can name a
+//! policy; [`Policies::of`] chooses one and loads it. Nothing else decides this.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,42 +11,42 @@ use waterline_session::SessionConfig;
 
 use crate::error::AgentError;
 
-/// The policy that holds where none is named. A session stores it when it is created without a
-/// choice, so a session that has it leaves the choice to its role, its settings and its model.
+/// The default policy. A session that is created without a choice stores this name, so a session
+/// with it leaves the choice to its role, its settings and its model.
 pub const DEFAULT_POLICY: &str = "auto";
 
-/// Keys of a policy, and their values.
+/// Policy keys to override, with their values.
 pub type PolicyKeys = Vec<(String, String)>;
 
-/// Loads a policy by its name or file, with some keys set differently.
+/// Loads a policy by name or file, with some keys overridden.
 pub type LoadPolicy =
     Arc<dyn Fn(&str, &[(String, String)]) -> Result<Policy, String> + Send + Sync>;
 
-/// Where policies are named, apart from the session.
+/// The sources that can name a policy, apart from the session.
 #[derive(Clone)]
 pub struct Policies {
-    /// By the caller, above everything else: a flag, a field of a request.
+    /// The caller's choice, which overrides everything else: a flag, a field of a request.
     pub caller: Option<String>,
-    /// Keys that the caller sets in whichever policy is loaded by its name.
+    /// Keys that the caller overrides in any policy that is loaded by name.
     pub keys: PolicyKeys,
-    /// By the role.
+    /// The policy of the role.
     pub role: Option<Policy>,
-    /// By settings of the agent that stand for a policy, such as the middleware `summarization`.
+    /// The policy of a setting such as `summarization`.
     pub made: Option<Policy>,
-    /// By the config.
+    /// The choice in the configuration.
     pub config: Option<String>,
-    /// By the config for single models.
+    /// The choices in the configuration for single models.
     pub models: BTreeMap<String, ModelPolicy>,
-    /// Loads a policy by its name.
+    /// Loads a policy by name.
     pub load: LoadPolicy,
 }
 
-/// What the config sets for one model.
+/// The policy configured for one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelPolicy {
-    /// Its policy.
+    /// The name of the policy.
     pub name: Option<String>,
-    /// Keys that are set differently for it.
+    /// Keys to override for this model.
     pub keys: PolicyKeys,
 }
 
@@ -55,8 +55,15 @@ impl Default for Policies {
         let load: LoadPolicy = Arc::new(|name, keys| {
             Policy::preset_with(name, keys).map_err(|error| error.to_string())
         });
-        let (keys, models) = (PolicyKeys::new(), BTreeMap::new());
-        Self { caller: None, keys, role: None, made: None, config: None, models, load }
+        Self {
+            caller: None,
+            keys: PolicyKeys::new(),
+            role: None,
+            made: None,
+            config: None,
+            models: BTreeMap::new(),
+            load,
+        }
     }
 }
 
@@ -67,7 +74,7 @@ impl fmt::Debug for Policies {
     }
 }
 
-/// Where the policy that holds is named.
+/// The source that names the effective policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Caller,
@@ -80,9 +87,9 @@ enum Source {
 }
 
 impl Policies {
-    /// Decides where the policy of a session and a model comes from: caller > session > role >
-    /// settings > model > default. A session that stores the default made no choice; it still keeps
-    /// a config that was changed later away.
+    /// Returns the source of the policy for a session and a model: caller > session > role >
+    /// settings > configuration > model > default. A session that stores the default made no
+    /// choice, but a configuration that was changed later does not apply to it.
     fn source(&self, session: Option<&str>, model: Option<&str>) -> Source {
         let chose_default = session == Some(DEFAULT_POLICY);
         match () {
@@ -96,10 +103,11 @@ impl Policies {
         }
     }
 
-    /// The policy of a session with a model; none where nothing is named and no key is set.
+    /// Returns the policy for a session and a model, or `None` if no policy is named and no key is
+    /// set.
     ///
     /// # Errors
-    /// When there is no such policy, or a key does not fit it.
+    /// When the policy does not exist, or a key is invalid.
     pub fn of(&self, session: &Session, model: &str) -> Result<Option<Policy>, AgentError> {
         let own = self.models.get(model).cloned().unwrap_or_default();
         let stored = session.policy.as_deref();
@@ -121,23 +129,23 @@ impl Policies {
         (self.load)(name.unwrap_or(DEFAULT_POLICY), &keys).map(Some).map_err(AgentError::Setting)
     }
 
-    /// The name of the policy that a new session stores: what the caller or the config chooses.
+    /// Returns the policy name that a new session stores, chosen by the caller or configuration.
     #[must_use]
     pub fn first(&self) -> &str {
         self.caller.as_deref().or(self.config.as_deref()).unwrap_or(DEFAULT_POLICY)
     }
 
-    /// Gives each model of a setup the policy that holds for it in a session.
+    /// Sets the effective policy for each model of a session configuration.
     pub(crate) fn apply(
         &self,
-        setup: &mut SessionConfig,
+        config: &mut SessionConfig,
         session: &Session,
     ) -> Result<(), AgentError> {
-        if let Some(policy) = self.of(session, &setup.model.name)? {
-            setup.policy = policy;
-            setup.model.policy = None;
+        if let Some(policy) = self.of(session, &config.model.name)? {
+            config.policy = policy;
+            config.model.policy = None;
         }
-        for model in &mut setup.fallback {
+        for model in &mut config.fallback {
             if let Some(policy) = self.of(session, &model.name)? {
                 model.policy = Some(policy);
             }
@@ -150,9 +158,9 @@ impl Policies {
 mod tests {
     use super::*;
 
-    /// Which source names a policy: each row says who does, and whose holds.
+    /// Each row lists the sources that name a policy, and the one that wins.
     #[test]
-    fn the_first_that_names_a_policy_wins() {
+    fn sources_have_an_order_of_precedence() {
         use Source::{Caller, Config, Default, Made, Model, Role, Session};
         let rows: [(&[Source], Source); 12] = [
             (&[], Default),
@@ -162,8 +170,8 @@ mod tests {
             (&[Role, Made, Config, Model], Role),
             (&[Session, Role, Made, Config, Model], Session),
             (&[Caller, Session, Role, Made, Config, Model], Caller),
-            // A session that stores the default made no choice, and a config that was set later
-            // does not change it.
+            // A session that stores the default made no choice, but a configuration that was set
+            // later does not apply to it.
             (&[Default], Default),
             (&[Default, Config], Default),
             (&[Default, Config, Model], Model),
@@ -201,10 +209,10 @@ mod tests {
         session
     }
 
-    /// Keys that are set for a model, in the session and by the caller apply to whichever policy is
-    /// loaded by its name, the caller's last.
+    /// Keys of the model, the session and the caller apply to any policy that is loaded by name.
+    /// The caller's keys win.
     #[test]
-    fn keys_of_model_session_and_caller_apply_to_the_policy_that_holds() {
+    fn keys_of_model_session_and_caller_apply_to_the_effective_policy() {
         let keys = |value: &str| vec![("fold.high".to_owned(), value.to_owned())];
         let own = ModelPolicy { name: None, keys: keys("1000") };
         let mut policies =
@@ -230,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_session_stores_what_caller_or_config_choose() {
+    fn a_new_session_stores_the_choice_of_caller_or_configuration() {
         let mut policies = Policies::default();
         assert_eq!(policies.first(), DEFAULT_POLICY);
         policies.config = Some("chat".to_owned());

@@ -1,5 +1,5 @@
-//! Structured output: an answer that must fit a JSON schema. The schema is state of the session, so
-//! that it is not lost with the program; it holds until its turn is over.
+//! Structured output: answers that must match a JSON schema. The schema is part of the session's
+//! state, so that it survives a restart; it applies until its turn ends.
 
 use std::error::Error;
 use std::fmt;
@@ -10,21 +10,21 @@ use waterline_provider::wire::Shape;
 
 use crate::error::AgentError;
 
-/// How much of something that is no schema is shown.
-const SHOWN: usize = 60;
+/// How many characters of an invalid schema an error shows.
+const SHOWN_CHARS: usize = 60;
 
-/// The schema that an answer must fit.
+/// The schema that an answer must match.
 #[derive(Debug)]
 pub struct AnswerSchema {
     shape: Shape,
     validator: Validator,
 }
 
-/// Reads a schema: by itself, or wrapped as OpenAI and other agents write it. None where any answer
-/// will do.
+/// Parses a schema: a plain JSON schema, or one wrapped as OpenAI and other agents write it.
+/// Returns `None` if any answer is allowed.
 ///
 /// # Errors
-/// When no answer could be held to it.
+/// When the schema is invalid.
 pub fn read(given: &Value) -> Result<Option<AnswerSchema>, AgentError> {
     if given.is_null() {
         return Ok(None);
@@ -38,13 +38,13 @@ pub fn read(given: &Value) -> Result<Option<AnswerSchema>, AgentError> {
             return Ok(Some(AnswerSchema { shape: Shape::Object, validator }));
         }
         (Some("json_schema"), None) => {
-            return Err(unusable("it is a json_schema without a schema"));
+            return Err(invalid("the type json_schema requires a schema"));
         }
         (_, None) => given,
     };
     if !schema.is_object() {
-        let shown: String = schema.to_string().chars().take(SHOWN).collect();
-        return Err(unusable(&format!("{shown} is no schema")));
+        let shown: String = schema.to_string().chars().take(SHOWN_CHARS).collect();
+        return Err(invalid(&format!("{shown} is not a JSON schema")));
     }
     let validator = validator(schema)?;
     let strict = given
@@ -58,32 +58,32 @@ pub fn read(given: &Value) -> Result<Option<AnswerSchema>, AgentError> {
 }
 
 impl AnswerSchema {
-    /// What the model is told about the schema. It stays in the history, so it says how long it
-    /// holds.
+    /// Returns the instruction for the model. It stays in the history, so it says that it applies
+    /// to one answer only.
     pub(crate) fn request(&self) -> String {
         let what = match &self.shape {
-            Shape::Object => "one JSON object".to_owned(),
-            Shape::Schema { schema, .. } => format!("JSON that fits this schema: {schema}"),
+            Shape::Object => "a JSON object".to_owned(),
+            Shape::Schema { schema, .. } => format!("JSON that matches this schema: {schema}"),
         };
-        format!("[For the answer to this message only: it must be nothing but {what}]")
+        format!("[For the answer to this message only: reply with nothing but {what}]")
     }
 
-    /// The schema as it is sent with the request.
+    /// Returns the schema in the form that is sent with the request.
     pub(crate) const fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Whether an answer fits; if not, why.
+    /// Checks an answer; the error says why it does not match.
     pub(crate) fn check(&self, answer: &str) -> Result<(), String> {
         let value: Value = serde_json::from_str(bare(answer))
-            .map_err(|error| format!("it is no JSON ({error})"))?;
+            .map_err(|error| format!("it is not valid JSON ({error})"))?;
         let mut errors = self.validator.errors(&value);
         errors.truncate(3);
         if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
     }
 }
 
-/// The JSON of an answer, without the fence that models put around it.
+/// Returns the JSON of an answer, without the code fence that models put around it.
 pub(crate) fn bare(answer: &str) -> &str {
     let text = answer.trim();
     let inner = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
@@ -129,7 +129,7 @@ fn validator(schema: &Value) -> Result<Validator, AgentError> {
     let mut schemas = Schemas::new();
     let added = compiler.add_resource(NAME, schema.clone());
     let root = added.and_then(|()| compiler.compile(NAME, &mut schemas));
-    Ok(Validator { root: root.map_err(|error| unusable(&error.to_string()))?, schemas })
+    Ok(Validator { root: root.map_err(|error| invalid(&error.to_string()))?, schemas })
 }
 
 /// Collects the innermost errors: those around them only say that something below does not fit.
@@ -142,9 +142,10 @@ fn collect(error: &ValidationError<'_, '_>, found: &mut Vec<String>) {
     error.causes.iter().for_each(|cause| collect(cause, found));
 }
 
-fn unusable(why: &str) -> AgentError {
+fn invalid(why: &str) -> AgentError {
     AgentError::Setting(format!(
-        "no answer can fit this schema: {why}; it must be a JSON schema, or {{\"type\": \"json_object\"}} for any object"
+        "invalid answer schema: {why}; expected a JSON schema, or {{\"type\": \"json_object\"}} \
+         for any object"
     ))
 }
 
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_held_to_its_schema() {
+    fn answers_are_checked_against_the_schema() {
         let schema =
             json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
         for given in [
@@ -169,7 +170,7 @@ mod tests {
             let read = schema_of(&given);
             assert_eq!(read.check("```json\n{\"n\": 4}\n```"), Ok(()), "{given}");
             assert!(read.check("{\"n\": \"four\"}").unwrap_err().contains("/n"), "{given}");
-            assert!(read.check("four").unwrap_err().contains("no JSON"), "{given}");
+            assert!(read.check("four").unwrap_err().contains("not valid JSON"), "{given}");
             assert!(read.request().contains("\"required\":[\"n\"]"), "{given}");
             assert_eq!(
                 *read.shape(),
@@ -186,17 +187,17 @@ mod tests {
     }
 
     #[test]
-    fn any_object_or_any_answer_can_be_asked_for() {
+    fn any_object_or_any_answer_can_be_requested() {
         let object = schema_of(&json!({"type": "json_object"}));
         assert_eq!((object.check("{}"), object.shape()), (Ok(()), &Shape::Object));
-        assert!(object.check("[]").is_err() && object.request().contains("one JSON object"));
+        assert!(object.check("[]").is_err() && object.request().contains("a JSON object"));
         for any in [Value::Null, json!({"type": "text"})] {
             assert!(read(&any).unwrap().is_none(), "{any}");
         }
     }
 
     #[test]
-    fn what_no_answer_can_be_held_to_is_refused() {
+    fn invalid_schemas_are_rejected() {
         for wrong in [
             json!({"type": 12}),
             json!("x"),
@@ -208,12 +209,12 @@ mod tests {
             json!({"$ref": "file:///etc/hostname"}),
         ] {
             let error = read(&wrong).unwrap_err().to_string();
-            assert!(error.contains("no answer can fit this schema"), "{wrong}: {error}");
+            assert!(error.contains("invalid answer schema"), "{wrong}: {error}");
         }
     }
 
     #[test]
-    fn a_fence_is_no_part_of_the_answer() {
+    fn code_fences_are_not_part_of_the_answer() {
         for answer in [
             "{\"n\": 4}",
             " {\"n\": 4}\n",

@@ -1,4 +1,4 @@
-//! Which session an agent works in: a new one, or one that exists.
+//! Chooses the session an agent works in: a new or an existing one.
 
 use waterline_log::{Log, LogError, Session};
 
@@ -8,26 +8,26 @@ use crate::error::AgentError;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Start {
-    /// A new session under a generated id.
+    /// A new session with a generated id.
     #[default]
     New,
-    /// The session of this id; one that does not exist is created under it.
+    /// The session with this id, which is created if it does not exist.
     Open(String),
-    /// The session of this id, which must exist.
+    /// The session with this id, which must exist.
     Resume(String),
-    /// The conversation that was used last.
+    /// The session that was used last.
     Latest,
-    /// A new session that continues another one, after its first `at` messages or after all.
+    /// A new session that is a fork of another one.
     Fork {
-        /// The session that it continues.
+        /// The session to fork.
         of: String,
-        /// How many of its messages it begins with; all if none.
+        /// How many of its messages the fork starts with; `None` means all.
         at: Option<u64>,
     },
 }
 
 impl Start {
-    /// The session that exists, if one does. Blocks.
+    /// Returns the session if it exists. Blocks.
     ///
     /// # Errors
     /// When a session must exist and does not, or the log cannot be read.
@@ -46,8 +46,8 @@ impl Start {
         }
     }
 
-    /// The session, created or forked if need be, and whether it is new. A new session stores
-    /// `policy`. Blocks.
+    /// Returns the session, created or forked if needed, and whether it is new. A new session
+    /// stores `policy`. Blocks.
     pub(crate) fn session(&self, log: &Log, policy: &str) -> Result<(Session, bool), AgentError> {
         let known = self.find(log)?;
         match (self, known) {

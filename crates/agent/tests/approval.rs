@@ -1,4 +1,4 @@
-//! Which calls somebody is asked about.
+//! Which calls need approval.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -15,7 +15,7 @@ use waterline_agent::tool::{
 use waterline_agent::{ApprovalReply, Local, UserInput};
 use waterline_sandbox::Shell;
 
-/// Removes everything, writes over disks, stops the machine.
+/// Commands that delete everything, overwrite disks or stop the machine.
 const CRITICAL: &[&str] = &[
     "rm -rf /",
     "rm / -rf",
@@ -201,7 +201,7 @@ fn confined() -> Approval {
     Approval { confined: true, ..Approval::default() }
 }
 
-/// What a tool says about a call; a tool of a server says nothing.
+/// Returns a tool's description of a call; the default for the tool of a server.
 fn info(tool: &str, arguments: &str) -> CallInfo {
     let tools = Toolbox::new(Arc::new(Shell::unconfined()));
     tools.find(tool).map(|tool| info_of(&**tool, arguments)).unwrap_or_default()
@@ -229,7 +229,7 @@ fn is_asked(decision: &Decision) -> bool {
 }
 
 #[test]
-fn commands_are_asked_about_by_what_they_do() {
+fn approval_depends_on_what_a_command_does() {
     let approval = confined();
     for command in CRITICAL {
         let decision = bash(&approval, command);
@@ -250,21 +250,21 @@ fn commands_are_asked_about_by_what_they_do() {
     }
 }
 
-/// What cannot be read to its end is not taken to be harmless.
+/// A script that cannot be parsed completely is not considered harmless.
 #[test]
-fn a_command_that_cannot_be_read_is_asked_about() {
+fn a_command_that_cannot_be_parsed_needs_approval() {
     for command in ["echo 'a", "echo \"a", "echo $(a", "(ls", "cat <<EOF\nls", "echo `ls"] {
         let decision = bash(&confined(), command);
         let Decision::Ask { reason, .. } = &decision else { panic!("{command}: {decision:?}") };
-        assert!(reason.contains("cannot be read"), "{command}: {reason}");
+        assert!(reason.contains("cannot be parsed"), "{command}: {reason}");
     }
 }
 
-/// A model writes what is looked at here: none of it may hold up the program.
+/// Commands come from a model: none of them may make the check slow.
 #[test]
 fn hostile_commands_are_decided_in_time() {
     let approval = confined();
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     for part in [
         "(",
         ")",
@@ -299,12 +299,12 @@ fn hostile_commands_are_decided_in_time() {
     ] {
         bash(&approval, &part.repeat(100_000 / part.len()));
     }
-    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
-/// However a path is written, it is the file that it names.
+/// Paths are normalized before they are matched.
 #[test]
-fn files_that_programs_obey_are_asked_about() {
+fn changes_to_files_that_programs_run_need_approval() {
     let approval = confined();
     for path in [
         ".git/hooks/pre-commit",
@@ -348,9 +348,9 @@ fn files_that_programs_obey_are_asked_about() {
     }
 }
 
-/// A rule that lets calls run is held against what a call does, and not against words beside it.
+/// A rule that allows calls is matched against what a call does, not against other arguments.
 #[test]
-fn a_rule_allows_what_it_was_written_for() {
+fn a_rule_allows_only_what_it_was_written_for() {
     let allows = |tool: &str, pattern: &str| {
         let rules = vec![rule(tool, pattern, Ruling::Allow).unwrap()];
         Approval { mode: Mode::All, rules, ..confined() }
@@ -358,14 +358,14 @@ fn a_rule_allows_what_it_was_written_for() {
     let approval = allows("run_bash_command", "^cargo (test|build)$");
     assert_eq!(bash(&approval, "cargo test"), Decision::Run);
     assert!(is_asked(&bash(&approval, "cargo test\nrm -rf /")));
-    let beside = json!({"command": "sudo -n true; rm -rf /", "why": "cargo test"});
-    assert!(is_asked(&decide(&approval, "run_bash_command", &beside)));
+    let other = json!({"command": "sudo -n true; rm -rf /", "why": "cargo test"});
+    assert!(is_asked(&decide(&approval, "run_bash_command", &other)));
 
     let approval = allows("write_file", "^outputs/");
     assert_eq!(write(&approval, "./outputs/a.txt"), Decision::Run);
     assert!(is_asked(&write(&approval, "outputs/../.bashrc")));
-    let beside = json!({"path": ".bashrc", "content": "outputs/ evil"});
-    assert!(is_asked(&decide(&approval, "write_file", &beside)));
+    let other = json!({"path": ".bashrc", "content": "outputs/ evil"});
+    assert!(is_asked(&decide(&approval, "write_file", &other)));
 
     let approval = allows("*", "^safe");
     let tool = |arguments: &Value| decide(&approval, "t__x", arguments);
@@ -375,9 +375,9 @@ fn a_rule_allows_what_it_was_written_for() {
     assert_eq!(decide(&allows("now", ""), "now", &json!({})), Decision::Run);
 }
 
-/// A rule that keeps calls back needs any text.
+/// A rule that denies calls matches any text.
 #[test]
-fn a_rule_forbids_wherever_it_fits() {
+fn a_rule_denies_whatever_text_it_matches() {
     let rules = vec![
         rule("*", "secret", Ruling::Deny).unwrap(),
         rule("write_file", r"^\.git/", Ruling::Deny).unwrap(),
@@ -392,15 +392,15 @@ fn a_rule_forbids_wherever_it_fits() {
     assert!(matches!(write(&approval, "x/..//.git/HEAD"), Decision::Refuse(_)));
 }
 
-/// Where the kernel does not confine commands, nothing but a person stands before them.
+/// If the kernel does not confine commands, approval is the only protection.
 #[test]
-fn commands_that_are_not_confined_are_asked_about_in_every_mode() {
+fn unconfined_commands_need_approval_in_every_mode() {
     for mode in [Mode::All, Mode::Selective, Mode::Custom, Mode::None] {
         let mut approval = Approval { mode, confined: false, ..Approval::default() };
         let Decision::Ask { reason, may_always: true } = bash(&approval, "ls") else {
             panic!("{mode:?}")
         };
-        assert!(mode == Mode::All || reason.contains("does not confine"), "{mode:?}: {reason}");
+        assert!(mode == Mode::All || reason.contains("not sandboxed"), "{mode:?}: {reason}");
 
         let arguments = json!({"command": "ls"}).to_string();
         let info = info("run_bash_command", &arguments);
@@ -449,14 +449,14 @@ impl Callable for Offered {
     }
 }
 
-/// What is agreed to once and for all is a tool as it was, not its name.
+/// "Always" applies to a tool as it was, not to its name.
 #[tokio::test]
-async fn a_tool_that_changed_is_asked_about_again() {
+async fn a_changed_tool_needs_approval_again() {
     let bed = TestBed::new();
     let read = || calls("tide__read", json!({}));
     let turns = [read(), read(), read(), read()].into_iter().flat_map(|call| [call, says("noon")]);
     let server = model(turns.collect());
-    bed.watcher.words.lock().unwrap().extend([
+    bed.watcher.replies.lock().unwrap().extend([
         ApprovalReply::AllowAlways,
         ApprovalReply::AllowAlways,
         ApprovalReply::Deny(None),
@@ -475,9 +475,9 @@ async fn a_tool_that_changed_is_asked_about_again() {
     }
 }
 
-/// Nobody is asked about a call that cannot be made.
+/// No approval is requested for a call that cannot run.
 #[tokio::test]
-async fn a_call_of_no_tool_fails_before_anybody_is_asked() {
+async fn a_call_without_a_tool_fails_without_asking_for_approval() {
     let bed = TestBed::new();
     let server = model(vec![
         calls("call_tool", json!({})),

@@ -1,4 +1,4 @@
-//! Sub-agents: a task of their own, a context of their own, and only the result above.
+//! Sub-agents: a separate task and context, and only the result for the parent.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -15,7 +15,7 @@ use waterline_log::{Filter, Relation, Session};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
 
-/// A model that plays one part above and another below: the task tells them apart.
+/// Returns a model with one script for the parent and one for sub-agents with this task.
 fn two_models(above: Vec<Line>, below: Vec<Line>, task: &'static str) -> Scripted {
     let parts = Mutex::new([above, below].map(std::collections::VecDeque::from));
     let count = AtomicUsize::new(0);
@@ -42,7 +42,7 @@ fn children(bed: &TestBed, parent: &str) -> Vec<Session> {
 #[tokio::test]
 async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
     let bed = TestBed::new();
-    let skill = bed.folder.path().join("skills/pdf");
+    let skill = bed.directory.path().join("skills/pdf");
     std::fs::create_dir_all(skill.join("scripts")).unwrap();
     std::fs::write(
         skill.join("SKILL.md"),
@@ -81,10 +81,13 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
     let result: Value = serde_json::from_str(above[2].strip_prefix("tool: ").unwrap()).unwrap();
     assert_eq!(
         result,
-        json!({"ok": true, "result": "转换完成，输出在 outputs/", "context_id": child.context_id, "loops": 8})
+        json!({
+            "ok": true, "result": "转换完成，输出在 outputs/", "context_id": child.context_id,
+            "loops": 8
+        })
     );
-    assert!(above[2].contains("转换完成"), "not escaped: {}", above[2]);
-    assert_eq!(above.len(), 4, "three, and the answer");
+    assert!(above[2].contains("转换完成"), "must not be escaped: {}", above[2]);
+    assert_eq!(above.len(), 4, "three messages and the answer");
     assert!(
         bed.workspace().join("outputs/page-1.txt").is_file(),
         "it works in the workspace of its parent"
@@ -97,10 +100,10 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
     );
 }
 
-/// S0.17, S0.18, S0.49, S0.50, C0.8, C0.9: fresh state, a parent that is the real one, the same
-/// core tools.
+/// S0.17, S0.18, S0.49, S0.50, C0.8, C0.9: a sub-agent has fresh state, the right parent and the
+/// same core tools.
 #[tokio::test]
-async fn s0_49_a_sub_agent_begins_fresh_and_knows_its_parent() {
+async fn s0_49_a_sub_agent_starts_fresh_and_knows_its_parent() {
     let bed = TestBed::new();
     let deeper = vec![
         calls("call_subagent", json!({"task": "the task below, deeper", "max_loops": 3})),
@@ -127,7 +130,7 @@ async fn s0_49_a_sub_agent_begins_fresh_and_knows_its_parent() {
     let lists: Vec<Vec<String>> = server.received().iter().map(tools).collect();
     assert!(
         lists.iter().all(|list| list.contains(&"read_file".to_owned())),
-        "core tools are always there"
+        "core tools are always available"
     );
 }
 
@@ -141,13 +144,13 @@ async fn c0_9_sub_agents_are_two_deep_at_most() {
     let child = children(&bed, "s").pop().unwrap();
     let grandchild = children(&bed, &child.id).pop().unwrap();
     let refused = bed.story(&grandchild.id).join("\n");
-    assert!(refused.contains("2 deep at most"), "{refused}");
+    assert!(refused.contains("at most 2 levels deep"), "{refused}");
     assert!(children(&bed, &grandchild.id).is_empty());
 }
 
-/// C0.11: a sub-agent at its limit of loops reports, and what it could not do is told.
+/// C0.11: a sub-agent at its loop limit reports, and the result says what is incomplete.
 #[tokio::test]
-async fn c0_11_at_the_limit_of_loops_the_result_says_so() {
+async fn c0_11_the_result_reports_the_loop_limit() {
     let bed = TestBed::new();
     let below: Vec<Line> =
         (0..4).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
@@ -163,40 +166,40 @@ async fn c0_11_at_the_limit_of_loops_the_result_says_so() {
     assert_eq!(
         (&result["ok"], &result["loops"]),
         (&json!(false), &json!(5)),
-        "four, and the report"
+        "four calls and the report"
     );
     assert!(
-        result["error"].as_str().unwrap().contains("4 loops")
+        result["error"].as_str().unwrap().contains("limit of 4 model calls")
             && result["result"] == "I saw nothing.",
         "{result}"
     );
 }
 
-/// What a sub-agent wants to do is asked about as above, and a refusal is its result.
+/// Calls of a sub-agent need the same approval, and a denial is a result.
 #[tokio::test]
-async fn a_sub_agent_is_held_to_the_same_approval() {
+async fn a_sub_agent_needs_the_same_approvals() {
     let bed = TestBed::new();
     let server = two_models(
         vec![calls("call_subagent", json!({"task": "clean below"}))],
         vec![bash("rm -r build"), says("no")],
         "clean below",
     );
-    bed.watcher.words.lock().unwrap().push_back(ApprovalReply::Deny(None));
+    bed.watcher.replies.lock().unwrap().push_back(ApprovalReply::Deny(None));
     bed.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
     let child = children(&bed, "s").pop().unwrap();
-    assert!(bed.story(&child.id)[2].contains("the user refused this call"));
+    assert!(bed.story(&child.id)[2].contains("Denied by the user"));
     assert!(
         bed.watcher
-            .heard()
+            .event_lines()
             .iter()
             .any(|event| event.starts_with("Below") && event.contains(&child.context_id))
     );
 }
 
-/// Three at once, the results in the order of the calls; one too large for the parent is an
-/// artifact.
+/// Three run at once, with results in the order of the calls; one too large for the parent becomes
+/// an artifact.
 #[tokio::test]
-async fn sub_agents_work_beside_each_other() {
+async fn sub_agents_run_concurrently() {
     let bed = TestBed::new();
     let three = ["below one", "below two", "below three"]
         .map(|task| ("call_subagent", json!({"task": task})));
@@ -212,7 +215,7 @@ async fn sub_agents_work_beside_each_other() {
         }
         let text = if first.contains("two") { "long ".repeat(20_000) } else { first };
         match reply(received, &says(text), turn) {
-            // Slow enough to be together.
+            // Slow enough to overlap.
             Reply::Stream { events, .. } => {
                 Reply::Slow { events, pause: Duration::from_millis(200) }
             }
@@ -233,7 +236,7 @@ async fn sub_agents_work_beside_each_other() {
     assert_eq!(bed.log().artifacts("s").unwrap().len(), 1);
     let all = children(&bed, "s");
     assert_eq!(all.len(), 3);
-    let (begun, ended) =
-        (all.iter().map(|child| child.created).max(), all.iter().map(|child| child.active).min());
-    assert!(begun < ended, "they waited for each other");
+    let last_start = all.iter().map(|child| child.created).max();
+    let first_end = all.iter().map(|child| child.active).min();
+    assert!(last_start < first_end, "they waited for each other");
 }

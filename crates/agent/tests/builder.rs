@@ -1,4 +1,4 @@
-//! One way to an agent: which session it works in, what is stored in it, and what it keeps.
+//! The agent builder: the session it chooses, what is stored in it, and what the session keeps.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -35,10 +35,9 @@ async fn a_session_is_created_resumed_and_forked() {
     assert_eq!(fork.session.tip.position(), 2);
 }
 
-/// What a caller asks for is stored; what the session was begun with stays, and the caller is told
-/// so.
+/// The caller's choices are stored; what an existing session keeps is reported.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_keeps_its_prompt_its_role_and_says_that_the_model_changed() {
+async fn a_session_keeps_its_prompt_and_role_and_reports_a_model_change() {
     let bed = TestBed::new();
     let server = model(vec![says("one")]);
     let mut config = bed.config(&server);

@@ -1,4 +1,4 @@
-//! Servers of tools: a program that speaks over its pipes, and a server that speaks over HTTP.
+//! MCP servers: a program over standard input and output, and a server over HTTP.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::collections::BTreeMap;
@@ -15,19 +15,19 @@ use waterline_testkit::server::{self, Received, Reply};
 
 const SECRET: &str = "a-very-secret-key";
 
-/// Long enough on a machine that is busy.
+/// Long enough for a busy machine.
 const PATIENT: Duration = Duration::from_secs(30);
 
-/// Short enough for a test that waits for it.
+/// Short enough for a test that waits for the timeout.
 const IMPATIENT: Duration = Duration::from_secs(2);
 
-/// A server in a language that every machine with a shell has. It lists its tools on two pages.
+/// A server written in bash. It lists its tools on two pages.
 const PROGRAM: &str = r#"
 reads=',"annotations":{"readOnlyHint":true}'
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 text() { answer '{"content":[{"type":"text","text":"'"$1"'"}]}'; }
 tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object"}%s}' "$1" "$2" "$3"; }
-echo 'a word for whoever looks for errors' >&2
+echo 'a line on standard error' >&2
 while IFS= read -r line; do
     [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
     case $line in
@@ -49,8 +49,12 @@ done
 fn program(script: &str, timeout: Duration) -> Server {
     let arguments = vec!["-c".to_owned(), script.to_owned()];
     let environment = BTreeMap::from([("TIDE".to_owned(), "high".to_owned())]);
-    let (program, folder) = ("/bin/bash".to_owned(), PathBuf::from("/usr"));
-    let transport = Transport::Command { program, arguments, environment, folder };
+    let transport = Transport::Command {
+        program: "/bin/bash".to_owned(),
+        arguments,
+        environment,
+        folder: PathBuf::from("/usr"),
+    };
     Server { name: "demo".to_owned(), transport, tools: None, timeout }
 }
 
@@ -64,8 +68,8 @@ fn find<'a>(connected: &'a Connected, name: &str) -> &'a McpTool {
     connected.tools.iter().find(|tool| tool.name() == name).unwrap()
 }
 
-async fn words(connected: &Connected, name: &str) -> String {
-    find(connected, name).invoke(json!({})).await.unwrap().words()
+async fn call_text(connected: &Connected, name: &str) -> String {
+    find(connected, name).invoke(json!({})).await.unwrap().text_content()
 }
 
 fn names(connected: &Connected) -> Vec<&str> {
@@ -82,14 +86,10 @@ async fn the_tools_of_a_program_are_listed_and_called() {
     let echo = find(&connected, "demo__echo");
     assert_eq!(echo.about(), "Says it again");
     assert_eq!(echo.schema(), json!({"type": "object", "properties": {}}));
-    assert_eq!(
-        echo.capability(),
-        Capability::Network,
-        "what a server says of itself earns no trust"
-    );
+    assert_eq!(echo.capability(), Capability::Network, "a server's claims are untrusted");
     assert_eq!(find(&connected, "demo__fail").capability(), Capability::Network);
 
-    assert_eq!(echo.invoke(json!({"word": "tide"})).await.unwrap().words(), "you said tide");
+    assert_eq!(echo.invoke(json!({"word": "tide"})).await.unwrap().text_content(), "you said tide");
     let failure = find(&connected, "demo__fail").invoke(Value::Null).await.unwrap_err();
     assert_eq!((failure.text.as_str(), failure.transient), ("the tide is out", false));
     let failure = echo.invoke(json!("tide")).await.unwrap_err();
@@ -101,7 +101,7 @@ async fn the_tools_of_a_program_are_listed_and_called() {
 }
 
 #[tokio::test]
-async fn only_the_tools_that_are_enabled_are_there() {
+async fn only_enabled_tools_are_available() {
     let mut server = program(PROGRAM, PATIENT);
     server.tools = Some(vec!["echo".to_owned(), "sail".to_owned()]);
     let connected = connect(&server).await.unwrap();
@@ -110,28 +110,31 @@ async fn only_the_tools_that_are_enabled_are_there() {
 }
 
 #[tokio::test]
-async fn a_program_gets_the_environment_and_the_folder_of_its_config_and_no_other() {
+async fn a_program_gets_only_the_configured_environment_and_directory() {
     let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
-    assert_eq!(words(&connected, "demo__environment").await, "high none /usr");
+    assert_eq!(call_text(&connected, "demo__environment").await, "high none /usr");
 }
 
 #[tokio::test]
-async fn a_call_without_an_answer_ends_and_the_next_one_is_answered() {
+async fn a_call_times_out_and_the_next_one_is_answered() {
     let connected = connect(&program(PROGRAM, IMPATIENT)).await.unwrap();
     let failure = find(&connected, "demo__hang").invoke(json!({})).await.unwrap_err();
-    assert!(!failure.transient, "it may have been done all the same");
-    assert_eq!(failure.text, "the MCP server demo did not answer hang within 2s");
+    assert!(!failure.transient, "it may have taken effect");
+    assert_eq!(
+        failure.text,
+        "MCP server demo: hang timed out after 2s. It may still have taken effect."
+    );
     let echo = find(&connected, "demo__echo");
-    assert_eq!(echo.invoke(json!({"word": "ebb"})).await.unwrap().words(), "you said ebb");
+    assert_eq!(echo.invoke(json!({"word": "ebb"})).await.unwrap().text_content(), "you said ebb");
 }
 
 #[tokio::test]
-async fn a_program_that_died_is_named() {
+async fn an_exited_program_is_reported_by_name() {
     let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
     for tool in ["demo__die", "demo__echo"] {
         let failure = find(&connected, tool).invoke(json!({})).await.unwrap_err();
         assert!(
-            failure.text.contains("demo") && failure.text.contains("ended"),
+            failure.text.contains("demo") && failure.text.contains("exited"),
             "{}",
             failure.text
         );
@@ -139,9 +142,9 @@ async fn a_program_that_died_is_named() {
 }
 
 #[tokio::test]
-async fn a_program_ends_with_its_last_tool() {
+async fn a_program_is_killed_with_its_last_tool() {
     let connected = connect(&program(PROGRAM, PATIENT)).await.unwrap();
-    let pid = Pid::from_raw(words(&connected, "demo__pid").await.parse().unwrap()).unwrap();
+    let pid = Pid::from_raw(call_text(&connected, "demo__pid").await.parse().unwrap()).unwrap();
     test_kill_process(pid).unwrap();
     drop(connected);
     let gone = async {
@@ -153,7 +156,7 @@ async fn a_program_ends_with_its_last_tool() {
 }
 
 #[tokio::test]
-async fn a_program_that_does_not_start_or_does_not_speak_is_an_error_with_a_reason() {
+async fn a_program_that_does_not_start_or_answer_is_an_error_with_a_reason() {
     let mut server = program("", PATIENT);
     server.transport = Transport::Command {
         program: "/nowhere/tide-server".to_owned(),
@@ -162,22 +165,19 @@ async fn a_program_that_does_not_start_or_does_not_speak_is_an_error_with_a_reas
         folder: PathBuf::from("/"),
     };
     let error = connect(&server).await.unwrap_err();
-    assert!(
-        error.starts_with("the MCP server demo cannot be started: /nowhere/tide-server: "),
-        "{error}"
-    );
+    assert!(error.starts_with("MCP server demo: cannot start /nowhere/tide-server: "), "{error}");
 
     let error = connect(&program("exit 3", PATIENT)).await.unwrap_err();
-    assert!(error.contains("demo") && error.contains("ended"), "{error}");
+    assert!(error.contains("demo") && error.contains("exited"), "{error}");
 
     let error = connect(&program("while read -r line; do :; done", IMPATIENT)).await.unwrap_err();
-    assert_eq!(error, "the MCP server demo was not ready within 2s");
+    assert_eq!(error, "MCP server demo: not ready after 2s (timeout)");
 }
 
-/// Answers a request as a server with a session does, with the tools it has.
-fn spoken(request: &Received, tools: &[&str], call: impl Fn(&Value) -> Value) -> Reply {
+/// Answers a request as a stateful server with these tools.
+fn respond(request: &Received, tools: &[&str], call: impl Fn(&Value) -> Value) -> Reply {
     let Ok(message) = serde_json::from_str::<Value>(&request.body) else {
-        // It is asked for a stream of its own, or to forget the session.
+        // A request for a server stream, or to delete the session.
         return Reply::status(405, "");
     };
     let result = match message["method"].as_str().unwrap() {
@@ -186,7 +186,8 @@ fn spoken(request: &Received, tools: &[&str], call: impl Fn(&Value) -> Value) ->
             "serverInfo": {"name": "demo", "version": "1"},
         }}),
         "tools/list" => {
-            let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object", "properties": {}}});
+            let schema = json!({"type": "object", "properties": {}});
+            let tool = |name: &&str| json!({"name": name, "inputSchema": schema});
             json!({"result": {"tools": tools.iter().map(tool).collect::<Vec<_>>()}})
         }
         "tools/call" if message["params"]["name"] == "hang" => return Reply::Hang,
@@ -199,19 +200,19 @@ fn spoken(request: &Received, tools: &[&str], call: impl Fn(&Value) -> Value) ->
     Reply::Status { status: 200, headers, body: answer.to_string() }
 }
 
-/// Says what it was told.
+/// Returns the argument `word`.
 fn echo(params: &Value) -> Value {
-    let said = format!("you said {}", params["arguments"]["word"].as_str().unwrap());
-    json!({"result": {"content": [{"type": "text", "text": said}]}})
+    let text = format!("you said {}", params["arguments"]["word"].as_str().unwrap());
+    json!({"result": {"content": [{"type": "text", "text": text}]}})
 }
 
 #[tokio::test]
 async fn the_tools_of_a_server_over_http_are_listed_and_called() {
-    let server = server::Server::start(|request| spoken(request, &["echo"], echo)).await.unwrap();
+    let server = server::Server::start(|request| respond(request, &["echo"], echo)).await.unwrap();
     let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
     assert_eq!(names(&connected), ["demo__echo"]);
-    let said = find(&connected, "demo__echo").invoke(json!({"word": "tide"})).await.unwrap();
-    assert_eq!(said.words(), "you said tide");
+    let output = find(&connected, "demo__echo").invoke(json!({"word": "tide"})).await.unwrap();
+    assert_eq!(output.text_content(), "you said tide");
     let received = server.received();
     let key = format!("Bearer {SECRET}");
     assert!(received.iter().all(|request| request.path == "/mcp"));
@@ -219,35 +220,38 @@ async fn the_tools_of_a_server_over_http_are_listed_and_called() {
 }
 
 #[tokio::test]
-async fn a_server_over_http_that_does_not_answer_is_named() {
-    let server = server::Server::start(|request| spoken(request, &["hang"], echo)).await.unwrap();
+async fn a_server_over_http_that_does_not_answer_times_out() {
+    let server = server::Server::start(|request| respond(request, &["hang"], echo)).await.unwrap();
     let connected = connect(&at(&server.url, IMPATIENT)).await.unwrap();
     let failure = find(&connected, "demo__hang").invoke(json!({})).await.unwrap_err();
-    assert!(!failure.transient, "it may have been done all the same");
-    assert_eq!(failure.text, "the MCP server demo did not answer hang within 2s");
+    assert!(!failure.transient, "it may have taken effect");
+    assert_eq!(
+        failure.text,
+        "MCP server demo: hang timed out after 2s. It may still have taken effect."
+    );
 }
 
 #[tokio::test]
-async fn a_tool_that_vanished_is_told_from_a_call_that_is_wrong() {
+async fn a_removed_tool_is_distinguished_from_an_invalid_call() {
     let refuses = |_: &Value| json!({"error": {"code": -32602, "message": "Invalid params"}});
     let gone = Arc::new(AtomicBool::new(false));
     let is_gone = Arc::clone(&gone);
     let server = server::Server::start(move |request| {
         let tools: &[&str] = if is_gone.load(Ordering::SeqCst) { &[] } else { &["echo"] };
-        spoken(request, tools, refuses)
+        respond(request, tools, refuses)
     });
     let server = server.await.unwrap();
     let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
     let failure = find(&connected, "demo__echo").invoke(json!({})).await.unwrap_err();
-    assert_eq!(failure.text, "the MCP server demo did not do echo: Invalid params");
+    assert_eq!(failure.text, "MCP server demo: echo failed: Invalid params");
     gone.store(true, Ordering::SeqCst);
     let failure = find(&connected, "demo__echo").invoke(json!({})).await.unwrap_err();
-    assert_eq!(failure.text, "the MCP server demo no longer has the tool echo");
+    assert_eq!(failure.text, "MCP server demo no longer has the tool echo.");
     assert!(!failure.transient);
 }
 
 #[tokio::test]
-async fn a_server_over_http_that_refuses_or_is_not_there_is_an_error_without_secrets() {
+async fn connection_errors_over_http_contain_no_secrets() {
     let refuses =
         server::Server::start(|_| Reply::status(401, format!("bad key {SECRET}"))).await.unwrap();
     let error = connect(&at(&refuses.url, PATIENT)).await.unwrap_err();
@@ -257,8 +261,8 @@ async fn a_server_over_http_that_refuses_or_is_not_there_is_an_error_without_sec
     );
     assert!(!error.contains(SECRET), "{error}");
 
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let error = connect(&at(&format!("http://{nobody}"), PATIENT)).await.unwrap_err();
-    assert!(error.starts_with("the MCP server demo cannot be reached: "), "{error}");
+    let unused = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let error = connect(&at(&format!("http://{unused}"), PATIENT)).await.unwrap_err();
+    assert!(error.starts_with("MCP server demo: cannot connect: "), "{error}");
     assert!(error.to_lowercase().contains("refused") && !error.contains(SECRET), "{error}");
 }

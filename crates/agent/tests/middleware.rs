@@ -1,5 +1,4 @@
-//! Middleware: the hooks in their order, what each verdict does, and the list that comes with the
-//! program.
+//! Middlewares: the order of the hooks, the effect of each verdict, and the built-in list.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -15,18 +14,18 @@ use waterline_agent::{
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
 
-/// Writes down when it is asked, and says what it was told to.
+/// Records when it is called, and returns a prepared verdict.
 struct Spy {
     name: &'static str,
     priority: i32,
-    heard: Arc<Mutex<Vec<String>>>,
-    says: fn(&str) -> Hooked,
+    called: Arc<Mutex<Vec<String>>>,
+    verdict: fn(&str) -> Hooked,
 }
 
 impl Spy {
-    fn note(&self, hook: &str) -> Hooked {
-        self.heard.lock().unwrap().push(format!("{} {hook}", self.name));
-        (self.says)(hook)
+    fn record(&self, hook: &str) -> Hooked {
+        self.called.lock().unwrap().push(format!("{} {hook}", self.name));
+        (self.verdict)(hook)
     }
 }
 
@@ -40,45 +39,43 @@ impl Middleware for Spy {
     }
 
     fn before_agent(&self, _: &mut HookContext<'_>) -> Hooked {
-        self.note("before_agent")
+        self.record("before_agent")
     }
 
     fn after_agent(&self, _: &mut HookContext<'_>) -> Hooked {
-        self.note("after_agent")
+        self.record("after_agent")
     }
 
     fn before_model(&self, context: &mut HookContext<'_>) -> Hooked {
         context.state.other.insert("seen".to_owned(), json!(true));
-        self.note("before_model")
+        self.record("before_model")
     }
 
     fn after_model(&self, _: &mut HookContext<'_>) -> Hooked {
-        self.note("after_model")
+        self.record("after_model")
     }
 
     fn before_tools(&self, _: &mut HookContext<'_>) -> Hooked {
-        self.note("before_tools")
+        self.record("before_tools")
     }
 
     fn after_tools(&self, _: &mut HookContext<'_>) -> Hooked {
-        self.note("after_tools")
+        self.record("after_tools")
     }
 }
 
-/// Wants a person's consent at one hook.
+/// Requires approval at one hook.
 struct Asks(&'static str);
 
 impl Asks {
-    /// About a call where there is one, else about the hook itself.
+    /// Requires approval for the first call, or for the hook itself if there is no call.
     fn ask(&self, hook: &str, context: &HookContext<'_>) -> Hooked {
         let call_id = context.calls.first().map_or_else(|| hook.to_owned(), |call| call.id.clone());
-        let tool = "now".to_owned();
-        let (arguments, reason) = ("{}".to_owned(), "it is told to ask".to_owned());
         let request = ApprovalRequest {
             call_id,
-            tool,
-            arguments,
-            reason,
+            tool: "now".to_owned(),
+            arguments: "{}".to_owned(),
+            reason: "the test requires it".to_owned(),
             may_always: true,
             context_id: None,
             info: Box::default(),
@@ -124,22 +121,22 @@ impl Middleware for Asks {
 fn spy(
     name: &'static str,
     priority: i32,
-    heard: &Arc<Mutex<Vec<String>>>,
-    says: fn(&str) -> Hooked,
+    called: &Arc<Mutex<Vec<String>>>,
+    verdict: fn(&str) -> Hooked,
 ) -> Arc<dyn Middleware> {
-    Arc::new(Spy { name, priority, heard: Arc::clone(heard), says })
+    Arc::new(Spy { name, priority, called: Arc::clone(called), verdict })
 }
 
 /// S4.11, section G: six hooks, lowest priority first.
 #[tokio::test]
-async fn s4_11_hooks_are_asked_in_their_order() {
+async fn s4_11_hooks_are_called_in_order() {
     let bed = TestBed::new();
     let server = model(vec![calls("now", json!({})), says("noon")]);
-    let heard = Arc::default();
+    let called = Arc::default();
     let mut config = bed.config(&server);
     config.middleware = vec![
-        spy("late", 200, &heard, |_| Ok(Verdict::Ok)),
-        spy("early", 5, &heard, |_| Ok(Verdict::Ok)),
+        spy("late", 200, &called, |_| Ok(Verdict::Ok)),
+        spy("early", 5, &called, |_| Ok(Verdict::Ok)),
     ];
     bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
     let hooks = [
@@ -154,17 +151,17 @@ async fn s4_11_hooks_are_asked_in_their_order() {
     ];
     let expected: Vec<String> =
         hooks.iter().flat_map(|hook| [format!("early {hook}"), format!("late {hook}")]).collect();
-    assert_eq!(*heard.lock().unwrap(), expected);
+    assert_eq!(*called.lock().unwrap(), expected);
 }
 
 /// Section G: a failing hook is visible, and nothing else fails with it.
 #[tokio::test]
-async fn a_failing_hook_is_shown_and_counted() {
+async fn a_failing_hook_is_reported_and_counted() {
     let bed = TestBed::new();
     let server = model(vec![says("noon")]);
-    let heard = Arc::default();
+    let called = Arc::default();
     let mut config = bed.config(&server);
-    config.middleware = vec![spy("broken", 5, &heard, |hook| {
+    config.middleware = vec![spy("broken", 5, &called, |hook| {
         if hook == "before_model" { Err("it broke".to_owned()) } else { Ok(Verdict::Ok) }
     })];
     let mut agent = bed.open(config).await;
@@ -172,19 +169,19 @@ async fn a_failing_hook_is_shown_and_counted() {
     assert_eq!((outcome.text.as_str(), agent.hook_failures()), ("noon", 1));
     assert!(
         bed.watcher
-            .heard()
+            .event_lines()
             .iter()
             .any(|event| event.contains("HookFailed") && event.contains("it broke"))
     );
 }
 
 #[tokio::test]
-async fn verdicts_halt_go_elsewhere_and_store_the_state() {
+async fn verdicts_halt_jump_and_store_the_state() {
     let bed = TestBed::new();
     let server = model(vec![calls("now", json!({}))]);
-    let heard = Arc::default();
+    let called = Arc::default();
     let mut config = bed.config(&server);
-    config.middleware = vec![spy("m", 5, &heard, |hook| match hook {
+    config.middleware = vec![spy("m", 5, &called, |hook| match hook {
         "before_model" => Ok(Verdict::Update),
         "before_tools" => Ok(Verdict::Halt("enough".to_owned())),
         _ => Ok(Verdict::Ok),
@@ -196,16 +193,16 @@ async fn verdicts_halt_go_elsewhere_and_store_the_state() {
     let bed = TestBed::new();
     let server = model(vec![says("never said")]);
     let mut config = bed.config(&server);
-    config.middleware = vec![spy("m", 5, &heard, |hook| {
+    config.middleware = vec![spy("m", 5, &called, |hook| {
         if hook == "before_model" { Ok(Verdict::Goto(To::End)) } else { Ok(Verdict::Ok) }
     })];
     let outcome = bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
     assert_eq!((outcome.ending, server.received().len()), (Ending::Done, 0));
 }
 
-/// A middleware that wants a person's consent gets it once, and those behind it are still heard.
+/// A middleware that requires approval gets it once, and the later middlewares are still called.
 #[tokio::test]
-async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
+async fn approval_can_be_required_at_every_hook() {
     for hook in [
         "before_agent",
         "before_model",
@@ -214,39 +211,39 @@ async fn consent_that_a_hook_wants_is_asked_for_at_every_hook() {
         "after_tools",
         "after_agent",
     ] {
-        for (word, ends) in [
+        for (reply, ending) in [
             (ApprovalReply::Allow, Ending::Done),
             (ApprovalReply::Deny(None), Ending::Halted(String::new())),
         ] {
             let bed = TestBed::new();
             let server = model(vec![calls("now", json!({})), says("noon")]);
-            let behind = Arc::default();
+            let later = Arc::default();
             let mut config = bed.config(&server);
             let asking: Arc<dyn Middleware> = Arc::new(Asks(hook));
-            config.middleware = vec![asking, spy("behind", 200, &behind, |_| Ok(Verdict::Ok))];
-            bed.watcher.words.lock().unwrap().extend(vec![word.clone(); 3]);
+            config.middleware = vec![asking, spy("later", 200, &later, |_| Ok(Verdict::Ok))];
+            bed.watcher.replies.lock().unwrap().extend(vec![reply.clone(); 3]);
             let outcome = bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
-            // Before tools a no is a result of the call, and the turn goes on.
-            let ends = if hook == "before_tools" { Ending::Done } else { ends };
+            // Before tools, a denial is a result of the call, and the turn continues.
+            let expected = if hook == "before_tools" { Ending::Done } else { ending };
             assert_eq!(
                 std::mem::discriminant(&outcome.ending),
-                std::mem::discriminant(&ends),
+                std::mem::discriminant(&expected),
                 "{hook}: {outcome:?}"
             );
-            // Also where the hook is met again: before and after the second model call.
+            // Asked once, although the model hooks run again for the second model call.
             assert_eq!(bed.watcher.requests.lock().unwrap().len(), 1, "{hook}");
             if hook == "before_tools" {
-                let refused = bed.story("s")[2].contains("failed: the user refused this call");
-                assert_eq!(refused, word != ApprovalReply::Allow, "{:?}", bed.story("s"));
+                let denied = bed.story("s")[2].contains("failed: Denied by the user");
+                assert_eq!(denied, reply != ApprovalReply::Allow, "{:?}", bed.story("s"));
             }
-            if word == ApprovalReply::Allow {
-                assert!(behind.lock().unwrap().contains(&format!("behind {hook}")), "{hook}");
+            if reply == ApprovalReply::Allow {
+                assert!(later.lock().unwrap().contains(&format!("later {hook}")), "{hook}");
             }
         }
     }
 }
 
-/// Wants a person's consent to each call, for a reason of its own.
+/// Requires approval for each call.
 struct AsksAboutCalls;
 
 impl Middleware for AsksAboutCalls {
@@ -259,14 +256,11 @@ impl Middleware for AsksAboutCalls {
         else {
             return Ok(Verdict::Ok);
         };
-        let (call_id, tool, arguments) =
-            (call.id.clone(), call.name.clone(), call.arguments.clone());
-        let reason = "it is counted".to_owned();
         Ok(Verdict::Interrupt(ApprovalRequest {
-            call_id,
-            tool,
-            arguments,
-            reason,
+            call_id: call.id.clone(),
+            tool: call.name.clone(),
+            arguments: call.arguments.clone(),
+            reason: "the test requires it".to_owned(),
             may_always: true,
             context_id: None,
             info: Box::default(),
@@ -274,15 +268,15 @@ impl Middleware for AsksAboutCalls {
     }
 }
 
-/// A yes to a middleware is no yes to a risk.
+/// An approval for a middleware does not cover a risky call.
 #[tokio::test]
-async fn what_is_a_risk_is_asked_about_whatever_a_middleware_was_told() {
+async fn a_risky_call_needs_approval_even_after_one_for_a_middleware() {
     let bed = TestBed::new();
     let server = model(vec![bash("rm -rf /"), says("not done")]);
     let mut config = bed.config(&server);
     config.middleware = vec![Arc::new(AsksAboutCalls)];
     bed.watcher
-        .words
+        .replies
         .lock()
         .unwrap()
         .extend([ApprovalReply::AllowAlways, ApprovalReply::Deny(None)]);
@@ -290,7 +284,7 @@ async fn what_is_a_risk_is_asked_about_whatever_a_middleware_was_told() {
     let reasons: Vec<String> =
         bed.watcher.requests.lock().unwrap().iter().map(|request| request.reason.clone()).collect();
     assert!(reasons.len() == 2 && reasons[1].contains("critical risk"), "{reasons:?}");
-    assert!(bed.story("s")[2].contains("the user refused this call"), "{:?}", bed.story("s"));
+    assert!(bed.story("s")[2].contains("Denied by the user"), "{:?}", bed.story("s"));
 }
 
 #[tokio::test]
@@ -308,7 +302,7 @@ async fn call_limit_halts_the_turn() {
 }
 
 #[tokio::test]
-async fn pii_changes_what_is_said_and_what_tools_find_before_anything_is_stored() {
+async fn pii_is_removed_from_input_and_results_before_they_are_stored() {
     let bed = TestBed::new();
     let server = model(vec![bash("echo ann@$(echo example).org"), says("done")]);
     let mut config = bed.config(&server);
@@ -330,26 +324,26 @@ async fn tools_are_emulated_retried_and_selected() {
     config.add("tool_selector", &json!({"max_tools": 3, "always": ["run_bash_command"]})).unwrap();
     bed.open(config).await.turn(UserInput::new("wipe it")).await.unwrap();
     assert_eq!(bed.story("s")[2], "tool: as if");
-    assert_eq!(bed.watcher.requests.lock().unwrap().len(), 0, "what is not run is not asked about");
-    let told = tools(&server.received()[0]);
-    assert_eq!(told, ["read_file", "write_file", "run_bash_command", "call_tool"]);
+    assert_eq!(bed.watcher.requests.lock().unwrap().len(), 0, "an emulated call needs no approval");
+    let listed = tools(&server.received()[0]);
+    assert_eq!(listed, ["read_file", "write_file", "run_bash_command", "call_tool"]);
     let prompt = sent(&server.received()[0])[0]["content"].to_string();
     assert!(
-        prompt.contains("More tools, reached through call_tool")
+        prompt.contains("More tools, available through call_tool")
             && prompt.contains("- todo_write:"),
         "{prompt}"
     );
     let mut config = bed.config(&server);
-    // A server may be away; a tool of the program's own is there or misspelt.
+    // The tool of a server may be unavailable; a missing built-in tool is misspelt.
     config.add("tool_selector", &json!({"always": ["tide__level", "run_bash"]})).unwrap();
     let error = config.apply_settings().unwrap_err().to_string();
     assert!(
-        error.contains("no tool is called \"run_bash\"") && error.contains("run_bash_command"),
+        error.contains("unknown tool \"run_bash\"") && error.contains("run_bash_command"),
         "{error}"
     );
 }
 
-/// S4.38, S4.39, C4.4: the window of the seed, with its numbers, as a middleware with options.
+/// S4.38, S4.39, C4.4: the seed's window, with its numbers, as a setting with options.
 #[tokio::test]
 async fn s4_39_summarization_and_context_editing_set_the_policy() {
     let bed = TestBed::new();
@@ -395,11 +389,11 @@ async fn s4_39_summarization_and_context_editing_set_the_policy() {
     );
 }
 
-/// Writes down the names of all events.
+/// Records the names of all events.
 #[derive(Default)]
-struct Counting(Mutex<Vec<String>>);
+struct EventNames(Mutex<Vec<String>>);
 
-impl Observer for Counting {
+impl Observer for EventNames {
     fn on_event(&self, event: &Event) {
         let line = serde_json::to_value(event).unwrap();
         self.0.lock().unwrap().push(line["event"].as_str().unwrap().to_owned());
@@ -411,7 +405,7 @@ impl Observer for Counting {
 async fn s4_10_every_observer_receives_every_event() {
     let bed = TestBed::new();
     let server = model(vec![calls("now", json!({})), says("noon")]);
-    let observers = [Arc::new(Counting::default()), Arc::new(Counting::default())];
+    let observers = [Arc::new(EventNames::default()), Arc::new(EventNames::default())];
     let mut session = bed.log().session("s").unwrap();
     session.state.insert("buffer_config".to_owned(), json!({"window_size": 17}));
     bed.log().save(&session).unwrap();
@@ -423,7 +417,7 @@ async fn s4_10_every_observer_receives_every_event() {
     bed.open(config).await.turn(UserInput::new("time?")).await.unwrap();
     let seen = observers[0].0.lock().unwrap().clone();
     let count = |name: &str| seen.iter().filter(|seen| *seen == name).count();
-    // The notice is given while the agent is opened.
+    // The notice comes from opening the agent.
     assert_eq!(
         ["notice", "begins", "asks", "tool", "result", "ends"].map(count),
         [1, 1, 2, 1, 1, 1],
@@ -436,7 +430,7 @@ async fn s4_10_every_observer_receives_every_event() {
 
 /// A full disk is not a failure of the model.
 #[tokio::test]
-async fn a_failed_turn_says_what_failed() {
+async fn a_failed_turn_reports_what_failed() {
     let bed = TestBed::new();
     let server = Scripted::new(|_: &Received| Reply::status(401, "{}"));
     bed.agent(&server).await.turn(UserInput::new("time?")).await.unwrap_err();
@@ -445,9 +439,8 @@ async fn a_failed_turn_says_what_failed() {
     assert!(events.iter().any(failed), "{events:?}");
 }
 
-/// A line that nobody plays is still a line.
 #[tokio::test]
-async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
+async fn approval_modes_decide_which_calls_need_approval() {
     use waterline_agent::approval::{Mode, Ruling, rule};
     for (mode, asked) in [(Mode::All, 2), (Mode::Selective, 1), (Mode::Custom, 1), (Mode::None, 1)]
     {
@@ -467,12 +460,12 @@ async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
                 rule("run_bash_command", "push", Ruling::Deny).unwrap(),
             ];
         }
-        bed.watcher.words.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
+        bed.watcher.replies.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
         bed.open(config).await.turn(UserInput::new("go")).await.unwrap();
         assert_eq!(bed.watcher.requests.lock().unwrap().len(), asked, "{mode:?}");
         if matches!(mode, Mode::Custom | Mode::None) {
             assert!(
-                bed.story("s")[3].contains("a rule of the user forbids it"),
+                bed.story("s")[3].contains("a rule of the user denies it"),
                 "{:?}",
                 bed.story("s")
             );
@@ -483,23 +476,23 @@ async fn the_modes_of_approval_ask_always_as_ruled_or_never() {
     }
 }
 
-/// No list of middlewares leaves a person out.
+/// Approval does not depend on any middleware.
 #[tokio::test]
-async fn without_any_middleware_somebody_is_still_asked() {
+async fn approval_is_needed_without_any_middleware() {
     let bed = TestBed::new();
     let server = model(vec![bash("git push"), says("not pushed")]);
     let mut config = bed.config(&server);
     config.middleware = Vec::new();
-    bed.watcher.words.lock().unwrap().push_back(waterline_agent::ApprovalReply::Deny(None));
+    bed.watcher.replies.lock().unwrap().push_back(waterline_agent::ApprovalReply::Deny(None));
     bed.open(config).await.turn(UserInput::new("publish")).await.unwrap();
     assert_eq!(bed.watcher.requests.lock().unwrap().len(), 1);
-    assert!(bed.story("s")[2].contains("the user refused this call"));
+    assert!(bed.story("s")[2].contains("Denied by the user"));
 }
 
-/// S4.40, C4.4: the older buffer counts where no middleware says the same; where one does, it wins
-/// and that is said.
+/// S4.40, C4.4: the older `buffer_config` is used, unless the setting `summarization` overrides it,
+/// which is reported.
 #[tokio::test]
-async fn s4_40_c4_4_an_older_buffer_counts_and_the_middleware_wins_over_it() {
+async fn s4_40_c4_4_buffer_config_is_used_unless_summarization_is_set() {
     let bed = TestBed::new();
     let server = model(vec![]);
     let mut session = bed.log().session("s").unwrap();
@@ -519,7 +512,7 @@ async fn s4_40_c4_4_an_older_buffer_counts_and_the_middleware_wins_over_it() {
     );
     assert!(
         bed.watcher
-            .heard()
+            .event_lines()
             .iter()
             .any(|event| event.contains("the setting summarization overrides it"))
     );

@@ -1,4 +1,4 @@
-//! The built-in model: it quotes, carries out plain requests, and says what it is.
+//! The offline model: it quotes, carries out simple requests, and says what it is.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::path::Path;
@@ -21,20 +21,20 @@ fn user(text: &str) -> Vec<Message> {
     vec![Message::user(text)]
 }
 
-/// A session of the offline model, with a memory beside the log.
-async fn live(folder: &Path, session: &str) -> LiveSession {
-    let log = Log::open(&folder.join("log.db").display().to_string()).unwrap();
+/// Opens a session with the offline model and a memory next to the log.
+async fn live(directory: &Path, session: &str) -> LiveSession {
+    let log = Log::open(&directory.join("log.db").display().to_string()).unwrap();
     log.create(Session::new(session)).unwrap();
-    let setup = SessionConfig {
+    let config = SessionConfig {
         tools: vec![tool("list_files"), tool("read_file")],
-        memory: Some(Arc::new(DayFiles::new(folder.join("memory")))),
+        memory: Some(Arc::new(DayFiles::new(directory.join("memory")))),
         ..SessionConfig::new(
             Offline::candidate("Set ANTHROPIC_API_KEY."),
             Policy::preset("auto").unwrap(),
         )
     };
-    Offline::connect(&setup, &log);
-    LiveSession::open(log, session, setup).await.unwrap()
+    Offline::connect(&config, &log);
+    LiveSession::open(log, session, config).await.unwrap()
 }
 
 async fn say(live: &mut LiveSession, text: &str) -> String {
@@ -42,9 +42,9 @@ async fn say(live: &mut LiveSession, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn it_quotes_what_was_said_and_says_what_it_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut live = live(folder.path(), "s").await;
+async fn it_quotes_earlier_messages_and_says_what_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut live = live(directory.path(), "s").await;
     assert_eq!(live.model().name, OFFLINE);
     let first = say(&mut live, "The door code of the mill is 4711.").await;
     assert!(
@@ -60,12 +60,12 @@ async fn it_quotes_what_was_said_and_says_what_it_is() {
 
 #[tokio::test]
 async fn it_remembers_across_sessions() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let answer =
-        say(&mut live(folder.path(), "s").await, "Remember that the anniversary is in October")
+        say(&mut live(directory.path(), "s").await, "Remember that the anniversary is in October")
             .await;
-    assert_eq!(answer, "I wrote it down: the anniversary is in October");
-    let mut other = live(folder.path(), "t").await;
+    assert_eq!(answer, "Saved to memory: the anniversary is in October");
+    let mut other = live(directory.path(), "t").await;
     let answer = say(&mut other, "when is the anniversary?").await;
     assert!(
         answer.contains("memory, ") && answer.contains("the anniversary is in October"),
@@ -74,9 +74,9 @@ async fn it_remembers_across_sessions() {
 }
 
 #[tokio::test]
-async fn it_calls_the_tools_for_plain_requests_and_reports() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut live = live(folder.path(), "s").await;
+async fn it_calls_tools_for_simple_requests_and_reports() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut live = live(directory.path(), "s").await;
     let answer = live.call(user("read notes.txt"), |_| ()).await.unwrap();
     assert_eq!(answer.stop, Stop::Calls);
     let call = answer.messages[0].calls().next().unwrap().clone();
@@ -87,7 +87,7 @@ async fn it_calls_the_tools_for_plain_requests_and_reports() {
     let result = vec![Message::tool_result(call.id, "milk, bread")];
     let answer = live.call(result, |_| ()).await.unwrap();
     assert!(
-        answer.messages[0].text().contains("says:\nmilk, bread"),
+        answer.messages[0].text().contains("returned:\nmilk, bread"),
         "{}",
         answer.messages[0].text()
     );

@@ -1,4 +1,4 @@
-//! Roles and the hand-off of work between them; files and names that are mentioned.
+//! Roles and hand-offs between them; mentioned files and names.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -16,21 +16,21 @@ fn hand_off(to: &str) -> test_bed::Line {
     calls("hand_off", json!({"to": to, "summary": "build it", "paths": ["outputs/design.md"]}))
 }
 
-/// S1.39, section G: a package of paths, wrapped; the other role's session is found again on the
-/// way back.
+/// S1.39, section G: a package of paths in a tag; the session of a role is reused when work comes
+/// back.
 #[tokio::test]
 async fn s1_39_work_goes_from_role_to_role_and_back() {
     let bed = TestBed::new();
     let server = model(vec![hand_off("execute"), hand_off("init")]);
     let mut config = bed.config(&server);
     config.roles = find(&[]).unwrap();
-    let equip = |role: &Role| config.of_role(role).unwrap();
+    let config_of = |role: &Role| config.of_role(role).unwrap();
     let init = named(&config.roles, "init").unwrap();
     let mut session = bed.log().session("s").unwrap();
     session.state.insert("role".to_owned(), Value::from("init"));
     bed.log().save(&session).unwrap();
-    bed.watcher.words.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
-    let mut agent = bed.open(equip(init)).await;
+    bed.watcher.replies.lock().unwrap().extend([ApprovalReply::Allow, ApprovalReply::Allow]);
+    let mut agent = bed.open(config_of(init)).await;
     assert_eq!(agent.live().window(), 200_000, "the window of its role");
     let outcome = agent.turn(UserInput::new("design it")).await.unwrap();
     let Ending::HandOff { to, package } = outcome.ending else { panic!("{outcome:?}") };
@@ -40,7 +40,7 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
     );
     assert!(
         bed.watcher.requests.lock().unwrap()[0].tool == "hand_off",
-        "each transfer is asked about"
+        "each transfer needs approval"
     );
 
     let there = transfer(&bed.log(), agent.live().session(), &to, &package).unwrap();
@@ -50,7 +50,7 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
         "{}",
         there.text
     );
-    let mut own = equip(named(&config.roles, "execute").unwrap());
+    let mut own = config_of(named(&config.roles, "execute").unwrap());
     own.apply_settings().unwrap();
     let mut other =
         Agent::open(bed.log(), &there.session.id, own, bed.watcher.clone()).await.unwrap();
@@ -67,7 +67,7 @@ async fn s1_39_work_goes_from_role_to_role_and_back() {
 }
 
 #[tokio::test]
-async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
+async fn hand_offs_are_limited_to_five_and_to_allowed_roles() {
     let bed = TestBed::new();
     let server = model(vec![hand_off("chef"), hand_off("execute"), says("then I finish it")]);
     let mut config = bed.config(&server);
@@ -82,16 +82,16 @@ async fn work_is_handed_over_five_times_at_most_and_only_to_who_takes_it() {
     assert_eq!(outcome.ending, Ending::Done);
     let story = bed.story("s").join("\n");
     assert!(
-        story.contains("cannot be handed to \"chef\"; it can to execute")
-            && story.contains("handed over 5 times"),
+        story.contains("Cannot hand off to \"chef\"; allowed roles: execute.")
+            && story.contains("limit of 5 hand-offs"),
         "{story}"
     );
     assert!(tools(&server.received()[0]).contains(&"hand_off".to_owned()));
 }
 
-/// Section G: files are copied, small texts injected, pictures become pictures for models that see.
+/// Section G: files are copied, and short texts and images are added to the message.
 #[test]
-fn files_that_are_named_are_taken_along() {
+fn mentioned_files_are_attached() {
     let bed = tempfile::tempdir().unwrap();
     let base = bed.path().join("project");
     for (path, bytes) in [
@@ -134,20 +134,24 @@ fn files_that_are_named_are_taken_along() {
     assert!(
         texts
             .iter()
-            .any(|text| text.starts_with("[File: uploads/long.txt, 30000 bytes: read_file")),
+            .any(|text| text.starts_with("[File: uploads/long.txt, 30000 bytes; use read_file")),
         "{texts:?}"
     );
-    assert!(texts.iter().any(|text| text.contains("x.bin, 2 bytes, not a text")));
+    assert!(texts.iter().any(|text| text.contains("x.bin, 2 bytes, binary")));
     assert_eq!(taken.parts.iter().filter(|part| matches!(part.body, Body::Image(_))).count(), 1);
     assert!(
-        taken.notices.iter().any(|notice| notice == "#gone.md: there is no such file"),
+        taken.notices.iter().any(|notice| notice == "#gone.md: file not found"),
         "{:?}",
         taken.notices
     );
     assert!(workspace.read_text("uploads/docs/deep/b.md").is_ok());
-    let blind = attach(&workspace, &base, &names(&["pic.png"]), false);
-    assert!(blind.parts.iter().all(|part| !matches!(part.body, Body::Image(_))));
-    assert!(blind.notices[0].contains("the model cannot see pictures"), "{:?}", blind.notices);
+    let without_images = attach(&workspace, &base, &names(&["pic.png"]), false);
+    assert!(without_images.parts.iter().all(|part| !matches!(part.body, Body::Image(_))));
+    assert!(
+        without_images.notices[0].contains("the model does not accept images"),
+        "{:?}",
+        without_images.notices
+    );
     for link in ["innocent.md", "spec..md"] {
         let link = attach(&workspace, &base, &names(&[link]), false);
         assert!(
@@ -156,13 +160,13 @@ fn files_that_are_named_are_taken_along() {
             link.notices
         );
     }
-    let meant = attach(&workspace, &base, &names(&["../secret.txt"]), false);
-    assert!(meant.notices.is_empty() && !meant.parts.is_empty(), "{:?}", meant.notices);
+    let explicit = attach(&workspace, &base, &names(&["../secret.txt"]), false);
+    assert!(explicit.notices.is_empty() && !explicit.parts.is_empty(), "{:?}", explicit.notices);
 }
 
-/// What is hidden is not taken by a pattern, unless the pattern says so; a name may hold blanks.
+/// A pattern matches hidden files only if it names them; a name may contain spaces.
 #[test]
-fn hidden_files_and_folders_are_taken_only_by_name() {
+fn hidden_files_and_directories_are_attached_only_by_name() {
     let bed = tempfile::tempdir().unwrap();
     let base = bed.path().join("project");
     for path in ["a.md", "b c.md", ".env.md", ".cache/d.md", ".git/e.md", "docs/.notes/f.md"] {
@@ -181,20 +185,20 @@ fn hidden_files_and_folders_are_taken_only_by_name() {
     assert_eq!(taken("**/.notes/*.md"), ["docs/.notes/f.md"]);
 }
 
-/// S0.11, S0.68: a picture is sent as one, and what was attached is in the state. A skill that is
-/// mentioned holds for that message.
+/// S0.11, S0.68: attached files are recorded in the state. A mentioned skill applies to that
+/// message only.
 #[tokio::test]
 async fn s0_25_uploads_are_tracked_in_the_state() {
     let bed = TestBed::new();
     let server = model(vec![says("seen")]);
     let mut agent = bed.agent(&server).await;
-    let said = UserInput {
+    let input = UserInput {
         files: vec![Upload { path: "uploads/a.md".to_owned(), ..Upload::default() }],
         mentioned: vec!["pdf".to_owned()],
         skill: Some("pdf".to_owned()),
         ..UserInput::new("look @pdf")
     };
-    agent.turn(said).await.unwrap();
+    agent.turn(input).await.unwrap();
     let state = bed.state("s");
     assert_eq!(
         (state.uploads.len(), state.mentioned, state.active_skill.as_deref()),

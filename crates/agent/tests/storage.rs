@@ -1,5 +1,5 @@
-//! What a session of an agent costs in the log: durable writes and bytes; and what is stored when a
-//! result is announced.
+//! The cost of a session in the log: durable writes and bytes; and what is stored when a result is
+//! announced.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -21,7 +21,7 @@ use waterline_agent::{
 use waterline_log::{Log, Session};
 use waterline_testkit::scripted::Scripted;
 
-/// An agent whose log is counted.
+/// Opens an agent on a log whose writes are counted.
 async fn open(bed: &TestBed, log: &Log, server: &Scripted) -> Agent {
     let mut config = bed.config(server);
     config.apply_settings().unwrap();
@@ -46,22 +46,21 @@ async fn a_turn_makes_few_durable_writes() {
     let log = bed.log();
     let mut agent = open(&bed, &log, &server).await;
     let mut writes = Vec::new();
-    for said in ["hi", "look", "look twice"] {
+    for text in ["hi", "look", "look twice"] {
         let before = log.writes();
-        agent.turn(UserInput::new(said)).await.unwrap();
+        agent.turn(UserInput::new(text)).await.unwrap();
         writes.push(log.writes() - before);
     }
     println!(
         "durable writes of a turn: plain {}, with one tool {}, with two {}",
         writes[0], writes[1], writes[2]
     );
-    // The lease is taken and given back. The message is stored with what is sent, each answer with
-    // what it took; a call is noted before it is started, and its result stored with what is sent
-    // next.
+    // The lease is acquired and released. The message is stored with the request, and each answer
+    // with its usage. The start of a call is stored, and its result together with the next request.
     assert!(writes[0] <= 4 && writes[1] <= 7 && writes[2] <= 10, "{writes:?}");
 }
 
-/// The size of a log with this many turns of one tool each, and how many messages it has.
+/// Returns the size of a log with this many turns of one tool call each, and its message count.
 async fn size_of(turns: usize) -> (u64, u64) {
     let bed = TestBed::new();
     let lines = (0..turns)
@@ -77,11 +76,10 @@ async fn size_of(turns: usize) -> (u64, u64) {
     }
     let messages = agent.live().session().tip.position();
     drop((agent, log));
-    (closed_size(&bed.folder.path().join("log.db")), messages)
+    (closed_size(&bed.directory.path().join("log.db")), messages)
 }
 
-/// The bytes of a log that nobody has open: what waited in the write-ahead log is in the file by
-/// then.
+/// Returns the size of a closed log, whose write-ahead log was merged into the file.
 fn closed_size(path: &Path) -> u64 {
     let log = Log::open(&path.display().to_string()).unwrap();
     drop(log);
@@ -89,21 +87,21 @@ fn closed_size(path: &Path) -> u64 {
 }
 
 #[tokio::test]
-async fn a_short_session_stores_less_than_one_and_a_half_kilobytes_a_message() {
-    let folder = tempfile::tempdir().unwrap();
-    let empty = folder.path().join("empty.db");
+async fn a_short_session_stores_less_than_1500_bytes_per_message() {
+    let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().join("empty.db");
     Log::open(&empty.display().to_string()).unwrap().create(Session::new("s")).unwrap();
     let empty = closed_size(&empty);
     for turns in [2, 5, 10, 25] {
         let (size, messages) = size_of(turns).await;
         let each = (size - empty) / messages;
-        println!("{turns} turns with one tool each, {messages} messages: {each} bytes a message");
-        assert!(each < 1_500, "{turns} turns: {each} bytes a message");
+        println!("{turns} turns with one tool each, {messages} messages: {each} bytes per message");
+        assert!(each < 1_500, "{turns} turns: {each} bytes per message");
     }
 }
 
 #[tokio::test]
-async fn restoring_a_checkpoint_gives_the_state_of_then() {
+async fn restoring_a_checkpoint_restores_the_state() {
     let bed = TestBed::new();
     let todo = |content: &str| {
         calls("todo_write", json!({"todos": [{"content": content, "status": "pending"}]}))
@@ -111,8 +109,8 @@ async fn restoring_a_checkpoint_gives_the_state_of_then() {
     let server = model(vec![todo("measure"), says("noted"), todo("sail"), says("noted too")]);
     let mut agent = bed.agent(&server).await;
     let mut states: Vec<State> = Vec::new();
-    for said in ["first", "second"] {
-        agent.turn(UserInput::new(said)).await.unwrap();
+    for text in ["first", "second"] {
+        agent.turn(UserInput::new(text)).await.unwrap();
         states.push(bed.state("s"));
     }
     let checkpoints = bed.log().checkpoints("s").unwrap();
@@ -123,13 +121,13 @@ async fn restoring_a_checkpoint_gives_the_state_of_then() {
     assert_eq!(bed.state("s"), states[1]);
 }
 
-/// Whoever looks into the log at the moment a result is announced.
-struct Looking {
+/// Reads the log at the moment a result is announced.
+struct LogReader {
     log: Log,
     stored: Mutex<Vec<bool>>,
 }
 
-impl Observer for Looking {
+impl Observer for LogReader {
     fn on_event(&self, event: &Event) {
         if let Event::ToolEnds { text, .. } = event {
             let stored = self.log.entries("s").unwrap();
@@ -139,7 +137,7 @@ impl Observer for Looking {
     }
 }
 
-impl Approver for Looking {
+impl Approver for LogReader {
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         Box::pin(async { ApprovalReply::Allow })
     }
@@ -154,18 +152,18 @@ async fn a_result_is_announced_when_it_is_stored() {
     let bed = TestBed::new();
     let server =
         model(vec![calls("now", json!({})), calls("now", json!({"zone": "UTC"})), says("late")]);
-    let looking = Arc::new(Looking { log: bed.log(), stored: Mutex::default() });
+    let reader = Arc::new(LogReader { log: bed.log(), stored: Mutex::default() });
     let mut config = bed.config(&server);
     config.apply_settings().unwrap();
-    let mut agent = Agent::open(bed.log(), "s", config, looking.clone()).await.unwrap();
+    let mut agent = Agent::open(bed.log(), "s", config, reader.clone()).await.unwrap();
     agent.turn(UserInput::new("what time is it?")).await.unwrap();
-    assert_eq!(*looking.stored.lock().unwrap(), [true, true]);
+    assert_eq!(*reader.stored.lock().unwrap(), [true, true]);
 }
 
-/// What cannot be read is told, with the session and the field; it is never taken for a session
-/// that waits for nothing.
+/// State that does not parse is an error with the session and the field. It is never treated as a
+/// session that waits for nothing.
 #[tokio::test]
-async fn a_state_that_does_not_parse_is_told() {
+async fn a_state_that_does_not_parse_is_an_error() {
     let bed = TestBed::new();
     let mut session = bed.log().session("s").unwrap();
     session.state.insert(

@@ -1,4 +1,4 @@
-//! Turns, from what is said to how they end.
+//! Turns, from the user's input to their end.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -37,7 +37,7 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
         [
             "user: measure",
             "assistant: calls write_file",
-            "tool: made outputs/a.txt (10 bytes)",
+            "tool: Created outputs/a.txt (10 bytes)",
             "assistant: calls read_file | calls list_files",
             "tool: tide 4.2 m",
             "tool: a.txt (10 bytes)",
@@ -47,16 +47,19 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
     let checkpoints = bed.log().checkpoints("s").unwrap();
     let after: Vec<&str> =
         checkpoints.iter().filter_map(|checkpoint| checkpoint.metadata["after"].as_str()).collect();
-    assert_eq!(after, ["model", "tools", "model", "tools", "model"], "the last one is the turn's");
+    assert_eq!(
+        after,
+        ["model", "tools", "model", "tools", "model"],
+        "the last step's checkpoint is the turn's"
+    );
     assert_eq!(bed.log().session("s").unwrap().title, "measure");
     assert!(!agent.is_open().unwrap());
     assert!(matches!(agent.resume().await, Err(AgentError::Finished)));
 }
 
-/// Sections G and S2.6: at the limit the model is asked for a report, with a prompt that does not
-/// stay.
+/// Sections G and S2.6: at the limit the model is asked for a report, with an ephemeral message.
 #[tokio::test]
-async fn s2_6_at_the_limit_of_steps_a_report_is_asked_for_and_the_request_does_not_stay() {
+async fn s2_6_at_the_step_limit_a_report_is_requested_with_an_ephemeral_message() {
     let bed = TestBed::new();
     let lines: Vec<Line> =
         (0..15).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
@@ -72,27 +75,27 @@ async fn s2_6_at_the_limit_of_steps_a_report_is_asked_for_and_the_request_does_n
     let received = server.received();
     assert_eq!(received.len(), 5, "four steps and the report");
     let last = sent(&received[4]).last().unwrap()["content"].to_string();
-    assert!(last.contains("must end now") && last.contains("Report"), "{last}");
-    // The model called a tool again instead: it is not run, and the turn still ends.
+    assert!(last.contains("must stop now") && last.contains("Summarize"), "{last}");
+    // The model called a tool instead: it is not run, and the turn still ends.
     assert!(
-        bed.story("s").last().unwrap().contains("not run: the turn must end"),
+        bed.story("s").last().unwrap().contains("Not run: the turn must end"),
         "{:?}",
         bed.story("s")
     );
-    let next = agent.turn(UserInput::new("go on")).await.unwrap();
-    assert_eq!(next.ending, Ending::Limit("the turn took 4 steps, as many as it may".to_owned()));
+    let next = agent.turn(UserInput::new("continue")).await.unwrap();
+    assert_eq!(next.ending, Ending::Limit("the limit of 4 steps per turn was reached".to_owned()));
     assert!(
         !server
             .received()
             .iter()
             .skip(5)
             .take(4)
-            .any(|request| request.body.contains("must end now"))
+            .any(|request| request.body.contains("must stop now"))
     );
 }
 
 #[tokio::test]
-async fn an_answer_cut_at_its_limit_is_gone_on_with() {
+async fn a_truncated_answer_is_continued() {
     let bed = TestBed::new();
     let server = model(vec![Line::Cut("The tide ".to_owned()), says("is 4.2 m.")]);
     let mut agent = bed.agent(&server).await;
@@ -101,13 +104,13 @@ async fn an_answer_cut_at_its_limit_is_gone_on_with() {
     assert!(
         sent(&server.received()[1]).last().unwrap()["content"]
             .to_string()
-            .contains("Go on exactly where it ended")
+            .contains("Continue exactly where it stopped")
     );
     assert_eq!(bed.story("s"), ["user: measure", "assistant: The tide ", "assistant: is 4.2 m."]);
 }
 
 #[tokio::test]
-async fn going_in_circles_ends_the_turn() {
+async fn a_loop_of_equal_calls_ends_the_turn() {
     let bed = TestBed::new();
     let server = model(vec![calls("now", json!({})); 9]);
     let outcome = bed.agent(&server).await.turn(UserInput::new("what time?")).await.unwrap();
@@ -118,9 +121,9 @@ async fn going_in_circles_ends_the_turn() {
     assert_eq!(server.received().len(), 6, "five calls and the report");
 }
 
-/// S4.9: an answer fits its schema, or is asked for once more.
+/// S4.9: an answer matches its schema, or is requested once more.
 #[tokio::test]
-async fn s4_9_an_answer_must_fit_its_schema_and_is_repaired_once() {
+async fn s4_9_an_answer_must_match_its_schema_and_is_repaired_once() {
     let bed = TestBed::new();
     let server = model(vec![
         says("about four"),
@@ -133,9 +136,12 @@ async fn s4_9_an_answer_must_fit_its_schema_and_is_repaired_once() {
     let outcome = agent.turn(with_schema("how high?", schema.clone())).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.contains("4.2")), (Ending::Done, true));
     let first = sent(&server.received()[0]).last().unwrap()["content"].to_string();
-    assert!(first.contains("fits this schema") && first.contains("this message only"), "{first}");
-    // A server that imitates OpenAI may let the field keep the model from its tools: it goes with
-    // the second try.
+    assert!(
+        first.contains("matches this schema") && first.contains("this message only"),
+        "{first}"
+    );
+    // With the field, a server that imitates OpenAI may keep the model from calling tools, so it is
+    // sent only with the second attempt.
     let bodies: Vec<Value> = server
         .received()
         .iter()
@@ -151,7 +157,7 @@ fn metres() -> Value {
     json!({"type": "object", "required": ["metres"], "properties": {"metres": {"type": "number"}}})
 }
 
-/// A message whose answer must fit a schema.
+/// Returns an input whose answer must match a schema.
 fn with_schema(text: &str, schema: Value) -> UserInput {
     UserInput { schema: Some(schema), ..UserInput::new(text) }
 }
@@ -169,14 +175,14 @@ async fn an_answer_with_a_schema_is_bare_json_and_the_schema_ends_with_its_turn(
 }
 
 #[tokio::test]
-async fn a_schema_that_no_answer_can_fit_is_refused_before_anything_is_asked() {
+async fn an_invalid_schema_is_rejected_before_the_model_is_called() {
     let bed = TestBed::new();
     let server = model(vec![]);
     let mut agent = bed.agent(&server).await;
     for schema in [json!({"type": 12}), json!("x")] {
         let error = agent.turn(with_schema("how high?", schema)).await.unwrap_err();
         assert!(
-            matches!(&error, AgentError::Setting(why) if why.contains("fit this schema")),
+            matches!(&error, AgentError::Setting(why) if why.contains("invalid answer schema")),
             "{error}"
         );
     }
@@ -184,14 +190,14 @@ async fn a_schema_that_no_answer_can_fit_is_refused_before_anything_is_asked() {
 }
 
 #[tokio::test]
-async fn a_schema_waits_with_a_question_and_goes_with_a_hand_off() {
+async fn a_schema_survives_a_question_and_a_hand_off() {
     let bed = TestBed::new();
     let asks = calls("ask_human", json!({"question": "Which harbour?"}));
     let server = model(vec![asks, says("north"), says("{\"metres\": 4}")]);
     let mut agent = bed.agent(&server).await;
     let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(_)), "{outcome:?}");
-    // Another process: what is said is the answer to the question, and the answer to the turn fits
+    // In another process the next message answers the question, and the answer of the turn matches
     // the schema.
     let outcome = bed.agent(&server).await.turn(UserInput::new("the northern one")).await.unwrap();
     assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Done, "{\"metres\": 4}"));
@@ -206,24 +212,32 @@ async fn a_schema_waits_with_a_question_and_goes_with_a_hand_off() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_again_and_again_ends_at_a_limit() {
+async fn an_answer_that_is_truncated_repeatedly_ends_at_a_limit() {
     let bed = TestBed::new();
     let server = model(vec![Line::Cut("on ".to_owned()); 9]);
     let outcome = bed.agent(&server).await.turn(UserInput::new("count")).await.unwrap();
     assert!(
-        matches!(&outcome.ending, Ending::Limit(why) if why.contains("cut 4 times")),
+        matches!(&outcome.ending, Ending::Limit(why) if why.contains("output token limit 4 times")),
         "{outcome:?}"
     );
     assert_eq!((outcome.text.as_str(), server.received().len()), ("on on on on ", 4));
 }
 
-/// Nothing is no answer, whether the model said so or came to its limit before the first word.
+/// An answer is empty if the model returned nothing, or hit the token limit before any text.
 #[tokio::test]
-async fn an_empty_answer_is_asked_for_once_more_and_is_no_success() {
+async fn an_empty_answer_is_retried_once_and_then_stops_the_turn() {
     let bed = TestBed::new();
-    let cut = || Line::Cut(String::new());
-    let server =
-        model(vec![says(""), says("four"), cut(), says("five"), says(""), says(""), cut(), cut()]);
+    let truncated = || Line::Cut(String::new());
+    let server = model(vec![
+        says(""),
+        says("four"),
+        truncated(),
+        says("five"),
+        says(""),
+        says(""),
+        truncated(),
+        truncated(),
+    ]);
     let mut agent = bed.agent(&server).await;
     for (at, expected) in [(1, "four"), (3, "five")] {
         let outcome = agent.turn(UserInput::new("how high?")).await.unwrap();
@@ -231,14 +245,14 @@ async fn an_empty_answer_is_asked_for_once_more_and_is_no_success() {
             (outcome.ending, outcome.text.as_str(), outcome.steps),
             (Ending::Done, expected, 2)
         );
-        let aside = sent(&server.received()[at]).last().unwrap()["content"].to_string();
-        assert!(aside.contains("Give it now") && !aside.contains("Go on exactly"), "{aside}");
+        let last = sent(&server.received()[at]).last().unwrap()["content"].to_string();
+        assert!(last.contains("Answer now") && !last.contains("Continue exactly"), "{last}");
     }
-    assert!(!bed.story("s").join("\n").contains("Give it now"), "it does not stay");
-    for words in ["an empty answer", "before the first word"] {
+    assert!(!bed.story("s").join("\n").contains("Answer now"), "the message is ephemeral");
+    for expected in ["an empty answer", "before any answer text"] {
         let outcome = agent.turn(UserInput::new("and now?")).await.unwrap();
         assert!(
-            matches!(&outcome.ending, Ending::Halted(why) if why.contains(words)),
+            matches!(&outcome.ending, Ending::Halted(why) if why.contains(expected)),
             "{outcome:?}"
         );
     }
@@ -246,19 +260,19 @@ async fn an_empty_answer_is_asked_for_once_more_and_is_no_success() {
 }
 
 #[tokio::test]
-async fn what_is_said_meanwhile_is_heard_before_the_next_step() {
+async fn steering_messages_are_added_before_the_next_step() {
     let bed = TestBed::new();
     let server = model(vec![calls("now", json!({})), says("as you wish")]);
     let mut agent = bed.agent(&server).await;
-    bed.watcher.steers.lock().unwrap().push_back("in UTC please".to_owned());
+    bed.watcher.steering.lock().unwrap().push_back("in UTC please".to_owned());
     agent.turn(UserInput::new("what time?")).await.unwrap();
     assert_eq!(bed.story("s")[..2], ["user: what time?", "user: in UTC please"]);
 }
 
-/// S0.13, S0.14: the list stays as it was sent first; what is switched off is refused at the call,
-/// and a mention allows it.
+/// S0.13, S0.14: the tool list never changes; a disabled tool is refused when it is called, and a
+/// mention allows it.
 #[tokio::test]
-async fn s0_13_the_list_of_tools_stays_and_a_forbidden_tool_is_refused_at_the_call() {
+async fn s0_13_the_tool_list_is_stable_and_a_disabled_tool_is_refused() {
     let bed = TestBed::new();
     let server = model(vec![
         bash("echo hi"),
@@ -274,15 +288,15 @@ async fn s0_13_the_list_of_tools_stays_and_a_forbidden_tool_is_refused_at_the_ca
     let mut agent = bed.open(config).await;
     agent.turn(UserInput::new("say hi")).await.unwrap();
     assert!(
-        bed.story("s")[2].contains("refused: run_bash_command is switched off"),
+        bed.story("s")[2].contains("Not run: run_bash_command is disabled"),
         "{:?}",
         bed.story("s")
     );
-    let said = UserInput {
+    let input = UserInput {
         tools: vec!["run_bash_command".to_owned()],
         ..UserInput::new("use @run_bash_command")
     };
-    agent.turn(said).await.unwrap();
+    agent.turn(input).await.unwrap();
     assert_eq!(bed.story("s")[6], "tool: hi");
     let lists: Vec<Vec<String>> = server.received().iter().map(tools).collect();
     assert!(
@@ -293,20 +307,20 @@ async fn s0_13_the_list_of_tools_stays_and_a_forbidden_tool_is_refused_at_the_ca
 }
 
 #[tokio::test]
-async fn a_refusal_is_a_result_and_always_is_remembered() {
+async fn a_denial_is_a_result_and_always_is_remembered() {
     let bed = TestBed::new();
     let risky = || bash("rm -r build");
     let server =
         model(vec![risky(), says("not done"), risky(), says("done"), risky(), says("done again")]);
     let mut agent = bed.agent(&server).await;
     bed.watcher
-        .words
+        .replies
         .lock()
         .unwrap()
         .extend([ApprovalReply::Deny(Some("not today".to_owned())), ApprovalReply::AllowAlways]);
     agent.turn(UserInput::new("clean up")).await.unwrap();
     assert!(
-        bed.story("s")[2].contains("failed: the user refused this call: not today"),
+        bed.story("s")[2].contains("failed: Denied by the user: not today"),
         "{:?}",
         bed.story("s")
     );
@@ -319,48 +333,40 @@ async fn a_refusal_is_a_result_and_always_is_remembered() {
 }
 
 #[tokio::test]
-async fn nobody_answering_in_time_means_no() {
+async fn a_call_without_a_timely_approval_is_not_run() {
     let bed = TestBed::new();
     let server = model(vec![bash("git push"), says("not pushed")]);
     let mut config = bed.config(&server);
     config.approval.time = Duration::from_millis(50);
     bed.open(config).await.turn(UserInput::new("publish")).await.unwrap();
-    assert!(
-        bed.story("s")[2].contains("not run: nobody agreed to it within"),
-        "{:?}",
-        bed.story("s")
-    );
+    assert!(bed.story("s")[2].contains("Not run: no approval within"), "{:?}", bed.story("s"));
 }
 
 #[tokio::test]
-async fn what_is_critical_cannot_be_agreed_to_once_and_for_all() {
+async fn a_critical_call_cannot_be_approved_with_always() {
     let bed = TestBed::new();
     let server = model(vec![bash("rm -rf /"), says("not done")]);
-    bed.watcher.words.lock().unwrap().push_back(ApprovalReply::AllowAlways);
+    bed.watcher.replies.lock().unwrap().push_back(ApprovalReply::AllowAlways);
     bed.agent(&server).await.turn(UserInput::new("clean up")).await.unwrap();
-    assert!(
-        bed.story("s")[2].contains("failed: the user refused this call"),
-        "{:?}",
-        bed.story("s")
-    );
+    assert!(bed.story("s")[2].contains("failed: Denied by the user"), "{:?}", bed.story("s"));
 }
 
 #[tokio::test]
-async fn a_word_that_comes_later_is_waited_for() {
+async fn a_deferred_approval_ends_the_turn_until_it_is_resumed() {
     let bed = TestBed::new();
     let server = model(vec![bash("rm -r build; echo gone > outputs/x"), says("done")]);
-    bed.watcher.words.lock().unwrap().push_back(ApprovalReply::Deferred);
+    bed.watcher.replies.lock().unwrap().push_back(ApprovalReply::Deferred);
     let outcome = bed.agent(&server).await.turn(UserInput::new("clean up")).await.unwrap();
     assert!(matches!(outcome.ending, Ending::Waiting(Waiting::Approval(_))), "{outcome:?}");
     assert!(!bed.workspace().join("outputs/x").exists());
-    bed.watcher.words.lock().unwrap().push_back(ApprovalReply::Allow);
+    bed.watcher.replies.lock().unwrap().push_back(ApprovalReply::Allow);
     let outcome = bed.agent(&server).await.resume().await.unwrap();
     assert_eq!(outcome.ending, Ending::Done);
     assert!(bed.workspace().join("outputs/x").exists());
 }
 
 #[tokio::test]
-async fn failures_of_one_answer_count_too() {
+async fn failures_within_one_answer_count() {
     let bed = TestBed::new();
     let many = (0..30).map(|n| ("read_file", json!({"path": format!("f{n}")}))).collect();
     let server = model(vec![Line::Calls(many), says("I give up.")]);
@@ -369,19 +375,22 @@ async fn failures_of_one_answer_count_too() {
     let run = story.iter().filter(|line| line.contains("does not exist")).count();
     assert!((6..=8).contains(&run), "three are run at a time: {story:?}");
     assert!(
-        story.iter().any(|line| line.contains("times in a row and is not run before another tool")),
+        story
+            .iter()
+            .any(|line| line.contains("times in a row and is blocked until you call another tool")),
         "{story:?}"
     );
 }
 
-/// Two programs on one session: the second waits its turn, and goes on from where the first came
-/// to.
+/// Two processes in one session: the second is refused while the first works, and later continues
+/// after it.
 #[tokio::test]
 async fn one_process_at_a_time_works_in_a_session() {
     let bed = TestBed::new();
     let wait = bash("while [ ! -e go ]; do sleep 0.02; done");
     let server = model(vec![wait, says("first"), says("second")]);
-    let (mut one, mut other) = (bed.agent(&server).await, bed.agent(&server).await);
+    let mut one = bed.agent(&server).await;
+    let mut other = bed.agent(&server).await;
     let (first, ()) = tokio::join!(one.turn(UserInput::new("wait")), async {
         while !bed.story("s").iter().any(|line| line.contains("calls run_bash_command")) {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -392,21 +401,22 @@ async fn one_process_at_a_time_works_in_a_session() {
     });
     assert_eq!(first.unwrap().text, "first");
     assert_eq!(other.turn(UserInput::new("and now?")).await.unwrap().text, "second");
-    let said = sent(&server.received()[2]).iter().map(Value::to_string).collect::<String>();
-    assert!(said.contains("first") && said.contains("and now?"), "{said}");
+    let request = sent(&server.received()[2]).iter().map(Value::to_string).collect::<String>();
+    assert!(request.contains("first") && request.contains("and now?"), "{request}");
 }
 
-/// What another process stored meanwhile is not written over.
+/// Changes of another process are not overwritten.
 #[tokio::test]
-async fn a_stale_state_wipes_nothing() {
+async fn a_stale_state_overwrites_nothing() {
     let bed = TestBed::new();
     let todo = calls("todo_write", json!({"todos": [{"content": "measure", "status": "pending"}]}));
     let server = model(vec![todo, says("noted")]);
-    let (mut one, mut stale) = (bed.agent(&server).await, bed.agent(&server).await);
+    let mut one = bed.agent(&server).await;
+    let mut stale = bed.agent(&server).await;
     one.turn(UserInput::new("plan it")).await.unwrap();
     let change = |session: &mut Session| session.title = "other".to_owned();
-    let unawares = stale.live_mut().change(change).await;
-    assert!(unawares.is_err(), "it would be about what is no longer the newest");
+    let refused = stale.live_mut().change(change).await;
+    assert!(refused.is_err(), "it is based on an old tip");
     assert!(stale.live_mut().catch_up().await.unwrap());
     stale.live_mut().change(change).await.unwrap();
     let stored = bed.log().session("s").unwrap();
@@ -414,17 +424,18 @@ async fn a_stale_state_wipes_nothing() {
 }
 
 #[tokio::test]
-async fn a_question_waits_over_the_end_of_the_program() {
+async fn a_question_survives_a_restart() {
     let bed = TestBed::new();
     let server = model(vec![
         calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]})),
         says("North it is."),
     ]);
     let outcome = bed.agent(&server).await.turn(UserInput::new("plan the trip")).await.unwrap();
-    assert!(
-        matches!(&outcome.ending, Ending::Waiting(Waiting::Question(q)) if q.question == "Which harbour?")
-    );
-    // Another day, another process: what is said is the answer.
+    assert!(matches!(
+        &outcome.ending,
+        Ending::Waiting(Waiting::Question(asked)) if asked.question == "Which harbour?"
+    ));
+    // In another process, the next message is the answer.
     let mut agent = bed.agent(&server).await;
     assert!(agent.is_open().unwrap());
     let outcome = agent.turn(UserInput::new("north")).await.unwrap();
@@ -434,7 +445,7 @@ async fn a_question_waits_over_the_end_of_the_program() {
 }
 
 #[tokio::test]
-async fn a_large_output_is_an_artifact_before_it_is_sent() {
+async fn a_large_output_becomes_an_artifact_before_it_is_sent() {
     let bed = TestBed::new();
     let server = model(vec![
         bash("seq 1 60000"),
@@ -454,12 +465,12 @@ async fn a_large_output_is_an_artifact_before_it_is_sent() {
     );
     assert!(result.ends_with("60000"));
     assert!(server.received()[1].body.len() < 60_000);
-    assert!(bed.story("s")[4].contains("has no artifact"));
+    assert!(bed.story("s")[4].contains("No artifact"));
 }
 
-/// In a small window too: a part that were too long itself would become an artifact, and so on.
+/// Also in a small window: a part that is too long would itself become an artifact, and so on.
 #[tokio::test]
-async fn a_part_of_an_artifact_is_sent_as_it_is() {
+async fn a_part_of_an_artifact_is_never_truncated() {
     let bed = TestBed::new();
     let text: String = (1..=2_000).map(|n| format!("high tide at the mill {n}\n")).collect();
     std::fs::create_dir_all(bed.workspace()).unwrap();
@@ -478,19 +489,25 @@ async fn a_part_of_an_artifact_is_sent_as_it_is() {
     assert!(story[2].contains(&format!("full text in artifact {handle}")), "{story:?}");
     assert!(
         story[4].starts_with("tool: [characters 0 to ")
-            && story[4].contains("of 52893; go on with from: ")
+            && story[4].contains("of 52893; continue with from: ")
     );
     assert!(story[6].starts_with("tool: 1: high tide at the mill 1\n10: high"), "{story:?}");
-    assert!(story[6].contains("\n[more lines from character "), "{story:?}");
+    assert!(story[6].contains("\n[more matching lines; continue with from: "), "{story:?}");
     assert!(!story[4].contains("omitted") && !story[6].contains("omitted"), "{story:?}");
     assert_eq!(bed.log().artifacts("s").unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn todos_are_state_and_are_repeated_aside_each_turn() {
+async fn todos_are_state_and_are_repeated_in_each_turn() {
     let bed = TestBed::new();
-    let todos = json!({"todos": [{"content": "buy rope", "status": "in_progress"}, {"content": "pack", "status": "completed"}]});
-    let two = json!({"todos": [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "in_progress"}]});
+    let todos = json!({"todos": [
+        {"content": "buy rope", "status": "in_progress"},
+        {"content": "pack", "status": "completed"},
+    ]});
+    let two = json!({"todos": [
+        {"content": "a", "status": "in_progress"},
+        {"content": "b", "status": "in_progress"},
+    ]});
     let server = model(vec![
         calls("todo_write", two),
         calls("todo_write", todos),
@@ -505,11 +522,11 @@ async fn todos_are_state_and_are_repeated_aside_each_turn() {
     let messages = sent(&server.received()[3]);
     let last = messages.last().unwrap()["content"].to_string();
     assert!(last.contains("buy rope") && !last.contains("pack"), "{last}");
-    assert!(!bed.story("s").join("\n").contains("todos that are not done"), "it does not stay");
+    assert!(!bed.story("s").join("\n").contains("open tasks"), "it is ephemeral");
 }
 
 #[tokio::test]
-async fn what_was_folded_can_be_recalled() {
+async fn earlier_messages_can_be_recalled() {
     let bed = TestBed::new();
     let server = model(vec![
         says("noted"),
@@ -526,11 +543,11 @@ async fn what_was_folded_can_be_recalled() {
         bed.story("s")
     );
     agent.turn(UserInput::new("and the zebra?")).await.unwrap();
-    assert!(bed.story("s")[8].contains("nothing before this turn"), "{:?}", bed.story("s"));
+    assert!(bed.story("s")[8].contains("no message before this turn"), "{:?}", bed.story("s"));
 }
 
 #[tokio::test]
-async fn the_model_can_ask_for_room() {
+async fn the_model_can_request_a_fold() {
     let bed = TestBed::new();
     let long = "tide ".repeat(3_000);
     let noted = vec![says("noted"); 4];
@@ -543,16 +560,16 @@ async fn the_model_can_ask_for_room() {
     agent.turn(UserInput::new("make room")).await.unwrap();
     let generations = bed.log().generations("s").unwrap();
     assert!(
-        generations.last().unwrap().fold.reason.contains("the model asked for it"),
+        generations.last().unwrap().fold.reason.contains("requested by the model"),
         "{generations:?}"
     );
     let received = server.received();
     assert!(received[5].body.len() < received[4].body.len() * 2 / 3);
 }
 
-/// Some servers count their calls anew in each answer.
+/// Some servers restart their call ids in each answer.
 #[tokio::test]
-async fn calls_with_ids_that_come_again_keep_their_results() {
+async fn calls_with_repeated_ids_keep_their_results() {
     let bed = TestBed::new();
     let lines = std::sync::Mutex::new(vec![
         says("both seen"),
@@ -576,26 +593,26 @@ async fn calls_with_ids_that_come_again_keep_their_results() {
     );
 }
 
-/// Small models write the names of tools, and that they need no arguments, in their own ways.
+/// Small models misspell tool names and write empty arguments in several forms.
 #[tokio::test]
-async fn a_tool_that_is_nearly_called_so_is_named_and_no_arguments_are_none() {
+async fn a_similar_tool_is_suggested_and_empty_arguments_are_accepted() {
     let bed = TestBed::new();
     let three = vec![("List_Files", json!({})), ("list_files", Value::Null), ("bash", json!({}))];
     let server = model(vec![Line::Calls(three), says("done")]);
     bed.agent(&server).await.turn(UserInput::new("look")).await.unwrap();
     let story = bed.story("s");
-    assert_eq!(story[2], "tool: failed: there is no tool \"List_Files\"; did you mean list_files?");
+    assert_eq!(story[2], "tool: failed: Unknown tool \"List_Files\". Did you mean list_files?");
     assert!(story[3].contains("outputs/"), "{story:?}");
     assert!(
-        story[4].contains("there is no tool \"bash\"; there are read_file, write_file,"),
+        story[4].contains("Unknown tool \"bash\". Available tools: read_file, write_file,"),
         "{story:?}"
     );
-    assert!(!story[4].contains("fetch_url"), "it is switched off: {story:?}");
+    assert!(!story[4].contains("fetch_url"), "it is disabled: {story:?}");
 }
 
-/// A model that writes no JSON is told so; nothing is run on a guess.
+/// Invalid JSON is reported to the model; nothing is run on a guess.
 #[tokio::test]
-async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
+async fn invalid_json_arguments_are_refused_and_not_guessed() {
     let bed = TestBed::new();
     let first = std::sync::atomic::AtomicBool::new(true);
     let server = Scripted::new(move |received| {
@@ -612,13 +629,12 @@ async fn arguments_that_are_no_json_are_refused_and_not_guessed() {
         }
     });
     bed.agent(&server).await.turn(UserInput::new("greet")).await.unwrap();
-    assert!(bed.story("s")[2].contains("the arguments are no JSON"), "{:?}", bed.story("s"));
+    assert!(bed.story("s")[2].contains("The arguments are not valid JSON"), "{:?}", bed.story("s"));
 }
 
-/// A session that was cleared still has its prompt, and words for a call that failed do not come up
-/// later.
+/// A cleared session gets its system prompt again.
 #[tokio::test]
-async fn a_cleared_session_begins_with_its_prompt() {
+async fn a_cleared_session_starts_with_its_prompt() {
     let bed = TestBed::new();
     let server = model(vec![says("one"), says("two")]);
     bed.agent(&server).await.turn(UserInput::new("first")).await.unwrap();
@@ -633,10 +649,9 @@ async fn a_cleared_session_begins_with_its_prompt() {
     );
 }
 
-/// A state that comes from a file opens no folder, and brings no consent.
-/// A command may write into the workspace what it likes: the session's own folder stays its own.
+/// A command may write anything into the workspace; the session keeps its directory.
 #[tokio::test]
-async fn a_command_cannot_lock_a_session_out_of_its_folder() {
+async fn a_command_cannot_lock_a_session_out_of_its_workspace() {
     for text in [
         r#"echo '{"session":"other","created_at":"x"}' > workspace.json"#,
         "rm workspace.json; mkdir -p workspace.json/x",
@@ -657,9 +672,9 @@ async fn a_command_cannot_lock_a_session_out_of_its_folder() {
 }
 
 #[tokio::test]
-async fn a_path_in_the_state_opens_no_other_folder() {
+async fn a_stored_path_opens_no_other_directory() {
     let bed = TestBed::new();
-    let elsewhere = bed.folder.path().join("home");
+    let elsewhere = bed.directory.path().join("home");
     std::fs::create_dir_all(&elsewhere).unwrap();
     let mut session = bed.log().session("s").unwrap();
     session.workspace = Some(elsewhere.display().to_string());
@@ -670,15 +685,21 @@ async fn a_path_in_the_state_opens_no_other_folder() {
     assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
 }
 
-/// Whoever sends somebody a conversation must not have calls run by whoever takes it up.
+/// The author of an imported conversation must not be able to run calls here.
 #[tokio::test]
-async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
-    let (bash_call, question) = ("c1", "c2");
-    let approval = json!({"kind": "approval", "call_id": bash_call, "tool": "run_bash_command", "arguments": "{}",
-        "reason": "", "may_always": true});
-    let asks = json!({"kind": "question", "call_id": question, "question": "Which harbour?", "choices": []});
+async fn a_call_of_an_imported_conversation_is_not_run() {
+    let bash_call = "c1";
+    let question = "c2";
+    let approval = json!({
+        "kind": "approval", "call_id": bash_call, "tool": "run_bash_command", "arguments": "{}",
+        "reason": "", "may_always": true,
+    });
+    let asks = json!({
+        "kind": "question", "call_id": question, "question": "Which harbour?", "choices": [],
+    });
     for pending in [Value::Null, approval, asks.clone()] {
-        let (bed, elsewhere) = (TestBed::new(), TestBed::new());
+        let bed = TestBed::new();
+        let elsewhere = TestBed::new();
         let calls = [
             ("run_bash_command", bash_call, "{\"command\": \"touch ran\"}"),
             ("ask_human", question, "{}"),
@@ -686,7 +707,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         let call = |(name, id, arguments): (&str, &str, &str)| -> Part {
             Body::Call(ToolCall::new(id, name, arguments)).into()
         };
-        let said = [
+        let messages = [
             Message::system("You help."),
             Message::user("tidy up"),
             Message::new(Role::Assistant, calls.into_iter().map(call).collect()),
@@ -696,7 +717,7 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         session.state.insert("pending_action".to_owned(), pending.clone());
         log.save(&session).unwrap();
         let counter = Models::builtin().unknown().counter();
-        let incoming = said.iter().map(|message| Incoming::of(message, &counter)).collect();
+        let incoming = messages.iter().map(|message| Incoming::of(message, &counter)).collect();
         log.append("x", session.tip, incoming).unwrap();
         let mut lines = Vec::new();
         log.export(&["x".to_owned()], &mut lines).unwrap();
@@ -714,18 +735,20 @@ async fn a_call_that_came_with_an_imported_conversation_is_not_run() {
         }
         let story = bed.story("x");
         assert!(
-            story.iter().any(|line| line.starts_with("tool: failed: [cancelled: this call came")),
+            story
+                .iter()
+                .any(|line| line.starts_with("tool: failed: [cancelled: this call is part")),
             "{story:?}"
         );
         assert_eq!(story.iter().any(|line| line == "tool: north"), waits, "{story:?}");
-        assert!(!bed.folder.path().join("workspaces/x/ran").exists());
+        assert!(!bed.directory.path().join("workspaces/x/ran").exists());
         assert_eq!(bed.state("x").pending, None);
     }
 }
 
-/// Neither a line break nor an escape hides a word from the patterns.
+/// Neither a line break nor an escape hides a command from the patterns.
 #[test]
-fn a_risk_is_seen_however_it_is_written() {
+fn a_risk_is_found_however_it_is_written() {
     use waterline_agent::approval::{Approval, CallRequest, Decision, Ruling, rule};
     use waterline_agent::tool::{Toolbox, info_of};
     let tools = Toolbox::new(std::sync::Arc::new(waterline_sandbox::Shell::unconfined()));

@@ -68,7 +68,7 @@ fn while_a_tool_ran() {
             .last_request()
             .last()
             .unwrap()
-            .contains("interrupted: the program ended while this ran")
+            .contains("interrupted: the process exited while this call was running")
     );
 }
 
@@ -123,7 +123,7 @@ fn after_the_answer_nothing_is_left_to_do() {
     resume(&world);
     assert_eq!(world.server.received().len(), 1, "nothing is asked again");
     let (code, _, err) = world.run("run", &[&SESSION[..], &["--again"]].concat());
-    assert!(code == 2 && err.contains("there is nothing to go on with"), "{err}");
+    assert!(code == 2 && err.contains("nothing to resume"), "{err}");
     assert!(story(&world).contains("how high?"));
 }
 

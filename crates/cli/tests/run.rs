@@ -254,7 +254,7 @@ fn bad_input_is_told_in_a_sentence() {
             &["hi", "--model", "m", "--base-url", "http://me:pw@127.0.0.1:9"][..],
             "must not hold a password",
         ),
-        (&["--resume"][..], "there is no session to resume yet"),
+        (&["--resume"][..], "no session to resume yet"),
         (&["--resume", "nothing"][..], "session \"nothing\" not found; `waterline sessions list`"),
         (&["--resume", "s", "--session", "s"][..], "cannot be used with"),
         (&["--again"][..], "--session"),

@@ -34,15 +34,15 @@ fn an_answer_is_printed_as_bare_json() {
     let schema: Value = serde_json::from_str(METRES).unwrap();
     assert_eq!(again["response_format"]["json_schema"]["schema"], schema);
     let (code, _, err) = world.run("run", &["how high?", "--schema", "metres.json"]);
-    assert!(code == 1 && err.contains("does not fit the schema"), "{code} {err}");
+    assert!(code == 1 && err.contains("does not match the required schema"), "{code} {err}");
 }
 
 #[test]
 fn a_schema_that_cannot_be_used_is_told_before_anything_is_asked() {
     let world = tide(vec![]);
     for (text, words) in [
-        (r#"{"type": 12}"#, "fit this schema"),
-        (r#""x""#, "is no schema"),
+        (r#"{"type": 12}"#, "invalid answer schema"),
+        (r#""x""#, "is not a JSON schema"),
         ("null", "holds null"),
         ("{", "is no JSON"),
     ] {

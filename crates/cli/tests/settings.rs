@@ -124,13 +124,13 @@ fn a_session_keeps_policy_prompt_and_role() {
     let told =
         chat(&world, &["--session", "s", "--system", "Be brief", "--role", "init"], "/quit\n");
     assert!(
-        told.contains("--system is for new sessions") && told.contains("takes the role init"),
+        told.contains("--system is for new sessions") && told.contains("gets the role init"),
         "{told}"
     );
     let (_, _, told) =
         world.run("run", &["--session", "s", "--system", "Be brief", "--role", "execute", "hi"]);
     assert!(
-        told.contains("--system is for new sessions") && told.contains("stays in the role init"),
+        told.contains("--system is for new sessions") && told.contains("keeps the role init"),
         "{told}"
     );
 }
@@ -233,7 +233,7 @@ fn wrong_values_are_refused_with_what_is_allowed() {
     world.write(".config/waterline/config.toml", "[agent]\nmiddleware = [\"pll\"]\n");
     let (code, _, err) = world.run("run", &["hi"]);
     assert!(
-        code == 2 && err.contains("no middleware is called \"pll\"") && err.contains("pii"),
+        code == 2 && err.contains("unknown middleware \"pll\"") && err.contains("pii"),
         "{err}"
     );
 }
@@ -253,10 +253,10 @@ fn doctor_tells_what_works_and_what_does_not() {
     let (code, out, _) = world.run("doctor", &[]);
     assert!(code == 1 && out.contains("!!  mcp gone"), "{out}");
     for (setting, told) in [
-        ("middleware = [\"pll\"]", "!!  agent: no middleware is called \"pll\""),
+        ("middleware = [\"pll\"]", "!!  agent: unknown middleware \"pll\""),
         (
             "rules = [{ tool = \"*\", pattern = \"(\", answer = \"deny\" }]",
-            "!!  agent: a rule of approval cannot be used",
+            "!!  agent: invalid pattern in an approval rule",
         ),
     ] {
         world.write(".config/waterline/config.toml", &format!("[agent]\n{setting}\n"));
@@ -337,7 +337,7 @@ fn the_exit_status_tells_and_yes_is_no_yes_to_everything() {
     let results: Vec<&serde_json::Value> =
         events.iter().filter(|event| event["event"] == "result").collect();
     assert!(
-        results[0]["text"].as_str().unwrap().contains("not run: nobody is there")
+        results[0]["text"].as_str().unwrap().contains("Not run: nobody is there")
             && results[1]["failed"] == false,
         "{results:?}"
     );

@@ -189,6 +189,6 @@ fn a_call_of_an_imported_file_is_not_run() {
     assert_eq!(code, 0, "{err}");
     let (code, out, err) = world.run("run", &["--session", "talk", "--again"]);
     assert_eq!((code, out.as_str()), (0, "as you like\n"), "{err}");
-    assert!(world.last_request().last().unwrap().contains("came with an imported conversation"));
+    assert!(world.last_request().last().unwrap().contains("is part of an imported conversation"));
     assert!(!world.path(".local/share/waterline/workspaces/talk/ran").exists());
 }

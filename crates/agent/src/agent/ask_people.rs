@@ -1,13 +1,12 @@
-//! What people are asked in the middle of a turn: whether a call may be run, and what the model
-//! wants to know.
+//! The points of a turn where a person decides: approvals of calls, and questions of the model.
 
 use std::sync::Arc;
 
 use waterline::message::Part;
 
-use super::run_calls::result;
+use super::run_calls::result_message;
 use super::turn_state::{Next, TurnState};
-use super::{Agent, View};
+use super::{Agent, HookData};
 use crate::approval::{self, Approval, CallRequest, Decision};
 use crate::approver::ApprovalReply;
 use crate::error::AgentError;
@@ -16,31 +15,33 @@ use crate::outcome::Ending;
 use crate::state::{ApprovalRequest, Local, Question, State, Waiting};
 
 impl Agent {
-    /// Asks the middlewares of one kind. Where one wants a person's consent, that is asked for
-    /// once, and then the middlewares again. `None` where nothing keeps the turn from going its
-    /// way.
-    pub(super) async fn decided(
+    /// Runs one hook of every middleware, and returns the step they force, or `None` if the turn
+    /// continues as usual. If a middleware requires approval, the user is asked and the hooks run
+    /// again.
+    pub(super) async fn run_hooks(
         &mut self,
         hook: Hook,
         turn: &mut TurnState,
-        view: &mut View<'_>,
+        data: &mut HookData<'_>,
     ) -> Result<Option<Next>, AgentError> {
         loop {
-            let next = match self.ask_about(hook, turn, view).await? {
-                Verdict::Interrupt(request) => match self.consent(&request, turn, view).await? {
-                    Some(next) => Some(next),
-                    // Before tools a no is a result of the call; elsewhere there is nothing else
-                    // that could be left out.
-                    None if hook != Hook::BeforeTools
-                        && view.instead.contains_key(&request.call_id) =>
-                    {
-                        Some(Next::End(Ending::Halted(format!(
-                            "nobody agreed to it: {}",
-                            request.reason
-                        ))))
+            let next = match self.call_hooks(hook, turn, data).await? {
+                Verdict::Interrupt(request) => {
+                    match self.approve_for_middleware(&request, turn, data).await? {
+                        Some(next) => Some(next),
+                        // Before tools, a denial becomes the result of the call. At other hooks
+                        // there is no call to skip, so the turn ends.
+                        None if hook != Hook::BeforeTools
+                            && data.synthetic.contains_key(&request.call_id) =>
+                        {
+                            Some(Next::End(Ending::Halted(format!(
+                                "not approved: {}",
+                                request.reason
+                            ))))
+                        }
+                        None => continue,
                     }
-                    None => continue,
-                },
+                }
                 Verdict::Halt(why) => Some(Next::End(Ending::Halted(why))),
                 Verdict::Goto(To::End) => Some(Next::End(Ending::Done)),
                 Verdict::Goto(To::Model)
@@ -55,73 +56,71 @@ impl Agent {
         }
     }
 
-    /// Has the consent that a middleware wants. It counts for the middleware only: what is a risk
-    /// is asked about all the same.
-    async fn consent(
+    /// Asks for the approval that a middleware requires. It counts for that middleware only: the
+    /// agent's own approval rules still apply.
+    async fn approve_for_middleware(
         &mut self,
         request: &ApprovalRequest,
         turn: &mut TurnState,
-        view: &mut View<'_>,
+        data: &mut HookData<'_>,
     ) -> Result<Option<Next>, AgentError> {
-        let reply = match turn.consents.get(&request.call_id) {
+        let reply = match turn.middleware_replies.get(&request.call_id) {
             Some(reply) => reply.clone(),
             None => self.approve(request).await?,
         };
-        let next = Self::obey(request, &reply, view);
+        let next = Self::apply_reply(request, &reply, data);
         if next.is_none() {
-            turn.consents.insert(request.call_id.clone(), reply.clone());
-            view.replies.insert(request.call_id.clone(), reply);
+            turn.middleware_replies.insert(request.call_id.clone(), reply.clone());
+            data.replies.insert(request.call_id.clone(), reply);
         }
         Ok(next)
     }
 
-    /// Asks a person about the calls that somebody must agree to. No list of middlewares can leave
-    /// this out.
+    /// Asks the user to approve the calls that need approval. Middlewares cannot skip this step.
     pub(super) async fn ask_people(
         &mut self,
-        view: &mut View<'_>,
+        data: &mut HookData<'_>,
         turn: &mut TurnState,
     ) -> Result<Option<Next>, AgentError> {
-        for call in view.calls.clone() {
-            if view.instead.contains_key(&call.id) {
+        for call in data.calls.clone() {
+            if data.synthetic.contains_key(&call.id) {
                 continue;
             }
             let tool = self.config.toolbox.find(&call.name);
             let identity = tool.and_then(|tool| approval::identity(&**tool));
-            let (info, identity) = (self.info(&call), identity.as_deref());
-            let asked =
-                CallRequest { tool: &call.name, info: &info, arguments: &call.arguments, identity };
-            match self.config.approval.decide(asked, &self.local()?) {
+            let info = self.info(&call);
+            let call_request = CallRequest {
+                tool: &call.name,
+                info: &info,
+                arguments: &call.arguments,
+                identity: identity.as_deref(),
+            };
+            match self.config.approval.decide(call_request, &self.local()?) {
                 Decision::Run => {}
                 Decision::Refuse(why) => {
-                    drop(view.instead.insert(
-                        call.id.clone(),
-                        SyntheticResult::refusal(format!("not run: {why}")),
-                    ))
+                    let refusal = SyntheticResult::refusal(format!("Not run: {why}."));
+                    data.synthetic.insert(call.id.clone(), refusal);
                 }
                 Decision::Ask { reason, may_always } => {
-                    let (call_id, tool, arguments) =
-                        (call.id.clone(), call.name.clone(), call.arguments.clone());
-                    let info = Box::new(info.clone());
                     let request = ApprovalRequest {
-                        call_id,
-                        tool,
-                        arguments,
+                        call_id: call.id.clone(),
+                        tool: call.name.clone(),
+                        arguments: call.arguments.clone(),
                         reason,
                         may_always,
                         context_id: None,
-                        info,
+                        info: Box::new(info.clone()),
                     };
                     let reply = match turn.replies.get(&call.id) {
                         Some(reply) => reply.clone(),
                         None => self.approve(&request).await?,
                     };
-                    if let Some(next) = Self::obey(&request, &reply, view) {
+                    if let Some(next) = Self::apply_reply(&request, &reply, data) {
                         return Ok(Some(next));
                     }
                     turn.replies.insert(call.id.clone(), reply.clone());
                     if reply == ApprovalReply::AllowAlways {
-                        let grant = Approval::grant(asked);
+                        let grant = Approval::grant(call_request);
                         self.stage(move |_, local| local.approvals.push(grant.clone())).await?;
                     }
                 }
@@ -130,58 +129,62 @@ impl Agent {
         Ok(None)
     }
 
-    /// Does what a person's reply on a call says.
-    fn obey(request: &ApprovalRequest, reply: &ApprovalReply, view: &mut View<'_>) -> Option<Next> {
+    /// Applies a reply: a denied call gets a synthetic result, and a deferred one ends the turn.
+    fn apply_reply(
+        request: &ApprovalRequest,
+        reply: &ApprovalReply,
+        data: &mut HookData<'_>,
+    ) -> Option<Next> {
         let refusal = match reply {
             ApprovalReply::Allow | ApprovalReply::AllowAlways => return None,
             ApprovalReply::Deferred => {
                 return Some(Next::End(Ending::Waiting(Waiting::Approval(request.clone()))));
             }
-            ApprovalReply::Deny(None) => "the user refused this call".to_owned(),
-            ApprovalReply::Deny(Some(why)) => format!("the user refused this call: {why}"),
-            ApprovalReply::NoReply(why) => format!("not run: {why}"),
+            ApprovalReply::Deny(None) => "Denied by the user.".to_owned(),
+            ApprovalReply::Deny(Some(why)) => format!("Denied by the user: {why}"),
+            ApprovalReply::NoReply(why) => format!("Not run: {why}."),
         };
-        view.instead.insert(request.call_id.clone(), SyntheticResult::refusal(refusal));
+        data.synthetic.insert(request.call_id.clone(), SyntheticResult::refusal(refusal));
         None
     }
 
-    /// Has somebody agree to a call, or not. What waits is stored before anybody is asked; what
-    /// nobody answers in time is not run. The time begins when the question is seen: who asks waits
-    /// for whoever asked before.
+    /// Asks the approver about a call. The request is stored before anyone is asked, and a call
+    /// without a reply in time is not run. Requests are shown one at a time; the timeout starts
+    /// when the request is shown.
     pub(super) async fn approve(
         &mut self,
         request: &ApprovalRequest,
     ) -> Result<ApprovalReply, AgentError> {
         self.set_pending(Waiting::Approval(request.clone())).await?;
-        let time = self.config.approval.time;
-        let (approver, shared) = (Arc::clone(&self.approver), Arc::clone(&self.shared));
+        let timeout = self.config.approval.time;
+        let approver = Arc::clone(&self.approver);
+        let shared = Arc::clone(&self.shared);
         let reply = {
-            let _one = shared.asking.lock().await;
-            tokio::time::timeout(time, approver.approve(request)).await
+            let _one_at_a_time = shared.asking.lock().await;
+            tokio::time::timeout(timeout, approver.approve(request)).await
         };
         let reply = match reply {
-            // Who cannot agree once and for all has not agreed at all.
+            // "Always" is not available for this call, so the reply is not an approval.
             Ok(ApprovalReply::AllowAlways) if !request.may_always => {
-                ApprovalReply::Deny(Some("it can only be agreed to each time".to_owned()))
+                ApprovalReply::Deny(Some("this call must be approved each time".to_owned()))
             }
             Ok(reply) => reply,
-            Err(_) => {
-                ApprovalReply::NoReply(format!("nobody agreed to it within {} s", time.as_secs()))
-            }
+            Err(_) => ApprovalReply::NoReply(format!("no approval within {} s", timeout.as_secs())),
         };
         if reply != ApprovalReply::Deferred {
-            // Stored with what comes of the call: a program that ends before asks again.
+            // Stored together with the result: after a crash before that, the user is asked again.
             self.stage(|state, _| state.pending = None).await?;
         }
         Ok(reply)
     }
 
-    /// Has somebody answer a question, now or later.
+    /// Asks the user a question. The answer comes now, or the turn ends and waits for it.
     pub(super) async fn wait_for_answer(&mut self, question: Question) -> Result<Next, AgentError> {
         self.set_pending(Waiting::Question(question.clone())).await?;
-        let (approver, shared) = (Arc::clone(&self.approver), Arc::clone(&self.shared));
+        let approver = Arc::clone(&self.approver);
+        let shared = Arc::clone(&self.shared);
         let answer = {
-            let _one = shared.asking.lock().await;
+            let _one_at_a_time = shared.asking.lock().await;
             approver.ask(&question).await
         };
         match answer {
@@ -193,17 +196,17 @@ impl Agent {
         }
     }
 
-    /// The answer to a question is the result of the call that asked it.
+    /// Stores the answer to a question as the result of the call that asked it.
     pub(super) async fn answer_question(
         &mut self,
         question: &Question,
         answer: &str,
-        more: Vec<Part>,
+        attachments: Vec<Part>,
     ) -> Result<(), AgentError> {
         let open = self.open_calls();
         if let Some(call) = open.iter().find(|call| call.id == question.call_id) {
-            let parts = std::iter::once(Part::text(answer)).chain(more).collect();
-            self.live.stage(vec![result(call, parts, false)]).await?;
+            let parts = std::iter::once(Part::text(answer)).chain(attachments).collect();
+            self.live.stage(vec![result_message(call, parts, false)]).await?;
         }
         let id = question.call_id.clone();
         let answered = move |state: &mut State, local: &mut Local| {

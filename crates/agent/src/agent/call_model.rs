@@ -1,4 +1,4 @@
-//! The step of a turn that calls the model. What it answers decides what comes next.
+//! The step of a turn that calls the model. Its answer decides the next step.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use waterline_provider::wire::Shape;
 use waterline_session::AnswerNote;
 
 use super::turn_state::{MustEnd, Next, Reason, TurnState};
-use super::{Agent, View};
+use super::{Agent, HookData};
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::Hook;
@@ -17,72 +17,78 @@ use crate::outcome::Ending;
 use crate::schema;
 use crate::state::{self, Local, State};
 
-/// How often an answer that was cut at its limit is gone on with.
-const CONTINUED: usize = 3;
+/// How many times a truncated answer is continued.
+const MAX_CONTINUATIONS: usize = 3;
 
-const CONTINUE: &str = "[Your answer was cut at its limit of tokens. Go on exactly where it ended; repeat nothing and say nothing about it.]";
+/// Sent after an answer that was truncated at the token limit.
+const CONTINUE: &str = "[Your previous message hit the output token limit. Continue exactly where \
+                        it stopped; do not repeat anything and do not comment on this.]";
 
-const EMPTY: &str = "[Your answer was empty. Give it now.]";
+/// Sent after an empty answer.
+const EMPTY: &str = "[Your previous message was empty. Answer now.]";
 
-/// Nothing came that could be gone on with.
-const CUT_EMPTY: &str = "[Your answer was cut at its limit of tokens before its first word. Give it now, and think less before it.]";
+/// Sent after an answer that was truncated before it had any text to continue.
+const TRUNCATED_EMPTY: &str = "[Your previous message hit the output token limit before any \
+                               answer text. Answer now, and think less before you do.]";
 
-/// Takes an answer into the turn; says what is stored with it.
-fn note(answer: &Answer, turn: &mut TurnState) -> AnswerNote {
-    turn.note(answer);
-    let has_calls = answer.messages.iter().any(|message| message.calls().next().is_some());
-    let is_cut = answer.stop == Stop::Length
-        && !has_calls
+/// Records an answer in the turn, and returns what is stored together with it.
+fn record(answer: &Answer, turn: &mut TurnState) -> AnswerNote {
+    turn.record(answer);
+    let is_truncated = answer.stop == Stop::Length
+        && !has_calls(answer)
         && !turn.is_silent()
-        && turn.continued < CONTINUED
+        && turn.continuations < MAX_CONTINUATIONS
         && turn.must_end.is_none();
     let change = state::change(move |state: &mut State, local: &mut Local| {
         state.loops += 1;
-        local.is_cut = is_cut;
+        local.is_truncated = is_truncated;
     });
     let checkpoint = Some(json!({"step": turn.steps, "after": "model", "source": "agent"}));
     AnswerNote { changes: vec![change], checkpoint }
 }
 
+fn has_calls(answer: &Answer) -> bool {
+    answer.messages.iter().any(|message| message.calls().next().is_some())
+}
+
 impl Agent {
-    /// Calls the model.
+    /// Calls the model and returns the next step.
     pub(super) async fn call_model(&mut self, turn: &mut TurnState) -> Result<Next, AgentError> {
         self.add_steering().await?;
-        if turn.steps == 0 && self.local()?.is_cut {
-            // The program ended in the middle of an answer that was being continued.
+        if turn.steps == 0 && self.local()?.is_truncated {
+            // The process exited before a truncated answer was continued.
             turn.reason = Reason::Continue;
             self.live.add_ephemeral(CONTINUE);
         }
         if turn.must_end.is_none() {
-            turn.must_end = self.must_end(turn)?.map(MustEnd::new);
+            turn.must_end = self.reached_limit(turn)?.map(MustEnd::new);
         }
-        let mut view = View::default();
-        if let Some(next) = self.decided(Hook::BeforeModel, turn, &mut view).await? {
+        let mut data = HookData::default();
+        if let Some(next) = self.run_hooks(Hook::BeforeModel, turn, &mut data).await? {
             return Ok(next);
         }
-        view.asides.drain(..).for_each(|text| self.live.add_ephemeral(text));
+        data.ephemeral.drain(..).for_each(|text| self.live.add_ephemeral(text));
         if let Some(must_end) = &mut turn.must_end {
-            must_end.report_asked = true;
+            must_end.report_requested = true;
             self.live.add_ephemeral(format!(
-                "[This turn must end now: {}. Call no tool. Report in a few sentences what was done, what was found, and what is \
-                 left to do.]",
+                "[You must stop now: {}. Do not call tools. Summarize in a few sentences what was \
+                 done, what you found, and what remains to be done.]",
                 must_end.why
             ));
         }
-        let schema = self.sent_schema(turn)?;
+        let schema = self.request_schema(turn)?;
         self.live.answer_as(schema, turn.repaired);
         self.emit(&Event::Asks(turn.steps + 1));
         let observers = self.observers.clone();
         let emit = move |event| observers.emit(&Event::Call(event));
         let answer =
-            self.live.call_with_note(Vec::new(), |answer| note(answer, turn), emit).await?;
+            self.live.call_with_note(Vec::new(), |answer| record(answer, turn), emit).await?;
         self.shared.iterations.fetch_add(1, Ordering::Relaxed);
         self.emit(&Event::Answered { stop: answer.stop.clone(), usage: answer.usage });
-        let mut view = View { answer: Some(&answer), ..View::default() };
-        let decided = self.decided(Hook::AfterModel, turn, &mut view).await?;
-        match decided {
+        let mut data = HookData { answer: Some(&answer), ..HookData::default() };
+        match self.run_hooks(Hook::AfterModel, turn, &mut data).await? {
             Some(next) => Ok(next),
-            None => self.after(&answer, turn),
+            None => self.after_answer(&answer, turn),
         }
     }
 
@@ -95,28 +101,28 @@ impl Agent {
         Ok(())
     }
 
-    /// Why the turn must end with this call, if it must.
-    fn must_end(&self, turn: &TurnState) -> Result<Option<String>, AgentError> {
+    /// Returns why this must be the last model call of the turn, if it must.
+    fn reached_limit(&self, turn: &TurnState) -> Result<Option<String>, AgentError> {
         let state = self.state()?;
         if let Some(most) = state.max_loops.filter(|most| state.loops >= *most) {
-            return Ok(Some(format!("it took {most} loops, as many as it may")));
+            return Ok(Some(format!("the limit of {most} model calls for this task was reached")));
         }
         let iterations = self.shared.iterations.load(Ordering::Relaxed);
-        Ok(self.config.limits.reached(turn.steps, iterations, turn.since))
+        Ok(self.config.limits.reached(turn.steps, iterations, turn.started))
     }
 
-    /// The schema of the answer as it goes with the call. A report has none, and what continues an
-    /// answer begins in its middle.
-    fn sent_schema(&self, turn: &TurnState) -> Result<Option<Shape>, AgentError> {
+    /// Returns the answer schema to send with the request. A final report has none, and neither has
+    /// the continuation of an answer, which starts in the middle of the JSON.
+    fn request_schema(&self, turn: &TurnState) -> Result<Option<Shape>, AgentError> {
         if turn.must_end.is_some() || turn.reason == Reason::Continue {
             return Ok(None);
         }
         Ok(self.schema()?.map(|schema| schema.shape().clone()))
     }
 
-    /// What an answer leads to.
-    fn after(&mut self, answer: &Answer, turn: &mut TurnState) -> Result<Next, AgentError> {
-        if answer.messages.iter().any(|message| message.calls().next().is_some()) {
+    /// Returns the step that follows an answer.
+    fn after_answer(&mut self, answer: &Answer, turn: &mut TurnState) -> Result<Next, AgentError> {
+        if has_calls(answer) {
             turn.reason = Reason::Input;
             return Ok(Next::Tools);
         }
@@ -124,66 +130,66 @@ impl Agent {
             return Ok(Next::End(Ending::Limit(must_end.why)));
         }
         match answer.stop {
-            Stop::Refused => {
-                return Ok(Next::End(Ending::Halted(
-                    "the model, or a filter of its provider, refused".to_owned(),
-                )));
-            }
+            Stop::Refused => Ok(Next::End(Ending::Halted(
+                "the model or a content filter of its provider refused to answer".to_owned(),
+            ))),
             Stop::Paused => {
                 turn.reason = Reason::Continue;
-                return Ok(Next::Model);
+                Ok(Next::Model)
             }
-            _ if turn.is_silent() => return Ok(self.after_nothing(answer, turn)),
-            Stop::Length if turn.continued < CONTINUED => {
-                turn.continued += 1;
+            _ if turn.is_silent() => Ok(self.after_empty_answer(answer, turn)),
+            Stop::Length if turn.continuations < MAX_CONTINUATIONS => {
+                turn.continuations += 1;
                 turn.reason = Reason::Continue;
                 self.live.add_ephemeral(CONTINUE);
-                return Ok(Next::Model);
+                Ok(Next::Model)
             }
             Stop::Length => {
                 let why = format!(
-                    "the answer was cut {} times at its limit of tokens, and its end is missing; a larger max_tokens allows more",
-                    turn.continued + 1
+                    "the answer hit the output token limit {} times and is incomplete; increase \
+                     max_tokens",
+                    turn.continuations + 1
                 );
-                return Ok(Next::End(Ending::Limit(why)));
+                Ok(Next::End(Ending::Limit(why)))
             }
-            _ => {}
+            _ => self.after_complete_answer(turn),
         }
-        self.after_words(turn)
     }
 
-    /// Nothing was said: the model is asked once more, then the turn ends without an answer.
-    fn after_nothing(&mut self, answer: &Answer, turn: &mut TurnState) -> Next {
-        let is_cut = answer.stop == Stop::Length;
+    /// Asks the model once more after an empty answer, then ends the turn.
+    fn after_empty_answer(&mut self, answer: &Answer, turn: &mut TurnState) -> Next {
+        let is_truncated = answer.stop == Stop::Length;
         if turn.reason != Reason::Empty {
             turn.reason = Reason::Empty;
-            self.live.add_ephemeral(if is_cut { CUT_EMPTY } else { EMPTY });
+            self.live.add_ephemeral(if is_truncated { TRUNCATED_EMPTY } else { EMPTY });
             return Next::Model;
         }
-        let why = if is_cut {
-            "the model used up its limit of tokens twice before the first word of an answer; a larger max_tokens allows more"
+        let why = if is_truncated {
+            "the model hit the output token limit twice before any answer text; increase max_tokens"
         } else {
-            "the model gave an empty answer, and another one when it was asked again; say it in other words, or ask another model"
+            "the model returned an empty answer twice; rephrase the message or use another model"
         };
         Next::End(Ending::Halted(why.to_owned()))
     }
 
-    /// A whole answer: it fits the schema that was asked for, or is asked for once more.
-    fn after_words(&mut self, turn: &mut TurnState) -> Result<Next, AgentError> {
+    /// Checks a complete answer against the schema, if there is one. The model may correct an
+    /// invalid answer once.
+    fn after_complete_answer(&mut self, turn: &mut TurnState) -> Result<Next, AgentError> {
         let Some(schema) = self.schema()? else { return Ok(Next::End(Ending::Done)) };
         Ok(match schema.check(&turn.text) {
             Ok(()) => {
-                // For whoever reads on: the JSON, and nothing around it.
+                // Callers get only the JSON, without the text around it.
                 turn.text = schema::bare(&turn.text).to_owned();
                 Next::End(Ending::Done)
             }
             Err(why) if turn.repaired => Next::End(Ending::Halted(format!(
-                "the answer does not fit the schema that was asked for: {why}"
+                "the answer does not match the required schema: {why}"
             ))),
             Err(why) => {
                 turn.repaired = true;
                 self.live.add_ephemeral(format!(
-                    "[Your answer does not fit the schema that was asked for: {why}. Answer again with nothing but JSON that fits it.]"
+                    "[Your answer does not match the required JSON schema: {why}. Answer again \
+                     with only JSON that matches the schema.]"
                 ));
                 Next::Model
             }

@@ -1,4 +1,4 @@
-//! Follows hand-offs: when the agent of one role hands its work over, the session of the other role
+//! Follows hand-offs: when an agent hands its work to another role, the session of that role
 //! continues the turn.
 
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use crate::outcome::{Ending, Outcome};
 use crate::role::{self, Transfer};
 use crate::state::State;
 
-/// An agent, and the roles that may continue in its place. A host that offers roles runs turns
-/// through it.
+/// Runs turns of an agent and of the roles it hands work to. Programs that offer roles run their
+/// turns through it.
 pub struct HandoffRunner {
-    /// The agent that works now.
+    /// The agent of the current role.
     pub agent: Agent,
     log: Log,
     frontend: Arc<dyn Frontend>,
-    /// What agents are made with, before any role.
+    /// The configuration before any role is applied.
     base: AgentConfig,
 }
 
 impl HandoffRunner {
-    /// Opens a session with the role that it has.
+    /// Opens a session with its stored role.
     ///
     /// # Errors
-    /// When there is no such session or role, or its workspace cannot be used.
+    /// When the session or its role does not exist, or the workspace cannot be used.
     pub async fn open(
         log: Log,
         session: &str,
@@ -40,16 +40,16 @@ impl HandoffRunner {
     ) -> Result<Self, AgentError> {
         let id = session.to_owned();
         let known = log.handle().run(move |log| log.session(&id)).await?;
-        let own = match State::of(&known)?.role {
+        let config = match State::of(&known)?.role {
             Some(role) => base.of_role(role::named(&base.roles, &role)?)?,
             None => base.clone(),
         };
-        let agent = Agent::open(log.clone(), session, own, Arc::clone(&frontend)).await?;
+        let agent = Agent::open(log.clone(), session, config, Arc::clone(&frontend)).await?;
         Ok(Self { agent, log, frontend, base })
     }
 
-    /// Runs a turn on an input, or resumes an interrupted one where there is none. It ends when no
-    /// role hands the work on.
+    /// Runs a turn on an input, or resumes the interrupted turn if there is none. Hand-offs are
+    /// followed until a role ends the turn without one.
     ///
     /// # Errors
     /// As for [`Agent::turn`] and [`Agent::resume`].
@@ -59,24 +59,28 @@ impl HandoffRunner {
             None => self.agent.resume().await?,
         };
         while let Ending::HandOff { to, package } = &outcome.ending {
-            let text = self.hand_over(to, package).await?;
+            let text = self.switch_role(to, package).await?;
             outcome = self.agent.turn(UserInput { handed: true, ..UserInput::new(text) }).await?;
         }
         Ok(outcome)
     }
 
-    /// Replaces the agent by that of another role; returns what the other role is told.
-    async fn hand_over(&mut self, to: &str, package: &Value) -> Result<String, AgentError> {
-        let (from, role, given) =
-            (self.agent.live().session().clone(), to.to_owned(), package.clone());
-        // What a session carries may not parse, which is not an error of the log.
-        let made =
-            self.log.handle().run(move |log| Ok(role::transfer(log, &from, &role, &given))).await?;
-        let Transfer { session, text } = made?;
-        let own = self.base.of_role(role::named(&self.base.roles, to)?)?;
+    /// Replaces the agent with the agent of another role. Returns the message for that role.
+    async fn switch_role(&mut self, to: &str, package: &Value) -> Result<String, AgentError> {
+        let from = self.agent.live().session().clone();
+        let role = to.to_owned();
+        let package = package.clone();
+        // The inner result is an error of the agent (state that does not parse), not of the log.
+        let transferred = self
+            .log
+            .handle()
+            .run(move |log| Ok(role::transfer(log, &from, &role, &package)))
+            .await?;
+        let Transfer { session, text } = transferred?;
+        let config = self.base.of_role(role::named(&self.base.roles, to)?)?;
         self.agent.emit(&Event::HandedOff { to: to.to_owned(), session: session.id.clone() });
         self.agent =
-            Agent::open(self.log.clone(), &session.id, own, Arc::clone(&self.frontend)).await?;
+            Agent::open(self.log.clone(), &session.id, config, Arc::clone(&self.frontend)).await?;
         Ok(text)
     }
 }

@@ -1,71 +1,78 @@
-//! Calls that have no result and are not to be run. Those that were begun when the program ended
-//! are answered as interrupted, never run again blindly: which were begun is in the state, written
-//! before they began. Those that came with an imported conversation are answered as cancelled:
-//! nobody here had them made.
+//! Calls that have no result and must not be run.
+//!
+//! Calls that were running when the process exited get an interrupted result and are never run
+//! again automatically; their ids are stored before they start. Calls of an imported conversation
+//! get a cancelled result, because no model of this user made them.
 
 use waterline::message::{Part, ToolCall};
 
 use super::Agent;
-use super::run_calls::result;
+use super::run_calls::result_message;
 use crate::error::AgentError;
 
-const TEXT: &str = "[interrupted: the program ended while this ran; whether it took effect is not known. Look before you do it again.]";
+/// The result of a call that was running when the process exited.
+const INTERRUPTED: &str = "[interrupted: the process exited while this call was running; its \
+                           effect is unknown. Verify before retrying.]";
 
-/// What a call is answered with that came from elsewhere.
-const FOREIGN: &str = "[cancelled: this call came with an imported conversation and was not run here. Make it again if it is still wanted.]";
+/// The result of a call that was imported with a conversation.
+const IMPORTED: &str = "[cancelled: this call is part of an imported conversation and was not \
+                        run here. Call the tool again if the result is still needed.]";
 
 impl Agent {
-    /// Answers calls that came with an imported conversation, before somebody goes on with it:
-    /// whoever wrote that file must not have them run here. A question that waits does nothing, and
-    /// stays.
-    pub(super) async fn cancel_foreign(&mut self) -> Result<(), AgentError> {
+    /// Cancels the open calls of an imported conversation before it is continued: the author of the
+    /// imported file must not be able to run calls here. A pending question has no effect and stays
+    /// open.
+    pub(super) async fn cancel_imported_calls(&mut self) -> Result<(), AgentError> {
         let state = self.state()?;
-        let asked = state.question().map(|question| question.call_id.clone());
-        let foreign = self.foreign_ids();
+        let question = state.question().map(|question| question.call_id.clone());
+        let imported = self.imported_call_ids();
         let is_cancelled =
-            |call: &ToolCall| foreign.contains(&call.id) && asked.as_ref() != Some(&call.id);
+            |call: &ToolCall| imported.contains(&call.id) && question.as_ref() != Some(&call.id);
         let open: Vec<ToolCall> = self.open_calls().into_iter().filter(is_cancelled).collect();
         if open.is_empty() {
             return Ok(());
         }
-        self.live
-            .stage(open.iter().map(|call| result(call, vec![Part::text(FOREIGN)], true)).collect())
-            .await?;
-        if asked.is_none() {
+        let results =
+            open.iter().map(|call| result_message(call, vec![Part::text(IMPORTED)], true));
+        self.live.stage(results.collect()).await?;
+        if question.is_none() {
             self.stage(|state, _| state.pending = None).await?;
         }
         self.commit().await
     }
 
-    /// The ids of calls in messages that came from elsewhere, as far as they are in memory.
-    fn foreign_ids(&self) -> Vec<String> {
-        let (history, cleared) = (self.live.history(), self.live.cleared());
-        let known = self.live.session().imported;
-        let foreign = (0..history.len()).filter(|at| cleared + (*at as u64) < known);
-        let messages = foreign.filter_map(|at| history.message(at));
+    /// Returns the ids of the calls in imported messages, as far as they are in memory.
+    fn imported_call_ids(&self) -> Vec<String> {
+        let history = self.live.history();
+        let cleared = self.live.cleared();
+        let imported = self.live.session().imported;
+        let positions = (0..history.len()).filter(|at| cleared + (*at as u64) < imported);
+        let messages = positions.filter_map(|at| history.message(at));
         messages.flat_map(|message| message.calls().map(|call| call.id.clone())).collect()
     }
 
-    /// Answers calls that were begun and have no result; gives those that were not begun.
+    /// Stores interrupted results for calls that were started. Returns the calls that were not.
     pub(super) async fn answer_interrupted(
         &mut self,
         open: Vec<ToolCall>,
     ) -> Result<Vec<ToolCall>, AgentError> {
         let started = self.local()?.started;
         let waiting = self.state()?.pending.map(|waiting| waiting.call_id().to_owned());
-        let was_begun =
+        let was_started =
             |call: &ToolCall| started.contains(&call.id) && waiting.as_ref() != Some(&call.id);
-        let (begun, rest): (Vec<ToolCall>, Vec<ToolCall>) = open.into_iter().partition(was_begun);
-        if !begun.is_empty() {
-            self.live
-                .say(begun.iter().map(|call| result(call, vec![Part::text(TEXT)], true)).collect())
-                .await?;
+        let (interrupted, rest): (Vec<ToolCall>, Vec<ToolCall>) =
+            open.into_iter().partition(was_started);
+        if !interrupted.is_empty() {
+            let results = interrupted
+                .iter()
+                .map(|call| result_message(call, vec![Part::text(INTERRUPTED)], true));
+            self.live.say(results.collect()).await?;
         }
         Ok(rest)
     }
 
-    /// Notes which calls are started now, before they are.
-    pub(super) async fn note_started(&mut self, calls: &[ToolCall]) -> Result<(), AgentError> {
+    /// Stores the ids of calls that are about to start.
+    pub(super) async fn record_started(&mut self, calls: &[ToolCall]) -> Result<(), AgentError> {
         let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
         self.change(move |_, local| local.started.clone_from(&ids)).await
     }

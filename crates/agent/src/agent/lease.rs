@@ -1,6 +1,7 @@
-//! One process at a time works in a session: two would run the same calls. On one machine the lock
-//! of the workspace says so at once, however a process ends; between machines the lease in the log
-//! does.
+//! Makes sure that only one process works in a session: two would run the same calls.
+//!
+//! On one machine this is a lock on the workspace directory, which the system releases however a
+//! process ends. Between machines it is the lease in the log.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -10,25 +11,25 @@ use waterline_session::{Held, SessionError};
 
 use crate::error::AgentError;
 
-/// The right to work in a session, given back when it is dropped.
+/// The exclusive right to work in a session, released on drop.
 #[derive(Debug)]
 pub(super) struct Lease {
     pub(super) held: Held,
-    /// The workspace itself: a file beside it could be left behind, one in it removed by a command.
-    /// Dropped last, so that the next process on this machine finds the lease given back or its
-    /// holder gone.
+    /// The locked workspace directory. A lock file next to it could be left over, and one inside it
+    /// could be removed by a command. It is dropped last, so that the next process on this machine
+    /// finds the lease released or its holder gone.
     _locked: Option<File>,
 }
 
 impl Lease {
-    /// Takes it, by the directory that the session works in and by the log.
+    /// Locks the workspace and acquires the lease.
     pub(super) async fn take(
         log: AsyncLog,
         workspace: &Path,
         session: &str,
     ) -> Result<Self, AgentError> {
         let in_use = || AgentError::InUse { session: session.to_owned() };
-        // Where the file system has no locks, the lease in the log still holds.
+        // On a file system without locks, only the lease in the log protects the session.
         let locked = match File::open(workspace).map(|directory| (directory.try_lock(), directory))
         {
             Ok((Err(TryLockError::WouldBlock), _)) => return Err(in_use()),
@@ -46,13 +47,13 @@ impl Lease {
     }
 }
 
-/// How a holder of a lease describes itself: by the lock it holds, so that others on the same
-/// machine can see whether it still runs.
+/// Describes the holder of a lease by the lock it holds, so that other processes on the same
+/// machine can check whether it is still running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Holder {
-    /// Names one run of one machine; empty where the system does not tell.
+    /// The boot id of the machine; empty if the system has none.
     machine: String,
-    /// The device and number of the locked directory; empty where nothing is locked.
+    /// The device and inode of the locked directory; empty if it is not locked.
     file: String,
     path: PathBuf,
 }
@@ -71,8 +72,8 @@ impl Holder {
         Some(Self { machine: machine.to_owned(), file: file.to_owned(), path: path.into() })
     }
 
-    /// Whether this one has ended: then its lock is free, and is held until the caller has taken
-    /// the lease over.
+    /// Returns `Some` if this holder has ended. Its lock is free then, and the returned file holds
+    /// it until the caller has taken over the lease.
     fn proof_of_end(&self, own: &Self) -> Option<Option<File>> {
         if self.machine.is_empty() || self.file.is_empty() || self.machine != own.machine {
             return None;

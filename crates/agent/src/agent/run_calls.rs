@@ -1,5 +1,5 @@
-//! The step of a turn that runs the open calls: they are checked, approved, run and answered, each
-//! result in the log as soon as it is there.
+//! The step of a turn that runs the open calls: they are checked, approved and run, and each result
+//! is stored as soon as it is available.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use waterline::truncate::{Cut, artifact_id, truncate};
 use waterline_session::SessionError;
 
 use super::turn_state::{MustEnd, Next, TurnState};
-use super::{Agent, View};
+use super::{Agent, HookData};
 use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::event::Event;
@@ -22,64 +22,71 @@ use crate::outcome::Ending;
 use crate::state::{HandedOff, Question};
 use crate::tool::{CallInfo, Capability, Effect, Failure, Output, ToolContext, info_of};
 
-/// How many calls run side by side, where they may.
-const SIDE_BY_SIDE: usize = 3;
+/// Maximum number of calls that run concurrently.
+const MAX_CONCURRENT: usize = 3;
 
-/// How many calls of one answer are run.
-const MOST_CALLS: usize = 64;
+/// Maximum number of calls of one answer that are run.
+const MAX_CALLS: usize = 64;
 
-/// An output longer than this becomes an artifact, and at most this share of the window.
-const LONGEST_CHARS: usize = 32_000;
+/// Maximum length of a result in characters; a longer one becomes an artifact.
+const MAX_RESULT_CHARS: usize = 32_000;
+
+/// A result may take at most 1/8 of the window.
 const WINDOW_SHARE: usize = 8;
 
-/// A call that was run.
-struct Ran {
+/// A call with its output.
+struct FinishedCall {
     call: ToolCall,
-    /// Something else was answered in its place.
+    /// False if the output is a synthetic result.
     was_run: bool,
     output: Result<Output, Failure>,
     took: Duration,
 }
 
-/// A result, as it is said.
-pub(super) fn result(call: &ToolCall, parts: Vec<Part>, is_error: bool) -> Message {
+/// Returns the message with the result of a call.
+pub(super) fn result_message(call: &ToolCall, parts: Vec<Part>, is_error: bool) -> Message {
     let result =
         ToolResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, is_error };
     Message::new(Role::Tool, vec![Body::Result(result).into()])
 }
 
-/// Why a call is not run because it goes in circles; it may be the end of the turn.
-fn is_looping(call: &ToolCall, turn: &mut TurnState) -> Option<String> {
-    match turn.repeats.look(&call.name, &call.arguments)? {
+/// Returns why a call is refused as part of a loop, if it is. It may also end the turn.
+fn loop_refusal(call: &ToolCall, turn: &mut TurnState) -> Option<String> {
+    match turn.loop_guard.check(&call.name, &call.arguments)? {
         Halt::Call(why) => Some(why),
         Halt::Turn(why) => {
             turn.must_end = Some(MustEnd::new(why.clone()));
-            Some(format!("not run: {why}"))
+            Some(format!("Not run: {why}."))
         }
     }
 }
 
-/// The arguments of a call. Some models write nothing or `null` where a tool needs none.
-fn arguments(text: &str) -> Result<Value, Failure> {
+/// Parses the arguments of a call. Some models write nothing or `null` if a tool has no arguments.
+fn parse_arguments(text: &str) -> Result<Value, Failure> {
     if text.trim().is_empty() {
         return Ok(json!({}));
     }
     let value: Value = serde_json::from_str(text).map_err(|error| {
-        Failure::new(format!("the arguments are no JSON ({error}); perhaps the answer was cut"))
+        Failure::new(format!(
+            "The arguments are not valid JSON ({error}). The call may have been truncated by the \
+             output token limit."
+        ))
     })?;
     let is_empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
     Ok(if is_empty { json!({}) } else { value })
 }
 
-/// Runs one call; again after a while where its trouble may pass.
+/// Runs one call, and retries it after a wait if the failure is transient.
 async fn run_call(
     config: &AgentConfig,
     context: &ToolContext,
     call: &ToolCall,
 ) -> Result<Output, Failure> {
-    let arguments = arguments(&call.arguments)?;
-    let tool =
-        config.toolbox.find(&call.name).ok_or_else(|| Failure::new("there is no such tool"))?;
+    let arguments = parse_arguments(&call.arguments)?;
+    let tool = config
+        .toolbox
+        .find(&call.name)
+        .ok_or_else(|| Failure::new(format!("Unknown tool {:?}.", call.name)))?;
     let mut waits = config.tool_waits.iter();
     loop {
         match (tool.call(arguments.clone(), context).await, waits.next()) {
@@ -90,184 +97,195 @@ async fn run_call(
 }
 
 impl Agent {
-    /// Runs the open calls.
+    /// Runs the open calls and returns the next step.
     pub(super) async fn run_calls(&mut self, turn: &mut TurnState) -> Result<Next, AgentError> {
-        let open = self.open_calls();
-        let open = self.answer_interrupted(open).await?;
+        let open = self.answer_interrupted(self.open_calls()).await?;
         if let Some(question) = self.state()?.question().cloned()
             && open.iter().any(|call| call.id == question.call_id)
         {
             return self.wait_for_answer(question).await;
         }
-        let mut view = View { calls: open, replies: turn.consents.clone(), ..View::default() };
-        self.refuse(&mut view, turn)?;
-        if let Some(next) = self.decided(Hook::BeforeTools, turn, &mut view).await? {
+        let mut data = HookData {
+            calls: open,
+            replies: turn.middleware_replies.clone(),
+            ..HookData::default()
+        };
+        self.refuse_calls(&mut data, turn)?;
+        if let Some(next) = self.run_hooks(Hook::BeforeTools, turn, &mut data).await? {
             return Ok(next);
         }
-        if let Some(next) = self.ask_people(&mut view, turn).await? {
+        if let Some(next) = self.ask_people(&mut data, turn).await? {
             return Ok(next);
         }
-        let mut calls = view.calls.as_slice();
-        while let Some((group, rest)) = self.group(calls, &view.instead) {
-            // Looked at anew: those before them in the same answer may have failed meanwhile.
-            for call in
-                group.iter().filter(|call| !view.instead.contains_key(&call.id)).collect::<Vec<_>>()
-            {
-                if let Some(why) = is_looping(call, turn) {
-                    view.instead.insert(call.id.clone(), SyntheticResult::refusal(why));
+        let mut calls = data.calls.as_slice();
+        while let Some((group, rest)) = self.next_group(calls, &data.synthetic) {
+            // Checked again: earlier calls of the same answer may have failed since.
+            for call in group {
+                if !data.synthetic.contains_key(&call.id)
+                    && let Some(why) = loop_refusal(call, turn)
+                {
+                    data.synthetic.insert(call.id.clone(), SyntheticResult::refusal(why));
                 }
             }
-            let ends_round = rest.is_empty();
-            if let Some(next) = self.run_group(group, ends_round, &view.instead, turn).await? {
+            let is_last_group = rest.is_empty();
+            if let Some(next) = self.run_group(group, is_last_group, &data.synthetic, turn).await? {
                 return Ok(next);
             }
             calls = rest;
         }
-        Ok(
-            match (self.local()?.hand_off, turn.must_end.take_if(|must_end| must_end.report_asked))
-            {
-                (Some(HandedOff { to, package, done: false }), _) => {
-                    Next::End(Ending::HandOff { to, package })
-                }
-                // It called tools instead of reporting: the turn ends all the same.
-                (_, Some(must_end)) => Next::End(Ending::Limit(must_end.why)),
-                (_, None) => Next::Model,
-            },
-        )
+        if let Some(HandedOff { to, package, done: false }) = self.local()?.hand_off {
+            return Ok(Next::End(Ending::HandOff { to, package }));
+        }
+        // The model called tools although it was asked to report: the turn ends anyway.
+        Ok(match turn.must_end.take_if(|must_end| must_end.report_requested) {
+            Some(must_end) => Next::End(Ending::Limit(must_end.why)),
+            None => Next::Model,
+        })
     }
 
-    /// Calls that are not run, with what the model is told: those of tools that may not be used,
-    /// those that go in circles, and those that are too many.
-    fn refuse(&self, view: &mut View<'_>, turn: &mut TurnState) -> Result<(), AgentError> {
+    /// Adds synthetic results for calls that must not run: calls at the end of a turn, too many
+    /// calls, loops, unknown or disabled tools, and invalid arguments.
+    fn refuse_calls(
+        &self,
+        data: &mut HookData<'_>,
+        turn: &mut TurnState,
+    ) -> Result<(), AgentError> {
         let local = self.local()?;
-        for (at, call) in view.calls.iter().enumerate() {
+        let toolbox = &self.config.toolbox;
+        for (at, call) in data.calls.iter().enumerate() {
             let why = if let Some(must_end) = &turn.must_end {
-                Some(format!("not run: the turn must end ({})", must_end.why))
-            } else if at >= MOST_CALLS {
-                Some(format!("not run: {MOST_CALLS} calls at once are as many as may be"))
-            } else if let Some(why) = is_looping(call, turn) {
+                Some(format!("Not run: the turn must end ({}).", must_end.why))
+            } else if at >= MAX_CALLS {
+                Some(format!("Not run: at most {MAX_CALLS} calls are run per message."))
+            } else if let Some(why) = loop_refusal(call, turn) {
                 Some(why)
-            } else if self.config.toolbox.find(&call.name).is_none() {
-                Some(self.config.toolbox.unknown(&call.name, &local))
-            } else if !self.config.toolbox.may_use(&call.name, &local) {
+            } else if toolbox.find(&call.name).is_none() {
+                Some(toolbox.unknown(&call.name, &local))
+            } else if !toolbox.may_use(&call.name, &local) {
                 Some(format!(
-                    "refused: {} is switched off; the user can allow it by mentioning @{0}",
+                    "Not run: {} is disabled. The user can allow it by mentioning @{0}.",
                     call.name
                 ))
             } else {
-                // A call that cannot be run is not put before a person.
-                arguments(&call.arguments).err().map(|failure| failure.text)
+                // Checked here so that no one is asked to approve a call that cannot run.
+                parse_arguments(&call.arguments).err().map(|failure| failure.text)
             };
             if let Some(why) = why {
-                view.instead.insert(call.id.clone(), SyntheticResult::refusal(why));
+                data.synthetic.insert(call.id.clone(), SyntheticResult::refusal(why));
             }
         }
         Ok(())
     }
 
-    /// The calls that are run next: one, or several beside each other where none of them changes
-    /// anything.
-    fn group<'a>(
+    /// Splits off the calls to run next: one call, or several that can run concurrently because
+    /// they change nothing.
+    fn next_group<'a>(
         &self,
         calls: &'a [ToolCall],
-        instead: &BTreeMap<String, SyntheticResult>,
+        synthetic: &BTreeMap<String, SyntheticResult>,
     ) -> Option<(&'a [ToolCall], &'a [ToolCall])> {
-        let together = |call: &&ToolCall| {
+        let is_concurrent = |call: &&ToolCall| {
             let capability = self.config.toolbox.find(&call.name).map(|tool| tool.capability());
-            let harmless = match capability {
+            let changes_nothing = match capability {
                 Some(Capability::Read) => true,
-                // Below the first level one sub-agent works at a time, so that there are never more
-                // than three.
+                // Nested sub-agents run one at a time, so that there are never more than three.
                 Some(Capability::Delegate) => self.depth == 0,
                 _ => false,
             };
-            harmless && !instead.contains_key(&call.id)
+            changes_nothing && !synthetic.contains_key(&call.id)
         };
         let count = calls
             .iter()
-            .take_while(together)
+            .take_while(is_concurrent)
             .count()
-            .clamp(usize::from(!calls.is_empty()), SIDE_BY_SIDE);
+            .clamp(usize::from(!calls.is_empty()), MAX_CONCURRENT);
         if count == 0 { None } else { calls.split_at_checked(count) }
     }
 
-    /// Runs calls beside each other and stores their results in order; with the last one of the
-    /// round goes its checkpoint. Says what comes next where the turn cannot go on.
+    /// Runs a group of calls concurrently and stores their results in order, the last one of the
+    /// step with a checkpoint. Returns the next step if the turn cannot continue.
     async fn run_group(
         &mut self,
         group: &[ToolCall],
-        ends_round: bool,
-        instead: &BTreeMap<String, SyntheticResult>,
+        is_last_group: bool,
+        synthetic: &BTreeMap<String, SyntheticResult>,
         turn: &mut TurnState,
     ) -> Result<Option<Next>, AgentError> {
-        // Written before they begin, so that nobody runs them twice.
-        if !group.iter().all(|call| instead.contains_key(&call.id)) {
-            self.note_started(group).await?;
+        // Stored before they start, so that no call runs twice.
+        if !group.iter().all(|call| synthetic.contains_key(&call.id)) {
+            self.record_started(group).await?;
         }
-        // They go on while a result is stored, and end with the turn.
-        let mut works = JoinSet::new();
+        // They keep running while a result is stored, and are aborted with the turn.
+        let mut running = JoinSet::new();
         for (at, call) in group.iter().enumerate() {
-            let work = self.start(call, instead.get(&call.id))?;
-            works.spawn(async move { (at, work.await) });
+            let work = self.prepare_call(call, synthetic.get(&call.id))?;
+            running.spawn(async move { (at, work.await) });
         }
-        let (mut ready, mut due, mut next) = (BTreeMap::new(), 0, None);
-        // Each is stored as soon as it and those before it are there, also when the turn will not
-        // go on.
-        while let Some(joined) = works.join_next().await {
-            let (at, ran) = joined.map_err(|_| SessionError::Ending)?;
-            ready.insert(at, ran);
-            while let Some(ran) = ready.remove(&due) {
-                due += 1;
+        let mut finished = BTreeMap::new();
+        let mut stored = 0;
+        let mut next = None;
+        // Each result is stored as soon as all results before it are, even if the turn will end.
+        while let Some(joined) = running.join_next().await {
+            let (at, call) = joined.map_err(|_| SessionError::Ending)?;
+            finished.insert(at, call);
+            while let Some(call) = finished.remove(&stored) {
+                stored += 1;
                 turn.tool_calls += 1;
-                let is_last = ends_round && due == group.len();
+                let is_last = is_last_group && stored == group.len();
                 if is_last {
                     self.live.stage_checkpoint(
                         json!({"step": turn.steps, "after": "tools", "source": "agent"}),
                     );
                 }
-                let after = self.take(ran, is_last, turn).await?;
-                next = next.or(after);
+                let forced = self.store_result(call, is_last, turn).await?;
+                next = next.or(forced);
             }
         }
         Ok(next)
     }
 
-    /// A call to be run, or what is answered instead. It holds nothing of the agent, which stores
-    /// results meanwhile.
-    fn start(
+    /// Returns a future that runs a call, or returns its synthetic result. The future does not
+    /// borrow the agent, which stores results while it runs.
+    fn prepare_call(
         &self,
         call: &ToolCall,
-        instead: Option<&SyntheticResult>,
-    ) -> Result<impl Future<Output = Ran> + Send + use<>, AgentError> {
-        let (call, instead) = (call.clone(), instead.cloned());
-        let (config, context) = (Arc::clone(&self.config), self.tool_context(&call.id)?);
-        let (observers, info) = (self.observers.clone(), self.info(&call));
+        synthetic: Option<&SyntheticResult>,
+    ) -> Result<impl Future<Output = FinishedCall> + Send + use<>, AgentError> {
+        let call = call.clone();
+        let synthetic = synthetic.cloned();
+        let config = Arc::clone(&self.config);
+        let context = self.tool_context(&call.id)?;
+        let observers = self.observers.clone();
+        let info = self.info(&call);
         Ok(async move {
-            let since = Instant::now();
-            let was_run = instead.is_none();
-            let output = match instead {
+            let started = Instant::now();
+            let was_run = synthetic.is_none();
+            let output = match synthetic {
                 Some(SyntheticResult { text, failed: true }) => Err(Failure::new(text)),
                 Some(SyntheticResult { text, failed: false }) => Ok(Output::text(text)),
                 None => {
-                    let (id, name, arguments) =
-                        (call.id.clone(), call.name.clone(), call.arguments.clone());
-                    observers.emit(&Event::ToolBegins { id, name, arguments, info });
+                    observers.emit(&Event::ToolBegins {
+                        id: call.id.clone(),
+                        name: call.name.clone(),
+                        arguments: call.arguments.clone(),
+                        info,
+                    });
                     run_call(&config, &context, &call).await
                 }
             };
-            Ran { call, was_run, output, took: since.elapsed() }
+            FinishedCall { call, was_run, output, took: started.elapsed() }
         })
     }
 
-    /// Does what a call wants done, and stores its result; the last one of a round with what the
-    /// model is sent next.
-    async fn take(
+    /// Applies the effects of a call and stores its result. The last result of the step is stored
+    /// together with the next request to the model.
+    async fn store_result(
         &mut self,
-        ran: Ran,
-        ends_round: bool,
+        finished: FinishedCall,
+        is_last: bool,
         turn: &mut TurnState,
     ) -> Result<Option<Next>, AgentError> {
-        let Ran { call, was_run, output, took } = ran;
+        let FinishedCall { call, was_run, output, took } = finished;
         let (output, failed) = match output {
             Ok(output) => (output, false),
             Err(failure) => (Output::text(failure.text), true),
@@ -277,7 +295,7 @@ impl Agent {
             (true, true) => loop_guard::Outcome::Failed,
             (true, false) => loop_guard::Outcome::Done,
         };
-        turn.repeats.note(&call.name, &call.arguments, outcome);
+        turn.loop_guard.record(&call.name, &call.arguments, outcome);
         for effect in &output.effects {
             match effect {
                 Effect::Todos(todos) => {
@@ -300,29 +318,31 @@ impl Agent {
                 }
             }
         }
-        let finished = Finished { call: call.clone(), text: output.words(), failed };
-        let mut view = View { finished: vec![finished], ..View::default() };
-        let next = self.decided(Hook::AfterTools, turn, &mut view).await?;
+        let finished = Finished { call: call.clone(), text: output.text_content(), failed };
+        let mut data = HookData { finished: vec![finished], ..HookData::default() };
+        let next = self.run_hooks(Hook::AfterTools, turn, &mut data).await?;
         let finished =
-            view.finished.pop().unwrap_or(Finished { call, text: String::new(), failed });
-        let words = self.shorten(finished.text).await?;
-        let text = match &words.body {
+            data.finished.pop().unwrap_or(Finished { call, text: String::new(), failed });
+        let text_part = self.truncate_result(finished.text).await?;
+        let text = match &text_part.body {
             Body::Text(text) => text.clone(),
             _ => String::new(),
         };
-        let sees = self.sees();
-        let pictures = output.parts.into_iter().filter(|part| matches!(part.body, Body::Image(_)));
-        let pictures = pictures
-            .map(|part| if sees { part } else { Part::text("[the model cannot see pictures]") });
-        let parts: Vec<Part> = std::iter::once(words).chain(pictures).collect();
+        let accepts_images = self.sees();
+        let images = output.parts.into_iter().filter(|part| matches!(part.body, Body::Image(_)));
+        let images = images.map(|part| match accepts_images {
+            true => part,
+            false => Part::text("[image omitted: this model does not accept images]"),
+        });
+        let parts: Vec<Part> = std::iter::once(text_part).chain(images).collect();
         let ToolCall { id, name, .. } = finished.call.clone();
-        self.live.stage(vec![result(&finished.call, parts, finished.failed)]).await?;
+        self.live.stage(vec![result_message(&finished.call, parts, finished.failed)]).await?;
         self.stage(move |_, local| local.started.retain(|started| *started != id)).await?;
-        if ends_round && next.is_none() {
+        if is_last && next.is_none() {
             self.live.stage_sent();
         }
         self.commit().await?;
-        // Announced when it is stored: whoever was told of it finds it after a crash.
+        // Emitted after the commit, so that what an observer saw is still there after a crash.
         for effect in &output.effects {
             if let Effect::Todos(todos) = effect {
                 self.emit(&Event::Todos(todos.clone()));
@@ -334,20 +354,20 @@ impl Agent {
         Ok(next)
     }
 
-    /// What its tool says about a call.
+    /// Describes a call, if its tool is known.
     pub(super) fn info(&self, call: &ToolCall) -> CallInfo {
         let tool = self.config.toolbox.find(&call.name);
         tool.map(|tool| info_of(&**tool, &call.arguments)).unwrap_or_default()
     }
 
-    /// How many characters of a result are sent.
+    /// Returns the maximum length of a result in characters.
     pub(super) fn result_chars(&self) -> usize {
-        LONGEST_CHARS.min(self.live.window() * 3 / WINDOW_SHARE).max(400)
+        MAX_RESULT_CHARS.min(self.live.window() * 3 / WINDOW_SHARE).max(400)
     }
 
-    /// A text that is too long becomes an artifact before it is ever sent; its beginning and its
-    /// end stand for it.
-    async fn shorten(&self, text: String) -> Result<Part, AgentError> {
+    /// Truncates a result that is too long to its head and tail, and stores the whole text as an
+    /// artifact.
+    async fn truncate_result(&self, text: String) -> Result<Part, AgentError> {
         let limit = self.result_chars();
         if text.chars().count() <= limit {
             return Ok(Part::text(text));
@@ -368,11 +388,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_arguments_may_be_written_in_any_way() {
+    fn empty_arguments_are_accepted_in_every_form() {
         for text in ["", " ", "null", "\"\"", "{}"] {
-            assert_eq!(arguments(text), Ok(json!({})), "{text:?}");
+            assert_eq!(parse_arguments(text), Ok(json!({})), "{text:?}");
         }
-        assert_eq!(arguments("{\"zone\": null}"), Ok(json!({"zone": null})));
-        assert!(arguments("{\"zone\":").unwrap_err().text.contains("no JSON"));
+        assert_eq!(parse_arguments("{\"zone\": null}"), Ok(json!({"zone": null})));
+        assert!(parse_arguments("{\"zone\":").unwrap_err().text.contains("not valid JSON"));
     }
 }

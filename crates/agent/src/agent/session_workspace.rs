@@ -1,4 +1,4 @@
-//! Which workspace a session works in.
+//! Finds and opens the workspace of a session.
 
 use std::path::PathBuf;
 
@@ -9,18 +9,18 @@ use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::state::Local;
 
-/// Opens the workspace of a session. A sub-agent works in that of its parent; a fork starts with a
-/// copy of it.
+/// Opens the workspace of a session. A sub-agent works in the workspace of its parent; a fork
+/// starts with a copy of it.
 pub(super) fn open(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
     let stored = session.workspace.as_ref().map(PathBuf::from);
     let owner = Local::of(session)?.workspace_of.unwrap_or_else(|| session.id.clone());
     let own = config.workspaces.join(directory_name(&session.id));
-    // Only below the directory of workspaces: a path in a session's state opens no other directory.
+    // Only directly below the workspaces directory: a stored path must not open any other one.
     let stored = stored
         .filter(|path| path.parent().is_some_and(|parent| is_same(parent, &config.workspaces)));
     match stored {
-        // The name of the session's own directory says whose it is, whatever a command wrote into
-        // it.
+        // The session's own directory is recognized by its path, because a command can overwrite
+        // the owner that is recorded in it.
         Some(path)
             if path != own && Workspace::owner(&path).is_some_and(|named| named != owner) =>
         {

@@ -1,4 +1,4 @@
-//! Agents that an agent starts for a task: what they share with it, and what they pass up.
+//! Sub-agents: what they share with the agent that started them, and what they pass up to it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,47 +11,47 @@ use waterline_sandbox::Workspace;
 
 use super::Agent;
 use super::submit::UserInput;
-use crate::approver::{ApprovalReply, Approver};
+use crate::approver::{ApprovalReply, Approver, NO_APPROVER};
 use crate::config::AgentConfig;
 use crate::observer::{Below, Observers};
 use crate::outcome::{Ending, Outcome};
 use crate::state::{ApprovalRequest, Local, Question, State, edit};
 use crate::tool::{Failure, Host};
 
-/// How deep agents may start agents.
-const DEPTH: usize = 2;
+/// Maximum depth of nested sub-agents.
+const MAX_DEPTH: usize = 2;
 
-/// How many sub-agents work at once.
-const AT_ONCE: usize = 3;
+/// Maximum number of sub-agents that work at the same time.
+const MAX_CONCURRENT: usize = 3;
 
-/// How often work is handed over in one run.
-const TRANSFERS: u64 = 5;
+/// Maximum number of hand-offs since the last message of the user.
+const MAX_TRANSFERS: u64 = 5;
 
 /// What an agent shares with its sub-agents, at every depth.
 pub(crate) struct Shared {
-    /// What sub-agents are made with.
+    /// The configuration of sub-agents.
     config: AgentConfig,
-    places: Semaphore,
-    /// The user is asked one thing at a time.
+    permits: Semaphore,
+    /// Held while the user is asked, so that requests are shown one at a time.
     pub(super) asking: Mutex<()>,
-    /// Model calls of all of them since the session was opened.
+    /// Model calls of all agents since the session was opened.
     pub(super) iterations: AtomicUsize,
 }
 
 impl Shared {
     pub(super) fn new(mut config: AgentConfig) -> Self {
-        // A sub-agent's events reach the observers through the agent above it.
+        // Events of a sub-agent reach the observers through the agent above it.
         config.observers.clear();
         Self {
             config,
-            places: Semaphore::new(AT_ONCE),
+            permits: Semaphore::new(MAX_CONCURRENT),
             asking: Mutex::default(),
             iterations: AtomicUsize::new(0),
         }
     }
 }
 
-/// One agent, as its tools see it.
+/// The agent as seen by its tools.
 pub(super) struct SubAgents {
     pub(super) shared: Arc<Shared>,
     pub(super) log: Log,
@@ -72,26 +72,33 @@ impl Host for SubAgents {
         max_loops: u64,
     ) -> BoxFuture<'a, Result<Value, Failure>> {
         Box::pin(async move {
-            if self.depth >= DEPTH {
+            if self.depth >= MAX_DEPTH {
                 return Err(Failure::new(format!(
-                    "sub-agents may be {DEPTH} deep at most; do this yourself"
+                    "Sub-agents can be nested at most {MAX_DEPTH} levels deep. Do this task \
+                     yourself."
                 )));
             }
-            // A sub-agent of a sub-agent works in the place of the one that waits for it.
-            let _place =
-                if self.depth == 0 { self.shared.places.acquire().await.ok() } else { None };
+            // A nested sub-agent uses the permit of the sub-agent that waits for it.
+            let _permit =
+                if self.depth == 0 { self.shared.permits.acquire().await.ok() } else { None };
             let session = self.create(task, max_loops).await?;
             let context_id = session.context_id.clone();
-            let (outcome, loops) = self.work(&session, task).await;
+            let (outcome, loops) = self.run_task(&session, task).await;
             Ok(match outcome {
                 Ok(Outcome { ending: Ending::Done, text, .. }) => {
                     json!({"ok": true, "result": text, "context_id": context_id, "loops": loops})
                 }
                 Ok(Outcome { ending: Ending::Limit(why), text, .. }) => {
-                    json!({"ok": false, "error": why, "result": text, "context_id": context_id, "loops": loops})
+                    json!({
+                        "ok": false, "error": why, "result": text, "context_id": context_id,
+                        "loops": loops
+                    })
                 }
                 Ok(Outcome { ending, .. }) => {
-                    json!({"ok": false, "error": why_not_done(&ending), "context_id": context_id, "loops": loops})
+                    json!({
+                        "ok": false, "error": why_not_done(&ending), "context_id": context_id,
+                        "loops": loops
+                    })
                 }
                 Err(error) => {
                     json!({"ok": false, "error": error, "context_id": context_id, "loops": loops})
@@ -106,15 +113,15 @@ impl Host for SubAgents {
         let allowed = roles.iter().find(|role| role.name == own).map(|role| role.hands_to.clone());
         let allowed = allowed.unwrap_or_default();
         if !allowed.iter().any(|name| name == to) || !roles.iter().any(|role| role.name == to) {
-            return Err(Failure::new(format!(
-                "work cannot be handed to {to:?}; it can to {}",
-                allowed.join(", ")
-            )));
+            let hint = match allowed.as_slice() {
+                [] => "this role may not hand off work".to_owned(),
+                names => format!("allowed roles: {}", names.join(", ")),
+            };
+            return Err(Failure::new(format!("Cannot hand off to {to:?}; {hint}.")));
         }
-        let made = self.state.transfers;
-        if made >= TRANSFERS {
+        if self.state.transfers >= MAX_TRANSFERS {
             return Err(Failure::new(format!(
-                "work was handed over {made} times, as often as it may be; finish it yourself"
+                "The limit of {MAX_TRANSFERS} hand-offs was reached. Finish the work yourself."
             )));
         }
         Ok(if own.is_empty() { "main".to_owned() } else { own.to_owned() })
@@ -122,7 +129,7 @@ impl Host for SubAgents {
 }
 
 impl SubAgents {
-    /// Creates the session of a sub-agent. It works in the directory of its parent.
+    /// Creates the session of a sub-agent, which works in the workspace of its parent.
     async fn create(&self, task: &str, max_loops: u64) -> Result<Session, Failure> {
         let parent = self.session.id.clone();
         let owner = self.local.workspace_of.clone().unwrap_or_else(|| parent.clone());
@@ -144,10 +151,10 @@ impl SubAgents {
         created.await.map_err(|error| Failure::new(error.to_string()))
     }
 
-    /// Works on a task; returns the outcome and the number of model calls.
-    async fn work(&self, session: &Session, task: &str) -> (Result<Outcome, String>, u64) {
+    /// Runs a sub-agent on a task. Returns the outcome and the number of model calls.
+    async fn run_task(&self, session: &Session, task: &str) -> (Result<Outcome, String>, u64) {
         let mut config = self.shared.config.clone();
-        // Its limit is its number of loops.
+        // A sub-agent is limited by `max_loops` instead.
         config.limits.steps = usize::MAX;
         config.prompt = None;
         let context_id = session.context_id.clone();
@@ -170,10 +177,10 @@ impl SubAgents {
 
 fn why_not_done(ending: &Ending) -> String {
     match ending {
-        Ending::Done => "it is done".to_owned(),
+        Ending::Done => "done".to_owned(),
         Ending::Limit(why) | Ending::Halted(why) => why.clone(),
-        Ending::Waiting(_) => "it waits for a person, and nobody is there".to_owned(),
-        Ending::HandOff { .. } => "it handed its work over, which a sub-agent cannot".to_owned(),
+        Ending::Waiting(_) => "it needs the user, who is not available".to_owned(),
+        Ending::HandOff { .. } => "a sub-agent cannot hand off its work".to_owned(),
     }
 }
 
@@ -189,10 +196,8 @@ impl Approver for ApproverBelow {
             let context_id = request.context_id.clone().or_else(|| Some(self.context_id.clone()));
             let request = ApprovalRequest { context_id, ..request.clone() };
             match self.above.approve(&request).await {
-                // A sub-agent is not resumed: a call that is not approved now is not run.
-                ApprovalReply::Deferred => {
-                    ApprovalReply::NoReply("nobody is there to agree to it".to_owned())
-                }
+                // Sub-agents are not resumed, so a call that is not approved now is not run.
+                ApprovalReply::Deferred => ApprovalReply::NoReply(NO_APPROVER.to_owned()),
                 reply => reply,
             }
         })
@@ -203,7 +208,8 @@ impl Approver for ApproverBelow {
             let answer = self.above.ask(question).await;
             answer.or_else(|| {
                 Some(
-                    "[nobody is there to answer; decide yourself, or say what you would need]"
+                    "[no user is available to answer. Decide yourself, or report what you need to \
+                     know.]"
                         .to_owned(),
                 )
             })

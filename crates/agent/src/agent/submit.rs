@@ -1,4 +1,4 @@
-//! What a person says, on its way into the session.
+//! The first step of a turn: adds the user's input to the session.
 
 use std::sync::Arc;
 
@@ -6,111 +6,123 @@ use serde_json::Value;
 use waterline::message::{Body, Message, Part, Role};
 use waterline_log::Session;
 
-use super::run_calls::result;
+use super::run_calls::result_message;
 use super::turn_state::{Next, TurnState};
-use super::{Agent, View};
+use super::{Agent, HookData};
 use crate::error::AgentError;
 use crate::middleware::Hook;
 use crate::state::{Local, State, Upload};
 
-/// How long the title of a session is, which is what was said first.
-const TITLE: usize = 60;
+/// Maximum length of a session title, which is taken from the first message.
+const TITLE_CHARS: usize = 60;
 
-/// What a call is answered with that somebody gave up, by whether it was begun.
-const GIVEN_UP: &str = "[cancelled by the user; whether it took effect is not known]";
-const NOT_BEGUN: &str = "[cancelled by the user before it began]";
+/// The result of a cancelled call that had been started.
+const CANCELLED: &str =
+    "[cancelled by the user while it was running; its effect is unknown. Verify before retrying.]";
 
-/// What stands behind an answer that somebody stopped.
+/// The result of a cancelled call that had not been started.
+const CANCELLED_BEFORE_START: &str = "[cancelled by the user before it started]";
+
+/// The text appended to a partial answer that the user stopped.
 const STOPPED: &str = "[stopped by the user]";
 
-/// Something that is said.
+/// The user's input to a turn.
 #[derive(Clone, Debug, Default)]
 pub struct UserInput {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// What goes with them: files, pictures, notes on what was mentioned.
+    /// Attachments: files, images, notes on mentions.
     pub parts: Vec<Part>,
-    /// Who and what was mentioned.
+    /// The tools, skills and roles that the text mentions.
     pub mentioned: Vec<String>,
-    /// Tools that were asked for by that.
+    /// Tools that are allowed because they are mentioned.
     pub tools: Vec<String>,
-    /// A skill that was; it holds for this message, and is not in use from then on.
+    /// The mentioned skill. It applies to this message only.
     pub skill: Option<String>,
-    /// Files that were put into the workspace with it.
+    /// Files that were copied into the workspace.
     pub files: Vec<Upload>,
-    /// The schema that the answer must fit, if it must fit one.
+    /// The JSON schema of the answer, if one is required.
     pub schema: Option<Value>,
-    /// Another role says it, and no person.
+    /// Whether the input comes from another role instead of the user.
     pub handed: bool,
 }
 
 impl UserInput {
-    /// Words.
+    /// Returns an input that is only text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }
 
 impl Agent {
-    /// Takes in what is said. A question that waits is answered by it; a call that waits for
-    /// something else is given up.
-    pub(super) async fn submit(&mut self, mut said: UserInput) -> Result<Next, AgentError> {
+    /// Adds the user's input to the session. It answers a pending question; otherwise open calls
+    /// are cancelled and the input is a new message.
+    pub(super) async fn submit(&mut self, mut input: UserInput) -> Result<Next, AgentError> {
         self.live.resync().await?;
-        self.set_schema(&said).await?;
-        let attached = said.parts.iter().filter_map(|part| match &part.body {
-            Body::Text(text) => Some(text.clone()),
-            _ => None,
-        });
-        let mut view =
-            View { said: said.text.clone(), attached: attached.collect(), ..View::default() };
-        if let Some(next) =
-            self.decided(Hook::BeforeAgent, &mut TurnState::new(), &mut view).await?
-        {
+        self.set_schema(&input).await?;
+        if let Some(next) = self.run_input_hooks(&mut input).await? {
             return Ok(next);
         }
-        said.text = view.said;
-        let texts = said.parts.iter_mut().filter_map(|part| match &mut part.body {
-            Body::Text(text) => Some(text),
-            _ => None,
-        });
-        texts.zip(view.attached).for_each(|(text, changed)| *text = changed);
-        self.note(&said).await?;
-        self.begin().await?;
+        self.record_input(&input).await?;
+        self.stage_system_prompt().await?;
         let state = self.state()?;
         if let Some(question) = state.question()
             && self.open_calls().iter().any(|call| call.id == question.call_id)
         {
-            self.cancel_foreign().await?;
-            self.answer_question(question, &said.text, said.parts).await?;
+            self.cancel_imported_calls().await?;
+            self.answer_question(question, &input.text, input.parts).await?;
             return Ok(Next::Tools);
         }
-        self.give_up().await?;
-        let mut parts = vec![Part::text(said.text.trim_end())];
-        parts.extend(said.parts);
+        self.cancel_open_calls().await?;
+        let mut parts = vec![Part::text(input.text.trim_end())];
+        parts.extend(input.parts);
         if let Some(schema) = self.schema()? {
             parts.push(Part::text(schema.request()));
         }
-        // Stored with what the first call of the turn sends, before it is sent.
+        // Stored in one transaction with the first request of the turn, before it is sent.
         self.live.stage(vec![Message::new(Role::User, parts)]).await?;
         Ok(Next::Model)
     }
 
-    /// A schema holds for its turn: an answer to a question goes on with the one that the turn
-    /// began with, and so does another role. One that no answer can fit is refused before anything
-    /// is stored or paid for.
-    async fn set_schema(&mut self, said: &UserInput) -> Result<(), AgentError> {
+    /// Runs the `before_agent` hooks, which may change the texts of the input.
+    async fn run_input_hooks(&mut self, input: &mut UserInput) -> Result<Option<Next>, AgentError> {
+        let attached = input.parts.iter().filter_map(|part| match &part.body {
+            Body::Text(text) => Some(text.clone()),
+            _ => None,
+        });
+        let mut data = HookData {
+            input: input.text.clone(),
+            attached: attached.collect(),
+            ..HookData::default()
+        };
+        let next = self.run_hooks(Hook::BeforeAgent, &mut TurnState::new(), &mut data).await?;
+        if next.is_none() {
+            input.text = data.input;
+            let texts = input.parts.iter_mut().filter_map(|part| match &mut part.body {
+                Body::Text(text) => Some(text),
+                _ => None,
+            });
+            texts.zip(data.attached).for_each(|(text, changed)| *text = changed);
+        }
+        Ok(next)
+    }
+
+    /// Sets the schema of the turn. The answer to a question and the input of another role keep the
+    /// schema that the turn started with. An invalid schema is rejected before anything is stored
+    /// or paid for.
+    async fn set_schema(&mut self, input: &UserInput) -> Result<(), AgentError> {
         let state = self.state()?;
-        let goes_on = said.handed || state.question().is_some();
-        if !goes_on && said.schema != state.schema {
-            said.schema.as_ref().map(crate::schema::read).transpose()?;
-            let schema = said.schema.clone();
+        let continues_turn = input.handed || state.question().is_some();
+        if !continues_turn && input.schema != state.schema {
+            input.schema.as_ref().map(crate::schema::read).transpose()?;
+            let schema = input.schema.clone();
             self.stage(move |state, _| state.schema.clone_from(&schema)).await?;
         }
         self.schema().map(drop)
     }
 
-    /// Ends a turn that a person stopped: what came of the answer stays in the conversation, and
-    /// calls are given up.
+    /// Ends a turn that the user stopped: the partial answer stays in the conversation, and open
+    /// calls are cancelled.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -119,67 +131,69 @@ impl Agent {
         self.cancel().await.map(drop)
     }
 
-    /// Gives up calls that have no result: a turn that was stopped, or that waits for somebody.
-    /// Says whether there were any.
+    /// Cancels calls that have no result: those of a stopped turn, or of a turn that waits for the
+    /// user. Returns whether there were any.
     ///
     /// # Errors
     /// When the log cannot be written.
     pub async fn cancel(&mut self) -> Result<bool, AgentError> {
         self.live.resync().await?;
-        let was_open = self.give_up().await?;
+        let was_open = self.cancel_open_calls().await?;
         self.commit().await?;
         Ok(was_open)
     }
 
-    /// Answers open calls as cancelled; it is stored with the next write.
-    async fn give_up(&mut self) -> Result<bool, AgentError> {
+    /// Stages a cancelled result for every open call; it is stored with the next write.
+    async fn cancel_open_calls(&mut self) -> Result<bool, AgentError> {
         let open = self.open_calls();
-        let (state, local) = (self.state()?, self.local()?);
+        let state = self.state()?;
+        let local = self.local()?;
         let results = open.iter().map(|call| {
-            let text = if local.started.contains(&call.id) { GIVEN_UP } else { NOT_BEGUN };
-            result(call, vec![Part::text(text)], true)
+            let was_started = local.started.contains(&call.id);
+            let text = if was_started { CANCELLED } else { CANCELLED_BEFORE_START };
+            result_message(call, vec![Part::text(text)], true)
         });
         self.live.stage(results.collect()).await?;
         if state.pending.is_some() || !local.started.is_empty() {
-            let settle = |state: &mut State, local: &mut Local| {
+            let clear = |state: &mut State, local: &mut Local| {
                 state.pending = None;
                 local.started.clear();
             };
-            self.stage(settle).await?;
+            self.stage(clear).await?;
         }
         Ok(!open.is_empty())
     }
 
-    /// Notes in the state what was mentioned, and what the session is about. It is stored with what
-    /// is said.
-    async fn note(&mut self, said: &UserInput) -> Result<(), AgentError> {
-        let title: String =
-            said.text.trim().lines().next().unwrap_or_default().chars().take(TITLE).collect();
-        let name = move |session: &mut Session| {
+    /// Stages the parts of the input that belong to the session's state, and the title of a new
+    /// session. They are stored together with the message.
+    async fn record_input(&mut self, input: &UserInput) -> Result<(), AgentError> {
+        let first_line = input.text.trim().lines().next().unwrap_or_default();
+        let title: String = first_line.chars().take(TITLE_CHARS).collect();
+        let set_title = move |session: &mut Session| {
             if session.title.is_empty() {
                 session.title.clone_from(&title);
             }
             Ok(())
         };
-        self.live.stage_change(Arc::new(name)).await?;
-        let said = said.clone();
-        let note = move |state: &mut State, local: &mut Local| {
+        self.live.stage_change(Arc::new(set_title)).await?;
+        let input = input.clone();
+        let record = move |state: &mut State, local: &mut Local| {
             if state.question().is_none() {
                 state.pending = None;
             }
             local.hand_off = None;
-            local.is_cut = false;
-            if !said.handed {
+            local.is_truncated = false;
+            if !input.handed {
                 state.transfers = 0;
             }
-            state.mentioned.clone_from(&said.mentioned);
-            for tool in &said.tools {
+            state.mentioned.clone_from(&input.mentioned);
+            for tool in &input.tools {
                 if !local.allowed_tools.contains(tool) {
                     local.allowed_tools.push(tool.clone());
                 }
             }
-            state.uploads.extend(said.files.iter().cloned());
+            state.uploads.extend(input.files.iter().cloned());
         };
-        self.stage(note).await
+        self.stage(record).await
     }
 }

@@ -1,8 +1,8 @@
-//! One turn: submit → (call → tools)* → end.
+//! One turn: submit → (call the model → run its calls)* → finish.
 //!
-//! What comes next is read off the session itself: open calls are run, a question or results are
-//! answered by the model, and an answer ends the turn. So a turn that was broken off anywhere is
-//! gone on with by looking where it stands.
+//! The next step is always derived from the session itself: open calls are run, a user message or
+//! tool results go to the model, and an answer without calls ends the turn. An interrupted turn
+//! therefore resumes from the log alone, wherever it stopped.
 
 use serde_json::json;
 use waterline_session::SessionError;
@@ -10,7 +10,7 @@ use waterline_session::SessionError;
 use super::lease::Lease;
 use super::submit::UserInput;
 use super::turn_state::{Next, TurnState};
-use super::{Agent, View};
+use super::{Agent, HookData};
 use crate::error::AgentError;
 use crate::event::{Event, FailureKind};
 use crate::middleware::Hook;
@@ -18,36 +18,37 @@ use crate::outcome::{Ending, Outcome};
 use crate::state::HandedOff;
 
 impl Agent {
-    /// Says something to the agent, and lets it work until it has an answer, must end, or waits for
-    /// somebody.
+    /// Runs a turn on a user input. The turn ends with an answer, at a limit, or when it must wait
+    /// for the user.
     ///
     /// # Errors
-    /// When the log cannot be written, or the model cannot be asked. What was done until then is in
-    /// the log.
-    pub async fn turn(&mut self, said: UserInput) -> Result<Outcome, AgentError> {
+    /// When the log cannot be written, or the model call fails. Everything done before the error is
+    /// in the log, and the turn can be resumed.
+    pub async fn turn(&mut self, input: UserInput) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
-        let next = self.submit(said).await?;
-        self.work(next).await
+        let next = self.submit(input).await?;
+        self.run_steps(next).await
     }
 
-    /// Goes on with a turn that was broken off.
+    /// Resumes an interrupted turn.
     ///
     /// # Errors
-    /// When there is nothing to go on with; otherwise as for a turn.
+    /// When there is nothing to resume; otherwise as for [`Agent::turn`].
     pub async fn resume(&mut self) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
         self.schema()?;
-        self.cancel_foreign().await?;
-        let next = self.next()?.ok_or(AgentError::Finished)?;
-        self.work(next).await
+        self.cancel_imported_calls().await?;
+        let next = self.next_step()?.ok_or(AgentError::Finished)?;
+        self.run_steps(next).await
     }
 
-    /// Makes sure that nobody else works in the session, and that all that was done in it is known
-    /// here. A sub-agent works under the lease of the agent that started it.
+    /// Locks the session against other processes and loads what they added to it. A sub-agent
+    /// works under the lease of the agent that started it.
     async fn lease(&mut self) -> Result<Option<Lease>, AgentError> {
         let lease = match self.depth {
             0 => {
-                let (log, session) = (self.live.log().handle(), &self.live.session().id);
+                let log = self.live.log().handle();
+                let session = &self.live.session().id;
                 let lease = Lease::take(log, self.workspace.path(), session).await?;
                 self.live.work_under(&lease.held);
                 Some(lease)
@@ -57,7 +58,7 @@ impl Agent {
         self.live.resync().await?;
         if self.live.catch_up().await? {
             self.emit(&Event::Notice(
-                "another process went on with this session; it goes on from there".to_owned(),
+                "another process continued this session; resuming from its last message".to_owned(),
             ));
         }
         let kept = self.state()?.kept();
@@ -65,28 +66,29 @@ impl Agent {
         Ok(lease)
     }
 
-    async fn work(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
+    /// Runs steps until one of them ends the turn.
+    async fn run_steps(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
         let mut turn = TurnState::new();
         self.live.clear_ephemeral();
         self.emit(&Event::Begins);
         let ending = loop {
-            let (during, step) = match next {
+            let (kind, step) = match next {
                 Next::Model => (FailureKind::Model, self.call_model(&mut turn).await),
                 Next::Tools => (FailureKind::Tool, self.run_calls(&mut turn).await),
                 Next::End(ending) => break ending,
             };
             next = step.inspect_err(|error| {
                 self.emit(&Event::Failed {
-                    kind: failure_kind(error, during),
+                    kind: failure_kind(error, kind),
                     why: error.to_string(),
                 })
             })?;
         };
-        self.end(&mut turn, ending).await
+        self.finish_turn(&mut turn, ending).await
     }
 
-    /// What comes next, read off the session; nothing where the last turn is finished.
-    pub(super) fn next(&self) -> Result<Option<Next>, AgentError> {
+    /// Returns the next step, derived from the session, or `None` if the last turn is finished.
+    pub(super) fn next_step(&self) -> Result<Option<Next>, AgentError> {
         if !self.open_calls().is_empty() {
             return Ok(Some(Next::Tools));
         }
@@ -94,19 +96,24 @@ impl Agent {
         if let Some(HandedOff { to, package, done }) = local.hand_off {
             return Ok((!done).then_some(Next::End(Ending::HandOff { to, package })));
         }
-        Ok((self.awaits_answer() || local.is_cut).then_some(Next::Model))
+        Ok((self.awaits_answer() || local.is_truncated).then_some(Next::Model))
     }
 
-    async fn end(&mut self, turn: &mut TurnState, ending: Ending) -> Result<Outcome, AgentError> {
-        let ending = match self.decided(Hook::AfterAgent, turn, &mut View::default()).await? {
+    /// Runs the `after_agent` hooks, stores what is left to store, and returns the outcome.
+    async fn finish_turn(
+        &mut self,
+        turn: &mut TurnState,
+        ending: Ending,
+    ) -> Result<Outcome, AgentError> {
+        let ending = match self.run_hooks(Hook::AfterAgent, turn, &mut HookData::default()).await? {
             Some(Next::End(other)) => other,
             _ => ending,
         };
-        // A schema holds for its turn; one that can be resumed keeps it.
-        if self.state()?.schema.is_some() && self.next()?.is_none() {
+        // A schema applies to one turn; a turn that can be resumed keeps it.
+        if self.state()?.schema.is_some() && self.next_step()?.is_none() {
             self.stage(|state, _| state.schema = None).await?;
         }
-        // The checkpoint of the last step is the turn's, unless something changed since.
+        // The last step wrote a checkpoint; the turn needs another only if something changed since.
         if self.live.is_staged() {
             self.live
                 .stage_checkpoint(json!({"step": turn.steps, "after": "turn", "source": "agent"}));
@@ -117,11 +124,12 @@ impl Agent {
     }
 }
 
-/// What an error in a step says failed: the log and the workspace can fail in every step.
-const fn failure_kind(error: &AgentError, during: FailureKind) -> FailureKind {
+/// Returns what failed. Errors of the log and the workspace can occur in every step and are not
+/// blamed on the step.
+const fn failure_kind(error: &AgentError, step: FailureKind) -> FailureKind {
     match error {
         AgentError::Session(SessionError::Log(_)) => FailureKind::Other,
-        AgentError::Session(_) => during,
+        AgentError::Session(_) => step,
         _ => FailureKind::Other,
     }
 }

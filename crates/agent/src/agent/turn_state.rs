@@ -1,5 +1,5 @@
-//! What is known of a turn while it runs. Nothing in it must survive the program: what must is in
-//! the log.
+//! The state of a running turn. It is lost when the process exits; everything needed to resume is
+//! in the log.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,86 +8,85 @@ use waterline::message::Message;
 use waterline_provider::answer::{Answer, Usage};
 
 use crate::approver::ApprovalReply;
-use crate::loop_guard::Repeats;
+use crate::loop_guard::LoopGuard;
 use crate::middleware::Counters;
 use crate::outcome::Ending;
 
-/// What comes next in a turn.
+/// The next step of a turn.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// The model is asked.
+    /// Call the model.
     Model,
-    /// The open calls are run.
+    /// Run the open calls.
     Tools,
-    /// The turn ends.
+    /// End the turn.
     End(Ending),
 }
 
-/// Why the model is asked.
+/// Why the model is called.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum Reason {
     /// There is a message or a result to answer.
     #[default]
     Input,
-    /// The answer stopped before its end; the next one continues it.
+    /// The previous answer was incomplete; the next one continues it.
     Continue,
-    /// The answer was empty.
+    /// The previous answer was empty.
     Empty,
 }
 
-/// A turn that must end.
+/// A limit was reached: the model gets one more call to report, then the turn ends.
 #[derive(Debug)]
 pub(super) struct MustEnd {
     pub(super) why: String,
-    /// Whether the model was asked for its report.
-    pub(super) report_asked: bool,
+    pub(super) report_requested: bool,
 }
 
 impl MustEnd {
     pub(super) const fn new(why: String) -> Self {
-        Self { why, report_asked: false }
+        Self { why, report_requested: false }
     }
 }
 
-/// A turn that runs.
+/// The state of a running turn.
 #[derive(Debug)]
 pub(super) struct TurnState {
-    pub(super) since: Instant,
+    pub(super) started: Instant,
+    /// Model calls so far.
     pub(super) steps: usize,
     pub(super) tool_calls: usize,
     pub(super) usage: Usage,
-    pub(super) repeats: Repeats,
-    /// Why the model is asked next, or was asked last.
+    pub(super) loop_guard: LoopGuard,
+    /// Why the model is called next, or was called last.
     pub(super) reason: Reason,
-    /// The turn must end: the model is asked for a report, and nothing else follows.
     pub(super) must_end: Option<MustEnd>,
-    /// What the model said last; an answer in pieces is put together.
+    /// The text of the newest answer, including the answers it continues.
     pub(super) text: String,
-    /// How often an answer that was truncated was continued.
-    pub(super) continued: usize,
-    /// Whether an answer that did not have its form was asked for again.
+    /// How many times a truncated answer was continued.
+    pub(super) continuations: usize,
+    /// Whether the model was already asked to correct an answer that did not match the schema.
     pub(super) repaired: bool,
-    /// Replies to requests for approval, by call.
+    /// Replies to approval requests, by call id.
     pub(super) replies: BTreeMap<String, ApprovalReply>,
-    /// Replies that middlewares wanted, by call.
-    pub(super) consents: BTreeMap<String, ApprovalReply>,
+    /// Replies to approval requests of middlewares, by call id.
+    pub(super) middleware_replies: BTreeMap<String, ApprovalReply>,
 }
 
 impl TurnState {
     pub(super) fn new() -> Self {
         Self {
-            since: Instant::now(),
+            started: Instant::now(),
             steps: 0,
             tool_calls: 0,
             usage: Usage::default(),
-            repeats: Repeats::default(),
+            loop_guard: LoopGuard::default(),
             reason: Reason::Input,
             must_end: None,
             text: String::new(),
-            continued: 0,
+            continuations: 0,
             repaired: false,
             replies: BTreeMap::new(),
-            consents: BTreeMap::new(),
+            middleware_replies: BTreeMap::new(),
         }
     }
 
@@ -95,20 +94,20 @@ impl TurnState {
         Counters { steps: self.steps, iterations, tool_calls: self.tool_calls }
     }
 
-    /// Whether the model has said nothing yet of its present answer.
+    /// Returns whether the current answer has no text yet.
     pub(super) fn is_silent(&self) -> bool {
         self.text.trim().is_empty()
     }
 
-    /// Adds an answer: its text continues the one before if that was asked for.
-    pub(super) fn note(&mut self, answer: &Answer) {
-        let said: Vec<String> =
+    /// Records an answer. Its text replaces the previous one, unless it continues it.
+    pub(super) fn record(&mut self, answer: &Answer) {
+        let texts: Vec<String> =
             answer.messages.iter().map(Message::text).filter(|text| !text.is_empty()).collect();
         match self.reason {
             Reason::Continue => self.reason = Reason::Input,
             Reason::Input | Reason::Empty => self.text.clear(),
         }
-        self.text.push_str(&said.join("\n"));
+        self.text.push_str(&texts.join("\n"));
         let usage = answer.usage;
         self.steps += 1;
         self.usage.input += usage.input;

@@ -1,35 +1,35 @@
-//! A call that is looked at, and the texts of it that rules and patterns are held against.
+//! A call that may need approval, and its texts that rules and patterns are matched against.
 
 use serde_json::Value;
 
 use crate::tool::{CallInfo, Callable, Capability, Subject};
 
-/// A call that is looked at.
+/// A call that may need approval.
 #[derive(Clone, Copy, Debug)]
 pub struct CallRequest<'a> {
     /// The name of the tool.
     pub tool: &'a str,
-    /// What the tool says about the call.
+    /// The tool's description of the call.
     pub info: &'a CallInfo,
     /// The arguments, as JSON.
     pub arguments: &'a str,
-    /// Tells the tool from another one of its name: an approval for good holds for just this one.
+    /// The identity of the tool. A stored approval applies only to a tool with the same identity.
     pub identity: Option<&'a str>,
 }
 
 impl CallRequest<'_> {
-    /// The arguments as they will be used; none where they are no JSON.
+    /// Returns the parsed arguments, or `None` if they are not JSON.
     fn value(&self) -> Option<Value> {
         let text = if self.arguments.trim().is_empty() { "{}" } else { self.arguments };
         serde_json::from_str(text).ok()
     }
 
-    /// The whole as JSON, written in one way; as it is where it is no JSON.
+    /// Returns all arguments as normalized JSON, or unchanged if they are not JSON.
     pub(super) fn whole(&self) -> String {
         self.value().map_or_else(|| self.arguments.to_owned(), |value| value.to_string())
     }
 
-    /// Each text of the arguments as it will be used.
+    /// Returns each string in the arguments, unescaped.
     pub(super) fn leaves(&self) -> Vec<String> {
         let Some(value) = self.value() else { return vec![self.arguments.to_owned()] };
         let mut texts = Vec::new();
@@ -37,8 +37,8 @@ impl CallRequest<'_> {
         texts
     }
 
-    /// What a word is looked for in: each text of the arguments, the path of a file put together
-    /// anew, and the whole as JSON. So neither an escape nor a line break in the JSON hides a word.
+    /// Returns the texts to search: each string, the normalized path, and the whole as JSON. So
+    /// neither an escape nor a line break in the JSON can hide anything.
     pub(super) fn texts(&self) -> Vec<String> {
         let mut texts = self.leaves();
         texts.extend(self.path());
@@ -46,21 +46,20 @@ impl CallRequest<'_> {
         texts
     }
 
-    /// The path that a call works on, normalized: `a/../.git//hooks/./x` is `.git/hooks/x`.
+    /// Returns the normalized path of the call: `a/../.git//hooks/./x` becomes `.git/hooks/x`.
     pub(super) fn path(&self) -> Option<String> {
-        self.info.subject.path().map(put_together)
+        self.info.subject.path().map(normalize_path)
     }
 
-    /// What decides what a call does, which a rule must fit to let it run: its subject, or every
-    /// text where the tool names none. Arguments that no tool reads earn nothing. There is always
-    /// one.
+    /// Returns the texts that decide what the call does, which a rule that allows it must match:
+    /// its subject, or every string if the tool names no subject. Never empty.
     pub(super) fn deciding(&self) -> Vec<String> {
         match &self.info.subject {
             Subject::Command(command) => return vec![command.clone()],
             Subject::Url(url) => return vec![url.clone()],
             subject => {
                 if let Some(path) = subject.path() {
-                    return vec![put_together(path)];
+                    return vec![normalize_path(path)];
                 }
             }
         }
@@ -78,8 +77,8 @@ fn gather(value: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// A path without what leads nowhere: empty parts, `.`, and `..` behind a folder.
-fn put_together(path: &str) -> String {
+/// Removes empty parts, `.`, and `..` together with the directory before it.
+fn normalize_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -94,19 +93,18 @@ fn put_together(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// What tells a tool that reaches outside from another one of its name, and from what it was: a
-/// hash of its name, of what it says of itself and of what it takes. A server may change its tools
-/// from one day to the next; what was agreed to is not agreed to any more then. None for other
-/// tools, which are part of this program.
+/// Returns the identity of a tool from a server: a hash of its name, description and schema. A
+/// server may change its tools at any time; approvals for the old tool must not apply to the new
+/// one. Returns `None` for tools that are part of this program.
 #[must_use]
 pub(crate) fn identity(tool: &dyn Callable) -> Option<String> {
     if tool.capability() != Capability::Network {
         return None;
     }
-    let mut shown = serde_json::json!([tool.name(), tool.about(), tool.schema()]);
-    // A server may name the fields in another order each time.
-    shown.sort_all_objects();
-    Some(blake3::hash(shown.to_string().as_bytes()).to_hex().to_string())
+    let mut definition = serde_json::json!([tool.name(), tool.about(), tool.schema()]);
+    // A server may list the fields in a different order each time.
+    definition.sort_all_objects();
+    Some(blake3::hash(definition.to_string().as_bytes()).to_hex().to_string())
 }
 
 #[cfg(test)]
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_put_together_anew() {
+    fn paths_are_normalized() {
         let paths = [
             (".git/./hooks/pre-commit", ".git/hooks/pre-commit"),
             (".git//hooks/x", ".git/hooks/x"),
@@ -127,12 +125,12 @@ mod tests {
             ("", ""),
         ];
         for (path, expected) in paths {
-            assert_eq!(put_together(path), expected, "{path}");
+            assert_eq!(normalize_path(path), expected, "{path}");
         }
     }
 
     #[test]
-    fn what_decides_is_the_subject_or_every_text() {
+    fn deciding_texts_are_the_subject_or_every_string() {
         let deciding = |subject: Subject, arguments: &str| {
             let info = CallInfo { subject, ..CallInfo::default() };
             CallRequest { tool: "t", info: &info, arguments, identity: None }.deciding()
@@ -145,6 +143,6 @@ mod tests {
         assert_eq!(deciding(Subject::Path(String::new()), "{}"), [""]);
         assert_eq!(deciding(Subject::Unknown, r#"{"a": "1", "b": [{"c": "2"}]}"#), ["1", "2"]);
         assert_eq!(deciding(Subject::Unknown, r#"{"a": 1}"#), [r#"{"a":1}"#]);
-        assert_eq!(deciding(Subject::Unknown, "no JSON"), ["no JSON"]);
+        assert_eq!(deciding(Subject::Unknown, "not JSON"), ["not JSON"]);
     }
 }

@@ -1,6 +1,7 @@
-//! Which calls somebody must agree to. Four layers: rules of the user's own, which have the last
-//! word; patterns of risk in what is asked for, patterns for one tool, and what kind of tool it is,
-//! of which the greatest risk counts.
+//! Decides which calls need approval.
+//!
+//! There are four layers. The user's rules come first and override the rest. Otherwise the highest
+//! risk counts: of the general risk patterns, the patterns for one tool, and the tool's capability.
 
 mod call_request;
 mod hidden;
@@ -24,19 +25,18 @@ use crate::error::AgentError;
 use crate::state::Local;
 use crate::tool::{CALL_TOOL, Capability};
 
-/// When somebody is asked.
+/// When approval is needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Before every call.
     All,
-    /// Before those that are a risk.
+    /// Before calls of medium risk or higher.
     #[default]
     Selective,
-    /// As the user's own rules say, and for nothing else but commands that the kernel does not
-    /// confine.
+    /// Where the user's rules say so, and before commands that the kernel does not confine.
     Custom,
-    /// Never but before such commands.
+    /// Only before commands that the kernel does not confine.
     None,
 }
 
@@ -50,55 +50,56 @@ impl std::str::FromStr for Mode {
             "custom" => Ok(Self::Custom),
             "none" => Ok(Self::None),
             _ => Err(format!(
-                "{name:?} is no mode of approval; there are all, selective, custom, none"
+                "unknown approval mode {name:?}; expected all, selective, custom or none"
             )),
         }
     }
 }
 
-/// What is done about a call.
+/// The decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It is run.
+    /// Run it.
     Run,
-    /// Somebody is asked.
+    /// Ask for approval.
     Ask {
-        /// Why.
+        /// Why approval is needed.
         reason: String,
-        /// Whether they may agree once and for all.
+        /// Whether the reply may be "always".
         may_always: bool,
     },
-    /// It is not run.
+    /// Do not run it, for this reason.
     Refuse(String),
 }
 
-/// What the user's own rules say of a call.
+/// The effect of a user's rule on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ruling {
     /// Run it.
     Allow,
-    /// Ask.
+    /// Ask for approval.
     Ask,
     /// Do not run it.
     Deny,
 }
 
-/// A rule of the user's own.
+/// A rule of the user.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The tool; `*` for any.
+    /// The tool; `*` matches any.
     pub tool: String,
-    /// What its arguments look like.
+    /// The pattern that the arguments must match.
     pub pattern: Regex,
-    /// What then.
+    /// What the rule decides.
     pub ruling: Ruling,
 }
 
 impl Rule {
-    /// Whether it is about a call. To let it run, what decides what the call does must fit: words
-    /// beside that earn nothing. To keep it back, any text is enough.
-    fn fits(&self, asked: CallRequest<'_>) -> bool {
+    /// Returns whether the rule applies to a call. A rule that allows a call must match every text
+    /// that decides what the call does; other arguments do not count. For a rule that restricts,
+    /// any text is enough.
+    fn applies_to(&self, asked: CallRequest<'_>) -> bool {
         let is_match = |text: &String| self.pattern.is_match(text);
         (self.tool == "*" || self.tool == asked.tool)
             && match self.ruling {
@@ -108,23 +109,23 @@ impl Rule {
     }
 }
 
-/// A check in code: it may have a word on a call, with its arguments as JSON.
+/// A check in code. It receives the tool's name and the arguments as JSON.
 pub type Check = Arc<dyn Fn(&str, &str) -> Option<Ruling> + Send + Sync>;
 
-/// Which calls somebody must agree to.
+/// The approval rules of an agent.
 #[derive(Clone)]
 pub struct Approval {
-    /// When somebody is asked.
+    /// When approval is needed.
     pub mode: Mode,
-    /// How long an answer may take; then it is no.
+    /// How long to wait for a reply before the call is refused.
     pub time: Duration,
-    /// The user's own rules; the first that fits counts.
+    /// The user's rules; the first that applies decides.
     pub rules: Vec<Rule>,
-    /// A check in code, before the rules.
+    /// A check in code, which comes before the rules.
     pub check: Option<Check>,
-    /// Patterns of risk for any tool.
+    /// Risk patterns for all tools that run something or use the network.
     pub patterns: Vec<Pattern>,
-    /// Patterns of risk for one tool.
+    /// Risk patterns for single tools, by name.
     pub tools: BTreeMap<String, Vec<Pattern>>,
     /// Whether the kernel confines commands.
     pub confined: bool,
@@ -145,56 +146,62 @@ impl Default for Approval {
     }
 }
 
-/// A longer command cannot be started, and nobody could look at it.
-const LONGEST: usize = 120_000;
+/// Maximum length of a command. The system could not start a longer one, and no one could review
+/// it.
+const MAX_COMMAND_BYTES: usize = 120_000;
 
 impl Approval {
     /// Decides on a call.
     #[must_use]
     pub fn decide(&self, asked: CallRequest<'_>, local: &Local) -> Decision {
-        // The agent looks through this tool to the one that is meant: one that is still called so
-        // names none.
+        // The agent replaces a call of `call_tool` with the call it names. One that is left does
+        // not name a tool.
         if asked.tool == CALL_TOOL {
-            let why = "call_tool must be given the name of another tool as \"name\", and its arguments as \"arguments\"";
+            let why = "call_tool needs the name of another tool in `name` and its arguments in \
+                       `arguments`";
             return Decision::Refuse(why.to_owned());
         }
-        if asked.info.capability == Capability::Execute && asked.arguments.len() > LONGEST {
+        let executes = asked.info.capability == Capability::Execute;
+        if executes && asked.arguments.len() > MAX_COMMAND_BYTES {
             return Decision::Refuse(format!(
-                "a command may have {LONGEST} bytes; write it to a file and run that"
+                "a command may have at most {MAX_COMMAND_BYTES} bytes; write it to a file and run \
+                 the file"
             ));
         }
         let custom = self.custom(asked);
         if custom == Some(Ruling::Deny) {
-            return Decision::Refuse("a rule of the user forbids it".to_owned());
+            return Decision::Refuse("a rule of the user denies it".to_owned());
         }
         let (risk, why) = self.risk(asked);
         let ask = |reason: String| match Self::is_granted(asked, local) && risk < Risk::Critical {
             true => Decision::Run,
             false => Decision::Ask { reason, may_always: risk < Risk::Critical },
         };
-        let is_loose = asked.info.capability == Capability::Execute && !self.confined;
+        let is_unconfined = executes && !self.confined;
         match (custom, self.mode) {
-            (Some(Ruling::Ask), _) => ask("a rule of the user wants it".to_owned()),
+            (Some(Ruling::Ask), _) => ask("a rule of the user requires approval".to_owned()),
             (Some(_), _) => Decision::Run,
-            (None, Mode::All) => ask("every call is asked about".to_owned()),
+            (None, Mode::All) => ask("every call needs approval".to_owned()),
             (None, Mode::Selective) if risk >= Risk::Medium => {
                 ask(format!("{} risk: {why}", risk.name()))
             }
-            // Nothing but a person stands before these.
-            (None, _) if is_loose => ask(format!("{} risk: {why}", risk.name())),
+            // The approval is the only protection.
+            (None, _) if is_unconfined => ask(format!("{} risk: {why}", risk.name())),
             (None, _) => Decision::Run,
         }
     }
 
     fn custom(&self, asked: CallRequest<'_>) -> Option<Ruling> {
         let checked = self.check.as_ref().and_then(|check| check(asked.tool, asked.arguments));
-        checked.or_else(|| self.rules.iter().find(|rule| rule.fits(asked)).map(|rule| rule.ruling))
+        checked.or_else(|| {
+            self.rules.iter().find(|rule| rule.applies_to(asked)).map(|rule| rule.ruling)
+        })
     }
 
-    /// How much of a risk a call is, and why: the greatest that any layer sees.
+    /// Returns the risk of a call and the reason: the highest of all layers.
     fn risk(&self, asked: CallRequest<'_>) -> (Risk, String) {
         let own = self.tools.get(asked.tool).map(Vec::as_slice).unwrap_or_default();
-        // What a tool only reads is no deed, whatever words stand in it.
+        // General patterns describe commands; they mean nothing in files that are read or written.
         let general = if matches!(asked.info.capability, Capability::Execute | Capability::Network)
         {
             self.patterns.as_slice()
@@ -208,15 +215,15 @@ impl Approval {
             .map(|pattern| (pattern.risk, pattern.about.clone()));
         let built_in = match asked.info.capability {
             _ if texts.is_unread() => {
-                (Risk::Medium, "it cannot be read to its end as a shell script")
+                (Risk::Medium, "it cannot be parsed completely as a shell script")
             }
             Capability::Read | Capability::Write => (Risk::Low, "it stays in the workspace"),
-            Capability::Execute if self.confined => (Risk::Low, "the kernel confines it"),
-            Capability::Execute => (Risk::High, "the kernel does not confine commands here"),
-            Capability::Network => (Risk::Medium, "it reaches something outside"),
-            Capability::HandOff => (Risk::Medium, "another role goes on"),
-            Capability::AskUser => (Risk::Low, "it only asks"),
-            Capability::Delegate => (Risk::Low, "the sub-agent is held to the same rules"),
+            Capability::Execute if self.confined => (Risk::Low, "the command is sandboxed"),
+            Capability::Execute => (Risk::High, "commands are not sandboxed on this system"),
+            Capability::Network => (Risk::Medium, "it accesses something outside the workspace"),
+            Capability::HandOff => (Risk::Medium, "another role takes over"),
+            Capability::AskUser => (Risk::Low, "it only asks the user"),
+            Capability::Delegate => (Risk::Low, "the sub-agent follows the same rules"),
         };
         let built_in = (built_in.0, built_in.1.to_owned());
         match worst {
@@ -225,8 +232,8 @@ impl Approval {
         }
     }
 
-    /// What "always" holds for, as [`Local::approvals`] keeps it: a command just as it is, any
-    /// other tool as a whole, as long as it is what it was.
+    /// Returns what "always" applies to, as stored in [`Local::approvals`]: exactly this command,
+    /// or any call of another tool as long as the tool does not change.
     #[must_use]
     pub fn grant(asked: CallRequest<'_>) -> String {
         match (asked.info.capability, asked.identity) {
@@ -241,14 +248,14 @@ impl Approval {
     }
 }
 
-/// A rule of the user's own, from its words.
+/// Creates a rule of the user.
 ///
 /// # Errors
-/// When the pattern is no expression.
+/// When the pattern is not a valid regular expression.
 pub fn rule(tool: &str, pattern: &str, ruling: Ruling) -> Result<Rule, AgentError> {
     let read = Regex::new(pattern);
     let pattern = read.map_err(|error| {
-        AgentError::Setting(format!("a rule of approval cannot be used: {error}"))
+        AgentError::Setting(format!("invalid pattern in an approval rule: {error}"))
     })?;
     Ok(Rule { tool: tool.to_owned(), pattern, ruling })
 }

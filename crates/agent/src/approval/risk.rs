@@ -1,4 +1,4 @@
-//! Patterns of risk, as data: `presets/risks.toml`.
+//! Risk patterns, read from `presets/risks.toml`.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use crate::tool::Capability;
 
 const SHIPPED: &str = include_str!("../../presets/risks.toml");
 
-/// How much can go wrong.
+/// The risk of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Nothing much.
+    /// Harmless, or easy to undo.
     Low,
-    /// Something that takes work to undo.
+    /// Takes work to undo.
     Medium,
-    /// Something that cannot be undone.
+    /// Cannot be undone.
     High,
-    /// Everything.
+    /// Can destroy the whole system.
     Critical,
 }
 
 impl Risk {
-    /// The word for it.
+    /// Returns the name, as in the configuration.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,29 +38,29 @@ impl Risk {
     }
 }
 
-/// What tells of a risk in a call.
+/// A pattern that indicates a risk in a call.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// How much of one.
+    /// The risk of a call that matches.
     pub risk: Risk,
-    /// What it is, for a person.
+    /// What such a call does, for people.
     pub about: String,
-    against: Against,
+    target: Target,
     expression: Regex,
 }
 
-/// What a pattern is held against.
+/// What a pattern is matched against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Against {
-    /// Each text, as it is and without its quotes.
+enum Target {
+    /// Each text, as written and without quotes.
     Words,
-    /// Each text as a shell takes it apart.
+    /// The commands of each text, as parsed by [`script::commands`].
     Commands,
     /// The path of a file tool.
     Path,
 }
 
-/// The texts of a call that patterns are held against.
+/// The texts of a call that patterns are matched against.
 pub(super) struct Texts {
     words: Vec<String>,
     commands: Vec<String>,
@@ -69,14 +69,14 @@ pub(super) struct Texts {
 
 impl Texts {
     pub(super) fn of(asked: CallRequest<'_>) -> Self {
-        // What a tool only reads or writes is not run.
+        // Text that is only read or written is not run.
         let runs = matches!(asked.info.capability, Capability::Execute | Capability::Network);
         let commands =
             asked.leaves().iter().filter(|_| runs).map(|text| script::commands(text)).collect();
         Self { words: asked.texts(), commands, path: asked.path() }
     }
 
-    /// Whether there is more in the call than was looked at.
+    /// Returns whether a text could not be parsed completely.
     pub(super) fn is_unread(&self) -> bool {
         self.commands.iter().any(|commands| commands.ends_with(script::UNREAD))
     }
@@ -84,11 +84,11 @@ impl Texts {
 
 impl Pattern {
     pub(super) fn is_match(&self, texts: &Texts) -> bool {
-        let fits = |text: &String| self.expression.is_match(text);
-        match self.against {
-            Against::Words => texts.words.iter().chain(&texts.commands).any(fits),
-            Against::Commands => texts.commands.iter().any(fits),
-            Against::Path => texts.path.iter().any(fits),
+        let is_match = |text: &String| self.expression.is_match(text);
+        match self.target {
+            Target::Words => texts.words.iter().chain(&texts.commands).any(is_match),
+            Target::Commands => texts.commands.iter().any(is_match),
+            Target::Path => texts.path.iter().any(is_match),
         }
     }
 }
@@ -121,21 +121,21 @@ struct Entry {
 }
 
 impl Entry {
-    /// None where it cannot be used: it looks for nothing, or in two ways.
+    /// Returns the pattern, or `None` if the entry has no target or more than one.
     fn pattern(&self) -> Option<Pattern> {
-        let (against, expression) = match (&self.command, &self.words, &self.path) {
-            (Some(command), None, None) => (Against::Commands, self.in_place(command)),
-            (None, Some(words), None) => (Against::Words, words.clone()),
-            (None, None, Some(path)) => (Against::Path, path.clone()),
+        let (target, expression) = match (&self.command, &self.words, &self.path) {
+            (Some(command), None, None) => (Target::Commands, self.command_expression(command)),
+            (None, Some(words), None) => (Target::Words, words.clone()),
+            (None, None, Some(path)) => (Target::Path, path.clone()),
             _ => return None,
         };
         let expression = Regex::new(&expression).ok()?;
-        Some(Pattern { risk: self.risk, about: self.about.clone(), against, expression })
+        Some(Pattern { risk: self.risk, about: self.about.clone(), target, expression })
     }
 
-    /// The expression for a command with what must stand around it, over the text of
+    /// Returns the expression for a command and its context, for the output of
     /// [`script::commands`].
-    fn in_place(&self, command: &str) -> String {
+    fn command_expression(&self, command: &str) -> String {
         let before =
             if self.piped { format!(r"\| (?:{MARK}[^{MARK}\n]* )*") } else { String::new() };
         let after = match (&self.with, &self.then) {
@@ -147,10 +147,11 @@ impl Entry {
     }
 }
 
-/// The shipped patterns: those for any tool, and those for one.
+/// Returns the shipped patterns: the general ones, and those for single tools.
 pub(super) fn shipped() -> (Vec<Pattern>, BTreeMap<String, Vec<Pattern>>) {
-    let (mut any, mut own) = (Vec::new(), BTreeMap::<String, Vec<Pattern>>::new());
-    // The table is part of the program, and a test reads it.
+    let mut any = Vec::new();
+    let mut own = BTreeMap::<String, Vec<Pattern>>::new();
+    // The table is compiled in and cannot fail to parse; a test checks it.
     let table: Table = toml::from_str(SHIPPED).unwrap_or(Table { pattern: Vec::new() });
     for entry in table.pattern {
         let Some(pattern) = entry.pattern() else { continue };
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_table_can_be_read() {
+    fn the_shipped_table_is_valid() {
         let table: Table = toml::from_str(SHIPPED).unwrap();
         for entry in &table.pattern {
             assert!(entry.pattern().is_some(), "{}", entry.about);

@@ -1,28 +1,27 @@
-//! Where commands begin in a shell text, and their words without quotes. A word in a quoted text or
-//! in a file's name is then not mistaken for a command, and a command is seen however it is
-//! spelled, which is what patterns of risk need.
+//! Finds the commands in a shell script, with their words unquoted. A word in a quoted text or a
+//! file name is then not mistaken for a command, and a command is found however it is quoted. Risk
+//! patterns match against the result.
 //!
-//! What it promises: it reads any text in linear time, and says so when it could not read all of
-//! it. It expands no variables and it is not the wall: the kernel's sandbox is (decision 0022 says
-//! why this is not a full parser).
+//! It reads any text in linear time, and reports when it could not read all of it. It expands no
+//! variables, and it is not a security boundary: the kernel's sandbox is. Decision 0022 explains
+//! why this is not a full parser.
 
 use std::str::Chars;
 
-/// Stands before each word that is run.
+/// Precedes each word that is run.
 pub(super) const MARK: char = '\u{1}';
 
-/// So many texts are read: a script may hold others.
-const SCRIPTS: usize = 50;
+/// Maximum number of scripts read, including nested ones.
+const MAX_SCRIPTS: usize = 50;
 
-/// So many bytes are read in all of them.
-const BYTES: usize = 500_000;
+/// Maximum number of bytes read in all scripts.
+const MAX_BYTES: usize = 500_000;
 
-/// What stands for a text that was not read, or whose quotes, brackets or here-documents have no
-/// end.
+/// Marks a text that was not read, or that has unclosed quotes, brackets or here-documents.
 pub(super) const UNREAD: &str = "\u{1}[unread]";
 
-/// Words that are run and have the next word run too, with the letters of their flags that take a
-/// value.
+/// Commands and keywords that run the next word as a command, with the letters of their flags that
+/// take a value.
 const RUNNERS: &[(&str, &str)] = &[
     ("sudo", "ugpChTDR"),
     ("doas", "uC"),
@@ -61,23 +60,22 @@ const RUNNERS: &[(&str, &str)] = &[
     ("do", ""),
 ];
 
-/// Arguments behind which a command begins.
+/// Arguments that are followed by a command.
 const OPENERS: &[&str] = &["{", "-exec", "-execdir", "-ok", "-okdir"];
 
-/// Commands that run a file, which may have been written by the same text.
+/// Commands that can run a file, which the same script may have written.
 const FILE_RUNNERS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "eval", "source", ".", "chmod"];
 
-/// The commands of a text: those that are piped into each other on a line, one space between words,
-/// [`MARK`] before each word that is run, which stands without its directory. What is run first
-/// stands first.
+/// Returns the commands of a script, one pipeline per line, in the order they run. Words are
+/// separated by one space. [`MARK`] precedes each word that is run, and its directory is removed.
 ///
-/// What could not be read to its end has [`UNREAD`] behind it.
+/// The last line is [`UNREAD`] if the script could not be read completely.
 pub(super) fn commands(text: &str) -> String {
     let mut lines = Vec::new();
     let mut scripts = vec![text.to_owned()];
     let mut is_unread = false;
-    let mut room = BYTES;
-    for _ in 0..SCRIPTS {
+    let mut room = MAX_BYTES;
+    for _ in 0..MAX_SCRIPTS {
         let Some(script) = scripts.pop_if(|script| script.len() <= room) else { break };
         room -= script.len();
         let read = Reader::read(&script);
@@ -85,7 +83,7 @@ pub(super) fn commands(text: &str) -> String {
         scripts.extend(read.scripts);
         is_unread |= read.has_no_end;
         if read.unclosed {
-            // Perhaps it was an apostrophe and not a quote: it hides nothing.
+            // It may have been an apostrophe instead of a quote, which must not hide anything.
             scripts.push(script.replace(['"', '\''], ""));
         }
     }
@@ -95,22 +93,22 @@ pub(super) fn commands(text: &str) -> String {
     lines.join("\n")
 }
 
-/// What is read of one command, or of the commands in its brackets.
+/// The state of one nesting level: the top level, or the commands inside brackets.
 struct Level {
-    /// What ends it.
+    /// The character that closes the level.
     closes: Option<char>,
     line: String,
     word: Option<String>,
-    /// Inside of double quotes.
+    /// Inside double quotes.
     quoted: bool,
-    /// Inside of `((`, where `<<` shifts a number.
-    calculates: bool,
-    /// The next word is run.
-    begins: bool,
-    /// The next word is only the value of the one before it.
-    skips: bool,
-    /// Behind a runner: its flags that take a value.
-    takes: Option<&'static str>,
+    /// Inside `((`, where `<<` is a shift operator.
+    is_arithmetic: bool,
+    /// Whether the next word may be run.
+    expects_command: bool,
+    /// Whether the next word is the value of the previous one.
+    skips_next: bool,
+    /// After a runner: the letters of its flags that take a value.
+    value_flags: Option<&'static str>,
 }
 
 impl Level {
@@ -120,14 +118,14 @@ impl Level {
             line: String::new(),
             word: None,
             quoted: false,
-            calculates: false,
-            begins: true,
-            skips: false,
-            takes: None,
+            is_arithmetic: false,
+            expects_command: true,
+            skips_next: false,
+            value_flags: None,
         }
     }
 
-    /// The word that is being read.
+    /// Returns the word being read.
     fn word(&mut self) -> &mut String {
         self.word.get_or_insert_default()
     }
@@ -145,42 +143,42 @@ impl Level {
         self.line.push_str(text);
     }
 
-    /// Whether the word that is being read says where a command's input or output goes.
+    /// Returns whether the word being read is a redirection.
     fn redirects(&self) -> bool {
         self.word.as_ref().is_some_and(|word| word.ends_with(['<', '>']))
     }
 
-    /// Whether a word is run. Notes what the next one is.
+    /// Returns whether a word is run, and updates what the next word can be.
     fn is_run(&mut self, word: &str) -> bool {
-        if !self.begins {
-            self.begins = OPENERS.contains(&word);
+        if !self.expects_command {
+            self.expects_command = OPENERS.contains(&word);
             return false;
         }
-        if std::mem::take(&mut self.skips) || is_assignment(word) {
+        if std::mem::take(&mut self.skips_next) || is_assignment(word) {
             return false;
         }
         let file = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&');
         if file.starts_with(['<', '>']) {
-            self.skips = file.trim_start_matches(['<', '>', '&', '|']).is_empty();
+            self.skips_next = file.trim_start_matches(['<', '>', '&', '|']).is_empty();
             return false;
         }
-        let Some(takes) = self.takes else { return true };
+        let Some(value_flags) = self.value_flags else { return true };
         if let Some(letters) = word.strip_prefix('-') {
             let plain = letters.chars().all(|c| c.is_ascii_alphanumeric());
-            self.skips =
-                plain && letters.chars().next_back().is_some_and(|last| takes.contains(last));
+            self.skips_next =
+                plain && letters.chars().next_back().is_some_and(|last| value_flags.contains(last));
             return false;
         }
-        // A time, a count.
+        // A duration or a count.
         !word.starts_with(|c: char| c.is_ascii_digit())
     }
 }
 
-/// A text that follows behind the line that asks for it (`<<END`).
-struct Here {
+/// A here-document (`<<END`), whose body follows after the line.
+struct HereDocument {
     /// The line that ends it.
     end: String,
-    /// Commands in it are run wherever it goes.
+    /// Whether commands in the body are run.
     expands: bool,
 }
 
@@ -189,16 +187,16 @@ struct Reader<'a> {
     level: Level,
     outer: Vec<Level>,
     lines: Vec<String>,
-    /// Texts that are scripts themselves.
+    /// Words and bodies that are scripts themselves.
     scripts: Vec<String>,
-    awaited: Vec<Here>,
-    /// Texts that become files or input.
+    awaited: Vec<HereDocument>,
+    /// Bodies of here-documents that become files or input.
     bodies: Vec<String>,
-    /// One of them had no end: the others are read as commands.
+    /// Whether a here-document had no end; the rest is then read as commands.
     endless: bool,
-    /// A quote was not closed.
+    /// Whether a quote was not closed.
     unclosed: bool,
-    /// A quote, a bracket or a here-document was not closed.
+    /// Whether a quote, a bracket or a here-document was not closed.
     has_no_end: bool,
 }
 
@@ -279,7 +277,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A word is over.
+    /// Ends the current word.
     fn end_word(&mut self) {
         let Some(word) = self.level.word.take() else { return };
         let shown = word.replace('\n', " ");
@@ -290,26 +288,26 @@ impl<'a> Reader<'a> {
         let is_script = word.contains(char::is_whitespace);
         let name = if is_script { shown.as_str() } else { without_directory(&word) };
         let runner = RUNNERS.iter().find(|(runner, _)| *runner == name);
-        self.level.takes = runner.map(|(_, takes)| *takes);
-        self.level.begins = runner.is_some();
+        self.level.value_flags = runner.map(|(_, value_flags)| *value_flags);
+        self.level.expects_command = runner.is_some();
         self.level.write(&format!("{MARK}{name}"));
         if is_script {
             self.scripts.push(word);
         }
     }
 
-    /// A command is over, with all that it was piped into.
+    /// Ends the current pipeline.
     fn end_line(&mut self) {
         self.end_word();
-        let Level { closes, quoted, calculates, .. } = self.level;
-        let next = Level { quoted, calculates, ..Level::new(closes) };
+        let Level { closes, quoted, is_arithmetic, .. } = self.level;
+        let next = Level { quoted, is_arithmetic, ..Level::new(closes) };
         let line = std::mem::replace(&mut self.level, next).line;
         if !line.is_empty() {
             self.lines.push(line);
         }
     }
 
-    /// The output of a command goes into the next one.
+    /// Handles `|`, `||` and `|&`.
     fn pipe(&mut self, next: Option<char>) {
         if matches!(next, Some('|' | '&')) {
             self.rest.next();
@@ -320,17 +318,17 @@ impl<'a> Reader<'a> {
         }
         self.end_word();
         self.level.write("|");
-        self.level.begins = true;
-        self.level.skips = false;
-        self.level.takes = None;
+        self.level.expects_command = true;
+        self.level.skips_next = false;
+        self.level.value_flags = None;
     }
 
-    /// Commands inside of a word, or in brackets. They are run before what they stand in.
+    /// Opens a level for commands inside a word or in brackets. They run before the outer command.
     fn open(&mut self, closes: char) {
         self.level.word().push_str("$()");
-        let calculates =
-            closes == ')' && (self.level.calculates || self.rest.as_str().starts_with('('));
-        let inner = Level { calculates, ..Level::new(Some(closes)) };
+        let is_arithmetic =
+            closes == ')' && (self.level.is_arithmetic || self.rest.as_str().starts_with('('));
+        let inner = Level { is_arithmetic, ..Level::new(Some(closes)) };
         self.outer.push(std::mem::replace(&mut self.level, inner));
     }
 
@@ -343,7 +341,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Single quotes; with escapes where a `$` stands before them.
+    /// Reads text in single quotes, with escapes for `$'…'`.
     fn quote(&mut self, escapes: bool) {
         self.level.word();
         while let Some(c) = self.rest.next() {
@@ -362,12 +360,12 @@ impl<'a> Reader<'a> {
 
     fn redirect(&mut self, c: char) {
         let text = self.rest.as_str();
-        if self.level.calculates {
+        if self.level.is_arithmetic {
             self.level.push(c);
         } else if c == '<'
             && let Some(rest) = text.strip_prefix("<<")
         {
-            // A word that is read like a file: it stands where a script would.
+            // A here-string: the next word is read where a script could be.
             self.end_word();
             self.rest = rest.chars();
         } else if c == '<'
@@ -377,7 +375,7 @@ impl<'a> Reader<'a> {
             self.end_word();
             self.await_body(rest);
         } else {
-            // It is short, so that a long word is not looked through for each sign.
+            // Limited in length, so that a long word is not scanned again for each character.
             let number = |word: &String| {
                 word.len() < 12 && word.chars().all(|c| c.is_ascii_digit() || "<>&".contains(c))
             };
@@ -388,7 +386,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text follows behind this line, up to a line that is named here.
+    /// Registers a here-document, whose body follows after this line.
     fn await_body(&mut self, text: &'a str) {
         let text = text.strip_prefix('-').unwrap_or(text).trim_start_matches([' ', '\t']);
         let ends = |c: char| c.is_whitespace() || ";|&<>()".contains(c);
@@ -397,11 +395,11 @@ impl<'a> Reader<'a> {
         let end: String = word.chars().filter(|c| !"\"'\\".contains(*c)).collect();
         self.rest = rest.chars();
         if !end.is_empty() {
-            self.awaited.push(Here { expands: end == word, end });
+            self.awaited.push(HereDocument { expands: end == word, end });
         }
     }
 
-    /// Texts are no commands, unless something runs them.
+    /// Skips the bodies of here-documents. They are commands only if something runs them.
     fn skip_bodies(&mut self) {
         for here in std::mem::take(&mut self.awaited) {
             let Some((body, rest)) = body(self.rest.as_str(), &here.end) else {
@@ -420,7 +418,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A text up to the line that ends it, and what follows; none where no line does.
+/// Returns the text up to the line that ends it, and the rest; `None` if no line ends it.
 fn body<'a>(text: &'a str, end: &str) -> Option<(String, &'a str)> {
     let mut body = String::new();
     let mut rest = Some(text);
@@ -437,16 +435,16 @@ fn body<'a>(text: &'a str, end: &str) -> Option<(String, &'a str)> {
     None
 }
 
-/// `NAME=value` before a command.
+/// Returns whether a word is `NAME=value`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.strip_suffix('+').unwrap_or(name);
-        let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        fits && name.starts_with(|c: char| !c.is_ascii_digit())
+        let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        is_name && name.starts_with(|c: char| !c.is_ascii_digit())
     })
 }
 
-/// A program without the directory it is in.
+/// Returns a program name without its directory.
 fn without_directory(word: &str) -> &str {
     word.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(word)
 }
@@ -461,7 +459,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_found_where_they_begin() {
+    fn commands_are_found_where_they_start() {
         let texts = [
             ("ls -la", "»ls -la"),
             ("a; b && c || d & e\nf", "»a\n»b\n»c\n»d\n»e\n»f"),
@@ -484,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_hide_no_command_and_make_none() {
+    fn quotes_neither_hide_nor_create_commands() {
         let texts = [
             (r#"r\m "-r" $'x' '; b'"#, "»rm -r x ; b"),
             ("\"a b\" \\\n c", "»a b c\n»a b"),
@@ -500,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_follows_is_no_script_unless_something_runs_it() {
+    fn here_documents_are_scripts_only_if_something_runs_them() {
         let texts = [
             ("cat <<'E' > x\na don't\nE\nb", "»cat > x\n»b"),
             ("sh <<-E\n\ta\n\tE\nb", "»sh\n»b\n»a"),
@@ -526,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_said_to_be_unread() {
+    fn unclosed_text_is_reported_as_unread() {
         for text in ["echo 'a", "echo \"a", "echo $(a", "(a", "echo `a", "cat <<E", "cat <<E\na"] {
             assert!(commands(text).ends_with(UNREAD), "{text}");
         }
@@ -542,11 +540,11 @@ mod tests {
         }
         assert!(
             commands(&"sh -c 'a b'; ".repeat(100)).ends_with(UNREAD),
-            "more scripts than are read"
+            "more scripts than the limit"
         );
         assert!(
-            commands(&format!("bash -c '{}'", "a ".repeat(BYTES))).ends_with(UNREAD),
-            "a longer one"
+            commands(&format!("bash -c '{}'", "a ".repeat(MAX_BYTES))).ends_with(UNREAD),
+            "more bytes than the limit"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What a config may name in its list of middlewares: middlewares, settings, and presets of both.
+//! The names a configuration may use in its list of middlewares: middlewares, settings and presets.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::summarization::Summarization;
 use crate::error::AgentError;
 use crate::middleware::{CallLimit, Middleware, Pii, TodoList, ToolEmulator};
 
-/// Adds what a name stands for to a configuration.
+/// Adds a middleware or a setting to a configuration.
 type Add = fn(&mut AgentConfig, &'static str, &Value) -> Result<(), AgentError>;
 
-/// Every name, and how it is added.
+/// Every name with the function that adds it.
 const LIST: [(&str, Add); 13] = [
     ("call_limit", middleware::<CallLimit>),
     ("summarization", setting::<Summarization>),
@@ -38,11 +38,11 @@ const LIST: [(&str, Add); 13] = [
 pub const PRESETS: [&str; 5] = ["default", "minimal", "production", "development", "human-in-loop"];
 
 impl AgentConfig {
-    /// Adds a middleware or a setting by its name, with its options. A setting takes effect in
+    /// Adds a middleware or a setting by name, with its options. A setting takes effect in
     /// [`apply_settings`](Self::apply_settings).
     ///
     /// # Errors
-    /// When the name is unknown, or the options do not fit.
+    /// When the name is unknown, or the options are invalid.
     pub fn add(&mut self, name: &str, options: &Value) -> Result<(), AgentError> {
         match LIST.iter().find(|(known, _)| *known == name) {
             Some((known, add)) => {
@@ -53,17 +53,17 @@ impl AgentConfig {
             None => {
                 let names = LIST.map(|(known, _)| known).join(", ");
                 Err(AgentError::Setting(format!(
-                    "no middleware is called {name:?}; there are {names}"
+                    "unknown middleware {name:?}; expected one of {names}"
                 )))
             }
         }
     }
 }
 
-/// The middlewares of a preset, each with its settings.
+/// Returns the middlewares of a preset, each with its options.
 ///
 /// # Errors
-/// When there is no such preset.
+/// When the preset does not exist.
 pub fn preset(name: &str) -> Result<Vec<(&'static str, Value)>, AgentError> {
     let none = || json!({});
     Ok(match name {
@@ -82,7 +82,7 @@ pub fn preset(name: &str) -> Result<Vec<(&'static str, Value)>, AgentError> {
         _ => {
             let names = PRESETS.join(", ");
             return Err(AgentError::Setting(format!(
-                "no list of middlewares is called {name:?}; there are {names}"
+                "unknown middleware preset {name:?}; expected one of {names}"
             )));
         }
     })
@@ -120,7 +120,7 @@ mod tests {
     use crate::config::tests::config;
 
     #[test]
-    fn every_name_can_be_added_and_a_wrong_one_is_refused_with_the_right_ones() {
+    fn every_name_can_be_added_and_an_unknown_one_is_rejected() {
         for (name, _) in LIST {
             let options =
                 if name == "model_fallback" { json!({"models": ["m"]}) } else { json!({}) };

@@ -1,5 +1,5 @@
-//! Settings that a config names in its list of middlewares: each only sets a field of the agent's
-//! configuration. Their names stay because configs use them.
+//! Settings that are listed as middlewares. Each only sets a field of the agent's configuration.
+//! They keep their names because existing configurations use them.
 
 use std::time::Duration;
 
@@ -11,23 +11,22 @@ use crate::approval::Mode;
 use crate::error::AgentError;
 use crate::state::Local;
 
-/// What separates the name of a server from the name of its tool.
-const OF_SERVER: &str = "__";
+/// Separates the name of a server from the name of its tool.
+const SERVER_SEPARATOR: &str = "__";
 
-/// Sets something in the configuration of an agent.
+/// A setting that changes the configuration of an agent.
 pub(super) trait Setting: Send + Sync {
     /// Applies it. Settings are applied in the order they are named, so a later one overrides an
     /// earlier one.
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError>;
 }
 
-/// `human_approval`: when the user is asked before a call. That the user is asked at all does not
-/// depend on it.
+/// `human_approval`: the approval mode and timeout. Approvals work without it too, with defaults.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct HumanApproval {
     mode: Option<Mode>,
-    /// Seconds a reply may take.
+    /// Timeout for a reply in seconds.
     timeout: Option<u64>,
 }
 
@@ -43,7 +42,7 @@ impl Setting for HumanApproval {
     }
 }
 
-/// `tool_retry`: a tool whose failure may be transient is run again.
+/// `tool_retry`: retries a tool after a transient failure.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ToolRetry {
@@ -64,7 +63,7 @@ impl Setting for ToolRetry {
     }
 }
 
-/// `model_retry`: how long to wait before the model is asked again.
+/// `model_retry`: how long to wait before a model call is retried.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ModelRetry {
@@ -89,7 +88,7 @@ impl Setting for ModelRetry {
     }
 }
 
-/// `model_fallback`: models that are asked when the first one fails.
+/// `model_fallback`: models that are called when the first one fails.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelFallback {
@@ -106,7 +105,7 @@ impl Setting for ModelFallback {
     }
 }
 
-/// `shell_tool`: commands on or off.
+/// `shell_tool`: enables or disables `run_bash_command`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ShellTool {
@@ -119,7 +118,7 @@ impl Setting for ShellTool {
     }
 }
 
-/// `file_search`: finding files and searching in them, on or off.
+/// `file_search`: enables or disables `find_files` and `search_files`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileSearch {
@@ -133,44 +132,45 @@ impl Setting for FileSearch {
     }
 }
 
-/// `tool_selector`: the model is told of a few tools in full and of the others only by name; it
-/// reaches these through `call_tool`. The choice is made when a session starts, so that the list
-/// stays as it is.
+/// `tool_selector`: limits the tool list. The other tools are described in the system prompt and
+/// reached through `call_tool`. The choice is made when a session starts, so that the list never
+/// changes.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ToolSelector {
-    /// How many are told in full.
+    /// Maximum number of tools in the list. Default: 12.
     max_tools: Option<usize>,
-    /// Those that always are.
+    /// Tools that are always in the list.
     always: Vec<String>,
 }
 
 impl Setting for ToolSelector {
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        // A server that cannot be reached must not keep the program from starting, so its tools may
-        // be missing.
-        let is_missing =
-            |name: &&String| !name.contains(OF_SERVER) && config.toolbox.find(name).is_none();
+        // Tools of a server may be missing: a server that cannot be reached must not keep the
+        // program from starting.
+        let is_missing = |name: &&String| {
+            !name.contains(SERVER_SEPARATOR) && config.toolbox.find(name).is_none()
+        };
         if let Some(name) = self.always.iter().find(is_missing) {
             let tiers = config.toolbox.tiers(&Local::default(), &[]);
             let names: Vec<&str> = tiers.iter().map(|(tool, _)| tool.name()).collect();
             let names = names.join(", ");
             return Err(AgentError::Setting(format!(
-                "tool_selector: no tool is called {name:?}; there are {names}"
+                "tool_selector: unknown tool {name:?}; available tools: {names}"
             )));
         }
-        config.toolbox.tell_in_full(&self.always, self.max_tools.unwrap_or(12));
+        config.toolbox.limit_list(&self.always, self.max_tools.unwrap_or(12));
         Ok(())
     }
 }
 
-/// `context_editing`: old results of tools are cleared when the context gets long.
+/// `context_editing`: clears old tool results when the context gets long.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ContextEditing {
-    /// Tokens from which on.
+    /// The number of tokens at which results are cleared.
     trigger: u64,
-    /// How many of the newest results stay.
+    /// How many of the newest results are kept.
     keep: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `summarization`: the window of BeamAI's middleware, as the policy `dual-track` with its numbers.
+//! `summarization`: BeamAI's window middleware, as the policy `dual-track` with the same numbers.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::AgentConfig;
 use super::setting::Setting;
 use crate::error::AgentError;
 
-/// Keeps a window, with a summary if that is wanted.
+/// Keeps a window of messages, with an optional summary of the rest.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Summarization {
@@ -17,7 +17,7 @@ pub(super) struct Summarization {
     summarize: bool,
     compress_threshold: u64,
     token_threshold: u64,
-    /// System messages always stay; the key is there for those who have it in their config.
+    /// Accepted for compatibility and must be true: system messages are always kept.
     preserve_system: bool,
 }
 
@@ -42,11 +42,11 @@ impl Setting for Summarization {
     }
 }
 
-/// The policy of an older buffer, which a session's state may carry. The setting `summarization`
-/// overrides it.
+/// Returns the policy for the `buffer_config` in a session's state, which older buffers wrote. The
+/// setting `summarization` overrides it.
 pub(crate) fn policy_of_buffer(settings: &Value) -> Result<Policy, AgentError> {
     let read: Summarization = serde_json::from_value(settings.clone()).map_err(|error| {
-        AgentError::Setting(format!("the buffer_config of the session cannot be used: {error}"))
+        AgentError::Setting(format!("invalid buffer_config in the session: {error}"))
     })?;
     read.policy(&mut Vec::new())
 }
@@ -55,13 +55,14 @@ impl Summarization {
     fn policy(&self, notices: &mut Vec<String>) -> Result<Policy, AgentError> {
         if !self.preserve_system {
             return Err(AgentError::Setting(
-                "summarization: system messages always stay; preserve_system cannot be false"
+                "summarization: preserve_system cannot be false; system messages are always kept"
                     .to_owned(),
             ));
         }
         if self.token_threshold < self.max_tokens {
             notices.push(format!(
-                "summarization: token_threshold {} is below max_tokens {}; between them there is nothing to cut",
+                "summarization: token_threshold {} is below max_tokens {}; between these values \
+                 there is nothing to drop",
                 self.token_threshold, self.max_tokens
             ));
         }

@@ -1,5 +1,4 @@
-//! A server that runs: how it is greeted, how a tool of it is called, and in which words its
-//! troubles are told.
+//! The connection to an MCP server: the handshake, tool calls, and error messages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,51 +12,51 @@ use rmcp::{RoleClient, ServiceError};
 
 use super::config::{Server, Transport};
 use super::tool::McpTool;
-use super::{start, words};
+use super::{sanitize, start};
 use crate::tool::Failure;
 
-/// How much of a server's words goes into an error.
+/// Maximum number of characters of a server's message in an error.
 const ERROR_CHARS: usize = 1_000;
 
-/// A server that answers. It runs as long as one of its tools is kept.
+/// A connected server. It runs as long as one of its tools exists.
 #[derive(Debug)]
 pub struct Connected {
-    /// Its tools that are enabled, by name.
+    /// The enabled tools, sorted by name.
     pub tools: Vec<Arc<McpTool>>,
-    /// Tools that the config enables and the server does not have.
+    /// Tools that the configuration enables and the server does not have.
     pub missing: Vec<String>,
 }
 
-/// Starts a server, or goes to it, and asks for its tools.
+/// Starts or connects to a server and lists its tools.
 ///
 /// # Errors
-/// When it cannot be started or reached, or does not answer in time: a sentence with its name and
-/// the reason.
+/// When the server cannot be started or reached, or does not answer in time. The message contains
+/// the server's name and the reason.
 pub async fn connect(server: &Server) -> Result<Connected, String> {
     let work = async {
-        let running = greet(server).await?;
+        let running = handshake(server).await?;
         let offered = running.list_all_tools().await.map_err(|error| {
             format!(
-                "the MCP server {} does not list its tools: {}",
+                "MCP server {}: cannot list its tools: {}",
                 server.name,
-                trouble(server, &error)
+                describe(server, &error)
             )
         })?;
         Ok::<_, String>((running, offered))
     };
     let Ok(done) = tokio::time::timeout(server.timeout, work).await else {
         return Err(format!(
-            "the MCP server {} was not ready within {:?}",
+            "MCP server {}: not ready after {:?} (timeout)",
             server.name, server.timeout
         ));
     };
     let (running, mut offered) = done?;
-    // In an order of our own, so that a model is told the same when a server lists its tools in
-    // another one.
+    // Sorted, so that the tool list does not depend on the order in which the server lists its
+    // tools.
     offered.sort_by(|one, other| one.name.cmp(&other.name));
     offered.dedup_by(|one, other| one.name == other.name);
-    let missing = server.tools.iter().flatten();
-    let missing = missing
+    let configured = server.tools.iter().flatten();
+    let missing = configured
         .filter(|name| offered.iter().all(|tool| tool.name != name.as_str()))
         .cloned()
         .collect();
@@ -66,46 +65,44 @@ pub async fn connect(server: &Server) -> Result<Connected, String> {
     let client = Arc::new(Client { server: server.clone(), running });
     let mut taken = BTreeSet::new();
     let tools = offered.into_iter().filter(|tool| enabled(&tool.name)).map(|tool| {
-        let name = words::name(&server.name, &tool.name, &mut taken);
+        let name = sanitize::name(&server.name, &tool.name, &mut taken);
         Arc::new(McpTool::new(Arc::clone(&client), name, tool))
     });
     Ok(Connected { tools: tools.collect(), missing })
 }
 
-/// Shakes hands.
-async fn greet(server: &Server) -> Result<RunningService<RoleClient, ClientConfig>, String> {
-    let own = Implementation::new("waterline", env!("CARGO_PKG_VERSION"));
-    // No capabilities: a server has nothing to ask of us. The newest version that begins with a
-    // handshake, because few servers understand the one after it, and most of those understand this
-    // one too.
-    let own = ClientConfig::new(ClientCapabilities::default(), own)
+async fn handshake(server: &Server) -> Result<RunningService<RoleClient, ClientConfig>, String> {
+    let implementation = Implementation::new("waterline", env!("CARGO_PKG_VERSION"));
+    // No capabilities: a server may request nothing from this client. The version is the newest one
+    // with a handshake: few servers support the next one, and most of those support this one too.
+    let client = ClientConfig::new(ClientCapabilities::default(), implementation)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
-    let greeted = match &server.transport {
+    let connected = match &server.transport {
         Transport::Command { program, arguments, environment, folder } => {
             rmcp::serve_client(
-                own,
+                client,
                 start::process(&server.name, program, arguments, environment, folder)?,
             )
             .await
         }
         Transport::Http { url, headers } => {
-            rmcp::serve_client(own, start::http(server, url, headers)?).await
+            rmcp::serve_client(client, start::http(server, url, headers)?).await
         }
     };
-    greeted.map_err(|error| {
+    connected.map_err(|error| {
         let text = match &error {
-            ClientInitializeError::TransportError { error, .. } => words::reason(&*error.error),
+            ClientInitializeError::TransportError { error, .. } => sanitize::reason(&*error.error),
             ClientInitializeError::ConnectionClosed(_) => {
-                "it ended, or broke off the connection, before it answered".to_owned()
+                "it exited or closed the connection before it answered".to_owned()
             }
-            ClientInitializeError::JsonRpcError(said) => said.message.to_string(),
+            ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
             other => other.to_string(),
         };
-        format!("the MCP server {} cannot be reached: {}", server.name, shown(server, &text))
+        format!("MCP server {}: cannot connect: {}", server.name, shown(server, &text))
     })
 }
 
-/// A server that runs.
+/// The client side of a running server.
 #[derive(Debug)]
 pub(super) struct Client {
     server: Server,
@@ -113,7 +110,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Calls a tool by the server's own name of it.
+    /// Calls a tool by the name the server gave it.
     pub(super) async fn call(
         &self,
         tool: &str,
@@ -122,23 +119,23 @@ impl Client {
         let Server { name, timeout, .. } = &self.server;
         if self.running.is_transport_closed() {
             return Err(Failure::new(format!(
-                "the MCP server {name} has ended; its tools cannot be called any more"
+                "MCP server {name} has exited; its tools are no longer available."
             )));
         }
-        let asked = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        // A call that is dropped, by the time-out or by whoever waits for us, is cancelled at the
-        // server too.
-        let Ok(answer) = tokio::time::timeout(*timeout, self.running.call_tool_once(asked)).await
+        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        // Dropping the call, after the timeout or by the caller, also cancels it at the server.
+        let Ok(answer) = tokio::time::timeout(*timeout, self.running.call_tool_once(request)).await
         else {
-            // It may have been done all the same: a second try could do it twice.
+            // Not retried: the server may have carried out the call.
             return Err(Failure::new(format!(
-                "the MCP server {name} did not answer {tool} within {timeout:?}"
+                "MCP server {name}: {tool} timed out after {timeout:?}. It may still have taken \
+                 effect."
             )));
         };
         match answer {
             Ok(CallToolResponse::Complete(result)) => Ok(result),
             Ok(_) => Err(Failure::new(format!(
-                "the MCP server {name} asks back instead of doing {tool}; it gets no answer"
+                "MCP server {name}: {tool} requested user input, which is not supported."
             ))),
             Err(error) => Err(self.failure(tool, &error).await),
         }
@@ -146,43 +143,40 @@ impl Client {
 
     async fn failure(&self, tool: &str, error: &ServiceError) -> Failure {
         let name = &self.server.name;
-        // Servers have no common word for a tool that they do not know, so the list is asked.
+        // Servers have no common error code for an unknown tool, so the tools are listed again.
         let codes = [ErrorCode::METHOD_NOT_FOUND, ErrorCode::INVALID_PARAMS];
-        let unknown = matches!(error, ServiceError::McpError(said) if codes.contains(&said.code));
-        if unknown && self.lacks(tool).await {
-            return Failure::new(format!("the MCP server {name} no longer has the tool {tool}"));
+        let may_be_unknown =
+            matches!(error, ServiceError::McpError(error) if codes.contains(&error.code));
+        if may_be_unknown && self.lacks(tool).await {
+            return Failure::new(format!("MCP server {name} no longer has the tool {tool}."));
         }
-        // Never tried again by itself, whatever broke: the server may have done it.
-        Failure::new(format!(
-            "the MCP server {name} did not do {tool}: {}",
-            trouble(&self.server, error)
-        ))
+        // Never transient: the server may have carried out the call.
+        Failure::new(format!("MCP server {name}: {tool} failed: {}", describe(&self.server, error)))
     }
 
-    /// Whether the server lists its tools, and this one not among them.
+    /// Returns whether the server lists its tools without this one.
     async fn lacks(&self, tool: &str) -> bool {
         let listed = tokio::time::timeout(self.server.timeout, self.running.list_all_tools()).await;
         matches!(listed, Ok(Ok(offered)) if offered.iter().all(|known| known.name != tool))
     }
 }
 
-/// What went wrong with a request, in words.
-fn trouble(server: &Server, error: &ServiceError) -> String {
+/// Describes a failed request.
+fn describe(server: &Server, error: &ServiceError) -> String {
     let text = match error {
-        ServiceError::McpError(said) => said.message.to_string(),
-        ServiceError::TransportSend(error) => words::reason(&*error.error),
+        ServiceError::McpError(error) => error.message.to_string(),
+        ServiceError::TransportSend(error) => sanitize::reason(&*error.error),
         ServiceError::TransportClosed => {
-            "it ended, or its connection broke, before it answered".to_owned()
+            "the server exited or the connection was lost before it answered".to_owned()
         }
-        ServiceError::UnexpectedResponse => {
-            "its answer is not what the protocol asks for".to_owned()
-        }
+        ServiceError::UnexpectedResponse => "the answer violates the protocol".to_owned(),
         other => other.to_string(),
     };
     shown(server, &text)
 }
 
-/// A server's words in an error. Secrets first: half of one would not be found any more.
+/// Prepares a server's message for an error. Secrets are removed before it is truncated: half a
+/// secret would not be found.
 fn shown(server: &Server, text: &str) -> String {
-    words::plain(&server.transport.redacted(text), ERROR_CHARS)
+    sanitize::plain(&server.transport.redacted(text), ERROR_CHARS)
 }

@@ -1,4 +1,4 @@
-//! Which servers there are, as the config names them. Nothing here speaks to anybody.
+//! The configured MCP servers. Nothing here connects to them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,49 +7,49 @@ use std::time::Duration;
 
 use waterline_provider::address::bare;
 
-/// A shorter word of a header may be part of anything.
+/// Shorter words of a header are not redacted: they may occur in any text.
 const SECRET_BYTES: usize = 8;
 
-/// A server.
+/// A configured server.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// What it is called here. The names of its tools begin with it.
+    /// The configured name. The names of its tools start with it.
     pub name: String,
-    /// Where it is.
+    /// How to connect to it.
     pub transport: Transport,
-    /// Its tools that may be used, by the server's own names; without a list, all of them.
+    /// The tools that may be used, by the server's names; `None` means all.
     pub tools: Option<Vec<String>>,
-    /// How long it may take to be ready, and then to answer each call.
+    /// The timeout for the connection and for each call.
     pub timeout: Duration,
 }
 
-/// How a server is spoken to.
+/// How to connect to a server.
 #[derive(Clone)]
 pub enum Transport {
-    /// A program that is started, over its input and output.
+    /// A program that is started; messages go over its standard input and output.
     Command {
-        /// The program: a path, or a name to be found in the `PATH` below.
+        /// The program: a path, or a name to find in the `PATH` of `environment`.
         program: String,
-        /// Its arguments.
+        /// The command-line arguments.
         arguments: Vec<String>,
-        /// Its whole environment: nothing else of ours is handed on.
+        /// The complete environment: nothing is inherited.
         environment: BTreeMap<String, String>,
-        /// The folder it starts in. Not the one where we are, which may be anybody's: some programs
-        /// run what they find there.
+        /// The directory it starts in. Not the current directory, which may be untrusted: some
+        /// programs run files they find there.
         folder: PathBuf,
     },
     /// Streamable HTTP.
     Http {
-        /// The address.
+        /// The URL.
         url: String,
-        /// Sent with every request.
+        /// Headers sent with every request.
         headers: BTreeMap<String, String>,
     },
 }
 
 impl Transport {
-    /// What a server says, without the headers it was sent, which some servers repeat when they
-    /// refuse them.
+    /// Removes the values of headers from a server's message. Some servers repeat a header when
+    /// they reject it.
     pub(super) fn redacted(&self, text: &str) -> String {
         let Self::Http { headers, .. } = self else { return text.to_owned() };
         let words = headers.values().flat_map(|value| value.split_whitespace());
@@ -58,7 +58,7 @@ impl Transport {
     }
 }
 
-/// By hand, because the values may be secrets.
+/// Written by hand, because the values may be secrets.
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_shown_without_its_secrets() {
+    fn debug_output_has_no_secrets() {
         let url = "https://me:hush-hush@tide.example/@crew/mcp?key=hush-hush".to_owned();
         let http = Transport::Http { url, headers: map("Authorization", "Bearer hush-hush") };
         let shown = format!("{http:?}");
@@ -99,15 +99,19 @@ mod tests {
         );
 
         let environment = map("TIDE_KEY", "hush-hush");
-        let (program, folder) = ("tide".to_owned(), PathBuf::from("/"));
-        let command = Transport::Command { program, arguments: Vec::new(), environment, folder };
+        let command = Transport::Command {
+            program: "tide".to_owned(),
+            arguments: Vec::new(),
+            environment,
+            folder: PathBuf::from("/"),
+        };
         let shown = format!("{command:?}");
         assert!(!shown.contains("hush"), "{shown}");
         assert!(shown.contains("TIDE_KEY"), "{shown}");
     }
 
     #[test]
-    fn a_header_that_a_server_repeats_is_left_out() {
+    fn a_header_that_a_server_repeats_is_redacted() {
         let headers = map("Authorization", "Bearer hush-hush");
         let http = Transport::Http { url: "https://tide.example".to_owned(), headers };
         assert_eq!(http.redacted("Bearer: bad key hush-hush"), "Bearer: bad key [header]");

@@ -1,4 +1,4 @@
-//! What a call gave, as the parts of a message.
+//! Converts the result of an MCP call to the parts of a message.
 
 use base64::Engine as _;
 use rmcp::model::{CallToolResult, ContentBlock, ImageContent, ResourceContents};
@@ -6,58 +6,58 @@ use waterline::message::{Body, Image, Part};
 
 use crate::tool::{Failure, Output};
 
-/// Pictures that models look at.
-const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// Image types that models accept.
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The result for the model.
+/// Returns the result for the model.
 pub(super) fn output(result: CallToolResult) -> Result<Output, Failure> {
     let failed = result.is_error == Some(true);
     let mut parts: Vec<Part> = result.content.into_iter().map(part).collect();
     if parts.is_empty() {
-        // Structured content repeats what the rest says; it counts only where there is no rest.
+        // Structured content repeats the other content; it is used only if there is no other.
         let text = result.structured_content.map(|value| value.to_string());
-        parts.push(Part::text(text.unwrap_or_else(|| "[the tool gave nothing back]".to_owned())));
+        parts.push(Part::text(text.unwrap_or_else(|| "[the tool returned no content]".to_owned())));
     }
     let output = Output { parts, effects: Vec::new() };
     if !failed {
         return Ok(output);
     }
-    let words = output.words();
-    Err(Failure::new(if words.is_empty() {
-        "the tool failed and did not say why".to_owned()
+    let text = output.text_content();
+    Err(Failure::new(if text.is_empty() {
+        "The tool failed without an error message.".to_owned()
     } else {
-        words
+        text
     }))
 }
 
 fn part(block: ContentBlock) -> Part {
     match block {
         ContentBlock::Text(text) => Part::text(text.text),
-        ContentBlock::Image(image) => picture(image),
+        ContentBlock::Image(image) => image_part(image),
         ContentBlock::Audio(audio) => {
-            Part::text(format!("[sound that cannot be heard here: {}]", audio.mime_type))
+            Part::text(format!("[unsupported audio content: {}]", audio.mime_type))
         }
         ContentBlock::Resource(embedded) => match embedded.resource {
             ResourceContents::TextResourceContents { text, .. } => Part::text(text),
             ResourceContents::BlobResourceContents { uri, .. } => {
                 Part::text(format!("[resource: {uri}]"))
             }
-            _ => Part::text("[a resource of an unknown kind]"),
+            _ => Part::text("[unsupported resource]"),
         },
         ContentBlock::ResourceLink(link) => Part::text(format!("[resource: {}]", link.uri)),
-        _ => Part::text("[content of an unknown kind]"),
+        _ => Part::text("[unsupported content]"),
     }
 }
 
-/// A picture, if it is one: a provider refuses a request with a broken one, and it would be in all
-/// that follow.
-fn picture(image: ImageContent) -> Part {
+/// Returns an image, or a placeholder if it is invalid. A provider rejects requests with an invalid
+/// image, and it would be in all later requests.
+fn image_part(image: ImageContent) -> Part {
     let ImageContent { data, mime_type: media, .. } = image;
     let bytes = base64::engine::general_purpose::STANDARD.decode(&data);
-    if PICTURES.contains(&media.as_str()) && bytes.is_ok_and(|bytes| !bytes.is_empty()) {
+    if IMAGE_TYPES.contains(&media.as_str()) && bytes.is_ok_and(|bytes| !bytes.is_empty()) {
         Body::Image(Image::Inline { media, data }).into()
     } else {
-        Part::text(format!("[picture that cannot be shown here: {media}]"))
+        Part::text(format!("[unsupported image content: {media}]"))
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_content_has_its_part() {
+    fn every_kind_of_content_is_converted() {
         let content = json!([
             {"type": "text", "text": "high at noon"},
             {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"},
@@ -90,27 +90,32 @@ mod tests {
         assert_eq!(output.parts[1].body, Body::Image(image));
         let words = [
             "high at noon",
-            "[picture that cannot be shown here: image/png]",
-            "[picture that cannot be shown here: image/svg+xml]",
-            "[sound that cannot be heard here: audio/wav]",
+            "[unsupported image content: image/png]",
+            "[unsupported image content: image/svg+xml]",
+            "[unsupported audio content: audio/wav]",
             "low at six",
             "[resource: tide://chart]",
             "[resource: tide://log]",
         ];
-        assert_eq!(output.words(), words.join("\n"));
+        assert_eq!(output.text_content(), words.join("\n"));
     }
 
     #[test]
-    fn structured_content_counts_where_there_is_no_other() {
+    fn structured_content_is_used_only_without_other_content() {
         assert_eq!(
-            result(json!({"content": [], "structuredContent": {"high": 12}})).unwrap().words(),
+            result(json!({"content": [], "structuredContent": {"high": 12}}))
+                .unwrap()
+                .text_content(),
             r#"{"high":12}"#
         );
-        assert_eq!(result(json!({"content": []})).unwrap().words(), "[the tool gave nothing back]");
+        assert_eq!(
+            result(json!({"content": []})).unwrap().text_content(),
+            "[the tool returned no content]"
+        );
     }
 
     #[test]
-    fn a_result_that_says_it_is_an_error_is_a_failure() {
+    fn an_error_result_is_a_failure() {
         let failure =
             result(json!({"content": [{"type": "text", "text": "no such port"}], "isError": true}))
                 .unwrap_err();

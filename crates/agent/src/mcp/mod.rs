@@ -1,17 +1,16 @@
-//! Servers of tools that speak the Model Context Protocol, over the pipes of a program or over
-//! HTTP. Their tools are like the others: whether one may be called, and what becomes of its
-//! result, is decided where it is for all of them.
+//! Tools of MCP (Model Context Protocol) servers, over standard input and output or HTTP. Approval
+//! and results are handled as for all other tools.
 //!
-//! What a server says is data. Its tools, their results and its errors reach the model as what they
-//! are; its words for clients are not read, and nothing it asks for (a model's answer, a person's,
-//! the user's files) is given to it.
+//! Everything a server sends is untrusted data. Its tools, results and errors reach the model, but
+//! its instructions for clients are ignored, and its requests (for a model's answer, user input or
+//! files) are not answered.
 
 mod client;
 mod config;
 mod content;
+mod sanitize;
 mod start;
 mod tool;
-mod words;
 
 pub use client::{Connected, connect};
 pub use config::{Server, Transport};

@@ -1,5 +1,4 @@
-//! How a server is started, or the way to it is opened. What is said on that way is not looked at
-//! here.
+//! Starts MCP servers and opens connections to them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -13,88 +12,91 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, Command};
 
 use super::config::Server;
-use super::words;
+use super::sanitize;
 
-/// How often an address may point to another one.
-const REDIRECTS: usize = 10;
+/// Maximum number of redirects that are followed.
+const MAX_REDIRECTS: usize = 10;
 
-/// Starts a program. It ends when what is given back is dropped, or when we do.
+/// Starts a program. It is killed when the returned handle is dropped.
 pub(super) fn process(
     name: &str,
     program: &str,
     arguments: &[String],
     environment: &BTreeMap<String, String>,
-    folder: &Path,
+    directory: &Path,
 ) -> Result<TokioChildProcess, String> {
     let mut command = Command::new(program);
-    command.args(arguments).env_clear().envs(environment).current_dir(folder);
-    // The transport asks it to end and kills it if it does not; when the runtime ends first, nobody
-    // is left to do that.
+    command.args(arguments).env_clear().envs(environment).current_dir(directory);
+    // The transport asks the program to exit and kills it if it does not. This covers the case that
+    // the runtime ends first.
     command.kill_on_drop(true);
-    // A person's Ctrl-C interrupts the agent, not the servers that it goes on with.
+    // Ctrl-C must interrupt the agent, not the servers it continues to use.
     #[cfg(unix)]
     command.process_group(0);
     let started = TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn();
     let (process, errors) = started.map_err(|error| {
-        let where_to =
-            if folder.is_dir() { String::new() } else { format!(" in {}", folder.display()) };
-        format!("the MCP server {name} cannot be started{where_to}: {program}: {error}")
+        let place = match directory.is_dir() {
+            true => String::new(),
+            false => format!(" in {}", directory.display()),
+        };
+        format!("MCP server {name}: cannot start {program}{place}: {error}")
     })?;
     if let Some(errors) = errors {
-        tokio::spawn(trace(name.to_owned(), errors));
+        tokio::spawn(log_stderr(name.to_owned(), errors));
     }
     Ok(process)
 }
 
-/// Writes down what a program says beside its answers. It has to be read, or the program would wait
-/// for that some day.
-async fn trace(server: String, mut errors: ChildStderr) {
+/// Logs the standard error of a program. It must be read, or the program would block once the pipe
+/// is full.
+async fn log_stderr(server: String, mut errors: ChildStderr) {
     let mut bytes = [0; 4_096];
     while let Ok(count @ 1..) = errors.read(&mut bytes).await {
-        let said = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default());
-        tracing::debug!(target: "waterline::mcp", server = server.as_str(), said = said.trim_end());
+        let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default());
+        let stderr = text.trim_end();
+        tracing::debug!(target: "waterline::mcp", server = server.as_str(), stderr);
     }
 }
 
-/// Opens a way over HTTP. Nothing is sent yet.
+/// Creates an HTTP transport. Nothing is sent yet.
 pub(super) fn http(
     server: &Server,
     url: &str,
     headers: &BTreeMap<String, String>,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
-    let wrong = |what: String| format!("the MCP server {} cannot be reached: {what}", server.name);
+    let invalid = |what: String| format!("MCP server {}: {what}", server.name);
     let mut sent = HashMap::new();
     for (header, value) in headers {
-        let header_name = HeaderName::from_bytes(header.as_bytes());
-        let header_name =
-            header_name.map_err(|_| wrong(format!("{header:?} is no name of a header")))?;
-        let value = HeaderValue::from_str(value);
-        let mut value =
-            value.map_err(|_| wrong(format!("the value of the header {header} cannot be sent")))?;
+        let header_name = HeaderName::from_bytes(header.as_bytes())
+            .map_err(|_| invalid(format!("invalid header name {header:?}")))?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| invalid(format!("invalid value of the header {header}")))?;
         value.set_sensitive(true);
         sent.insert(header_name, value);
     }
-    // As the SDK's own client does: a connection with an answer that was not read to its end makes
-    // the next stall.
+    // No idle connections, as in the SDK's client: a connection whose answer was not read to the
+    // end stalls the next request.
     let client = waterline_provider::address::client()
         .connect_timeout(server.timeout)
         .pool_max_idle_per_host(0);
-    let client =
-        client.redirect(at_home()).build().map_err(|error| wrong(words::reason(&error)))?;
+    let client = client
+        .redirect(same_origin())
+        .build()
+        .map_err(|error| invalid(sanitize::reason(&error)))?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// Headers go to the server they are meant for, and nowhere that it points to; and no message goes
-/// without its body.
-fn at_home() -> Policy {
+/// Follows redirects only to the same origin, so that no other server receives the headers, and
+/// only those that keep the body.
+fn same_origin() -> Policy {
     Policy::custom(|attempt| {
-        let same = attempt
+        let is_same_origin = attempt
             .previous()
             .first()
             .is_some_and(|first| first.origin() == attempt.url().origin());
-        let whole = [307, 308].contains(&attempt.status().as_u16());
-        let follows = same && whole && attempt.previous().len() <= REDIRECTS;
+        let keeps_body = [307, 308].contains(&attempt.status().as_u16());
+        let follows = is_same_origin && keeps_body && attempt.previous().len() <= MAX_REDIRECTS;
         if follows { attempt.follow() } else { attempt.stop() }
     })
 }

@@ -1,4 +1,4 @@
-//! A tool of a server, as a tool like the others.
+//! A tool of an MCP server.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use rmcp::model;
 use serde_json::{Map, Value};
 
 use super::client::Client;
-use super::{content, words};
+use super::{content, sanitize};
 use crate::tool::{Callable, Capability, Failure, Output, ToolContext};
 
-/// How much a server may tell the model about a tool.
+/// Maximum length of a tool description.
 const ABOUT_CHARS: usize = 2_000;
 
-/// A tool of a server. It keeps its server running.
+/// A tool of an MCP server. It keeps its server running.
 #[derive(Debug)]
 pub struct McpTool {
     client: Arc<Client>,
-    /// What the server calls it.
+    /// The name the server gave it.
     own_name: String,
     name: String,
     about: String,
@@ -30,23 +30,23 @@ impl McpTool {
             client,
             own_name: offered.name.to_string(),
             name,
-            about: words::plain(offered.description.as_deref().unwrap_or_default(), ABOUT_CHARS),
+            about: sanitize::plain(offered.description.as_deref().unwrap_or_default(), ABOUT_CHARS),
             schema: schema(&offered),
         }
     }
 
-    /// Calls it.
+    /// Calls the tool.
     ///
     /// # Errors
-    /// When the tool says that it failed, or the server does not answer.
+    /// When the tool reports an error, or the server does not answer.
     pub async fn invoke(&self, arguments: Value) -> Result<Output, Failure> {
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
             Value::Null => Map::new(),
             _ => {
-                let (name, schema) = (&self.name, &self.schema);
                 return Err(Failure::new(format!(
-                    "the arguments of {name} are no object; they must fit {schema}"
+                    "Invalid arguments for {}: expected an object that matches this schema: {}",
+                    self.name, self.schema
                 )));
             }
         };
@@ -67,8 +67,7 @@ impl Callable for McpTool {
         self.schema.clone()
     }
 
-    /// A server may say that a tool only reads. That is its word, not the user's: it earns no
-    /// trust.
+    /// Always `Network`: a server may claim that a tool only reads, but the claim is untrusted.
     fn capability(&self) -> Capability {
         Capability::Network
     }
@@ -82,8 +81,8 @@ impl Callable for McpTool {
     }
 }
 
-/// The schema of its arguments: with what providers insist on and servers forget, without what only
-/// schema tools read.
+/// Returns the schema of the arguments, with the fields that providers require and servers forget,
+/// and without those that only schema tools read.
 fn schema(offered: &model::Tool) -> Value {
     let mut schema = (*offered.input_schema).clone();
     schema.retain(|key, _| key != "$schema");
@@ -92,16 +91,16 @@ fn schema(offered: &model::Tool) -> Value {
     visible(Value::Object(schema))
 }
 
-/// The same without what cannot be seen in its texts: the model reads all of them, whoever agrees
-/// to a call sees some.
+/// Removes hidden characters from all texts: the model reads all of them, but people who approve a
+/// call see only some.
 fn visible(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(words::visible(&text)),
+        Value::String(text) => Value::String(sanitize::visible(&text)),
         Value::Array(list) => Value::Array(list.into_iter().map(visible).collect()),
         Value::Object(fields) => Value::Object(
             fields
                 .into_iter()
-                .map(|(name, value)| (words::visible(&name), visible(value)))
+                .map(|(name, value)| (sanitize::visible(&name), visible(value)))
                 .collect(),
         ),
         other => other,
@@ -115,10 +114,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_schema_is_hidden() {
+    fn hidden_characters_are_removed_from_schemas() {
         let hidden = json!({
             "type": "object",
-            "properties": {"na\u{200b}me": {"description": "A name.\u{e0041}\u{202e}\u{1b}[31m", "enum": ["a\u{feff}", 1]}},
+            "properties": {"na\u{200b}me": {
+                "description": "A name.\u{e0041}\u{202e}\u{1b}[31m", "enum": ["a\u{feff}", 1],
+            }},
             "required": ["na\u{200b}me"],
         });
         let expected = json!({

@@ -1,5 +1,5 @@
-//! Files that a person names with `#`: copied into the workspace, small texts said with the
-//! message, pictures as pictures.
+//! Files mentioned with `#`. They are copied into the workspace; short texts and images are also
+//! added to the message.
 
 use std::path::{Path, PathBuf};
 
@@ -11,44 +11,47 @@ use waterline_sandbox::Workspace;
 use waterline_sandbox::workspace::climbs_out;
 
 use crate::state::Upload;
-use crate::tool::picture;
+use crate::tool::image_media_type;
 
-/// More files, or larger ones, are not taken at once.
-const FILES: usize = 50;
-const BYTES: u64 = 20_000_000;
+/// Maximum number of files per mention.
+const MAX_FILES: usize = 50;
 
-/// A text longer than this is not said but only named.
+/// Maximum size of a file.
+const MAX_BYTES: u64 = 20_000_000;
+
+/// Maximum length of a text that is added to the message; of a longer one only the name is.
 const TEXT_CHARS: usize = 20_000;
 
-/// What came of a name.
+/// The attached files.
 #[derive(Clone, Debug, Default)]
 pub struct Attached {
-    /// What is said with the message.
+    /// Parts for the message.
     pub parts: Vec<Part>,
-    /// The files, as the state keeps them.
+    /// The files as recorded in the state.
     pub files: Vec<Upload>,
-    /// What could not be taken, for the person.
+    /// What could not be attached, for the user.
     pub notices: Vec<String>,
 }
 
-/// Takes the files that names mean into a workspace: paths from `base` on, folders, patterns.
-/// `sees` tells whether the model takes pictures.
+/// Copies the named files into a workspace. A name is a path relative to `base`, a directory or a
+/// pattern. `sees` is whether the model accepts images.
 #[must_use]
 pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) -> Attached {
     let mut attached = Attached::default();
     for name in names {
         let paths = matching(base, name);
         if paths.is_empty() {
-            attached.notices.push(format!("#{name}: there is no such file"));
+            attached.notices.push(format!("#{name}: file not found"));
         }
-        if paths.len() > FILES {
-            attached
-                .notices
-                .push(format!("#{name}: {} files; the first {FILES} are taken", paths.len()));
+        if paths.len() > MAX_FILES {
+            attached.notices.push(format!(
+                "#{name}: more than {MAX_FILES} files; the first {MAX_FILES} are attached"
+            ));
         }
-        for path in paths.into_iter().take(FILES) {
-            let may_leave = says_it_leaves(Path::new(name));
-            if let Err(why) = take(workspace, base, &path, (sees, may_leave), &mut attached) {
+        for path in paths.into_iter().take(MAX_FILES) {
+            let may_leave = leads_outside(Path::new(name));
+            if let Err(why) = attach_file(workspace, base, &path, (sees, may_leave), &mut attached)
+            {
                 attached.notices.push(format!("{}: {why}", path.display()));
             }
         }
@@ -56,19 +59,19 @@ pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) 
     attached
 }
 
-/// Whether a name says itself that it leads elsewhere: then it is meant so. Two dots in the name of
-/// a file do not say it.
-fn says_it_leaves(name: &Path) -> bool {
+/// Returns whether a name openly leads outside the base directory, so that the user must mean it.
+/// Two dots inside a file name do not count.
+fn leads_outside(name: &Path) -> bool {
     name.is_absolute() || climbs_out(name)
 }
 
-/// The files that a name means.
+/// Returns the files that a name matches.
 fn matching(base: &Path, name: &str) -> Vec<PathBuf> {
     let whole = base.join(name);
     if whole.is_file() {
         return vec![whole];
     }
-    let (folder, pattern) = match whole.is_dir() {
+    let (directory, pattern) = match whole.is_dir() {
         true => (whole, "*".to_owned()),
         false if name.contains(['*', '?', '[']) => {
             let fixed: PathBuf = Path::new(name)
@@ -88,22 +91,22 @@ fn matching(base: &Path, name: &str) -> Vec<PathBuf> {
     };
     let glob = glob.compile_matcher();
     let mut found = Vec::new();
-    // What is hidden is taken only by who says so.
+    // Hidden files match only if the pattern names them.
     let hidden = pattern.split('/').any(|part| part.starts_with('.'));
-    below(&folder, Path::new(""), hidden, &mut |path| {
+    walk(&directory, Path::new(""), hidden, &mut |path| {
         if glob.is_match(path) {
-            found.push(folder.join(path));
+            found.push(directory.join(path));
         }
-        found.len() <= FILES
+        found.len() <= MAX_FILES
     });
     found
 }
 
-/// Visits the files below a folder until somebody has enough; with `hidden` also those whose name
-/// begins with a dot. What belongs to git is never meant.
-fn below(folder: &Path, at: &Path, hidden: bool, visit: &mut dyn FnMut(&Path) -> bool) -> bool {
+/// Visits the files below a directory until `visit` returns false. Names that start with a dot are
+/// visited only with `hidden`; `.git` never is.
+fn walk(directory: &Path, at: &Path, hidden: bool, visit: &mut dyn FnMut(&Path) -> bool) -> bool {
     let mut entries: Vec<_> =
-        std::fs::read_dir(folder.join(at)).into_iter().flatten().flatten().collect();
+        std::fs::read_dir(directory.join(at)).into_iter().flatten().flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     entries.into_iter().all(|entry| {
         let name = entry.file_name();
@@ -112,34 +115,32 @@ fn below(folder: &Path, at: &Path, hidden: bool, visit: &mut dyn FnMut(&Path) ->
         }
         let path = at.join(name);
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => below(folder, &path, hidden, visit),
+            Ok(kind) if kind.is_dir() => walk(directory, &path, hidden, visit),
             Ok(kind) if kind.is_file() => visit(&path),
             _ => true,
         }
     })
 }
 
-fn take(
+fn attach_file(
     workspace: &Workspace,
     base: &Path,
     path: &Path,
     (sees, may_leave): (bool, bool),
     attached: &mut Attached,
 ) -> Result<(), String> {
-    // Somebody else may have put a link where the person sees a file of their own.
-    let (real, around) = (
-        path.canonicalize().map_err(|error| error.to_string())?,
-        base.canonicalize().unwrap_or_default(),
-    );
-    if !may_leave && !real.starts_with(&around) {
+    // A file may be a link that someone else placed in the directory.
+    let real = path.canonicalize().map_err(|error| error.to_string())?;
+    let real_base = base.canonicalize().unwrap_or_default();
+    if !may_leave && !real.starts_with(&real_base) {
         return Err(format!(
-            "it is a link to {}; name that instead if you mean it",
+            "not attached: it is a link to {}; to attach that file, name it directly",
             real.display()
         ));
     }
     let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > BYTES {
-        return Err(format!("{size} bytes are more than the {BYTES} that are taken"));
+    if size > MAX_BYTES {
+        return Err(format!("file too large: {size} bytes, the limit is {MAX_BYTES}"));
     }
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let inside = path
@@ -153,22 +154,24 @@ fn take(
     let source = Some(path.display().to_string());
     let size = Some(bytes.len() as u64);
     attached.files.push(Upload { path: stored.clone(), source, bytes: size, ..Upload::default() });
-    if picture(&stored).is_some() && !sees {
+    if image_media_type(&stored).is_some() && !sees {
         attached.notices.push(format!(
-            "{}: the model cannot see pictures; it is told the name only",
+            "{}: the model does not accept images; only the name is sent",
             path.display()
         ));
     }
-    attached.parts.extend(said(&stored, bytes, sees));
+    attached.parts.extend(parts_of(&stored, bytes, sees));
     Ok(())
 }
 
-/// What is said of a file.
-fn said(stored: &str, bytes: Vec<u8>, sees: bool) -> Vec<Part> {
+/// Returns the parts of the message for a file.
+fn parts_of(stored: &str, bytes: Vec<u8>, sees: bool) -> Vec<Part> {
     let size = bytes.len();
-    if let Some(media) = picture(stored) {
+    if let Some(media) = image_media_type(stored) {
         if !sees {
-            return vec![Part::text(format!("[Image: {stored}; the model cannot see pictures]"))];
+            return vec![Part::text(format!(
+                "[Image: {stored}; omitted, this model does not accept images]"
+            ))];
         }
         let data = base64::engine::general_purpose::STANDARD.encode(bytes);
         return vec![
@@ -180,7 +183,9 @@ fn said(stored: &str, bytes: Vec<u8>, sees: bool) -> Vec<Part> {
         Ok(text) if text.chars().count() <= TEXT_CHARS => {
             vec![Part::text(format!("[File: {stored}]\n{text}"))]
         }
-        Ok(_) => vec![Part::text(format!("[File: {stored}, {size} bytes: read_file reads it]"))],
-        Err(_) => vec![Part::text(format!("[File: {stored}, {size} bytes, not a text]"))],
+        Ok(_) => {
+            vec![Part::text(format!("[File: {stored}, {size} bytes; use read_file to read it]"))]
+        }
+        Err(_) => vec![Part::text(format!("[File: {stored}, {size} bytes, binary]"))],
     }
 }

@@ -1,5 +1,5 @@
-//! A user's text as input for the agent: its files are attached, and the model is told what its
-//! names mean.
+//! Turns a user's text into input for the agent: files are attached, and mentions are explained to
+//! the model.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use super::{Kind, attach, files, look_up, names};
 use crate::agent::{Agent, UserInput};
 use crate::state::Upload;
 
-/// What the user should know about the names and files of a text.
+/// A notice for the user about a mention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
     /// These files were attached.
     Attached(Vec<Upload>),
-    /// A file was not attached, or not whole.
+    /// A file was not attached, or only partly.
     Problem(String),
-    /// A tool may be used from now on.
+    /// A disabled tool is allowed from now on.
     ToolAllowed(String),
     /// A skill is used for this message only.
     SkillOnce(String),
@@ -25,8 +25,8 @@ pub enum Notice {
     Unknown(String),
 }
 
-/// Reads a user's text: `#files` are attached, from `base` on, and `@names` are explained to the
-/// model.
+/// Reads a user's text. `#files` are attached, relative to `base`, and `@names` are explained to
+/// the model.
 #[must_use]
 pub fn read(agent: &Agent, base: &Path, text: &str) -> (UserInput, Vec<Notice>) {
     let mut input = UserInput::new(text.trim_end());
@@ -44,23 +44,24 @@ pub fn read(agent: &Agent, base: &Path, text: &str) -> (UserInput, Vec<Notice>) 
     for name in names(text) {
         notices.extend(mention(agent, name, &mut input));
     }
-    let (skills, active) =
-        (&agent.config().skills, agent.state().ok().and_then(|state| state.active_skill));
+    let skills = &agent.config().skills;
+    let active = agent.state().ok().and_then(|state| state.active_skill);
     let is_used =
         |skill: &String| input.skill.is_none() && skills.iter().any(|known| known.id == *skill);
     if let Some(skill) = active.filter(is_used) {
         input
             .parts
-            .push(Part::text(format!("[The skill {skill} is in use: skills/{skill}/SKILL.md]")));
+            .push(Part::text(format!("[Active skill: {skill}. Follow skills/{skill}/SKILL.md.]")));
     }
     (input, notices)
 }
 
-/// Adds what a name means; returns what the user should know about it.
+/// Adds a mention to the input, and returns a notice for the user.
 fn mention(agent: &Agent, name: String, input: &mut UserInput) -> Option<Notice> {
     let config = agent.config();
-    // What does not parse is refused when the turn begins.
-    let (state, local) = (agent.state().unwrap_or_default(), agent.local().unwrap_or_default());
+    // State that does not parse is reported when the turn starts.
+    let state = agent.state().unwrap_or_default();
+    let local = agent.local().unwrap_or_default();
     let tiers = agent.tiers().unwrap_or_default();
     let roles: Vec<String> = config.roles.iter().map(|role| role.name.clone()).collect();
     let notice = match look_up(&name, &tiers, &config.skills, &roles).kind {
@@ -71,7 +72,7 @@ fn mention(agent: &Agent, name: String, input: &mut UserInput) -> Option<Notice>
                 .map(|tool| format!("{} Arguments: {}", tool.about(), tool.schema()))
                 .unwrap_or_default();
             let text = format!(
-                "[The user allows the tool {name}; it is called through call_tool. {about}]"
+                "[The user has allowed the tool {name}. Call it through call_tool. {about}]"
             );
             input.parts.push(Part::text(text));
             input.tools.push(name.clone());
@@ -79,7 +80,7 @@ fn mention(agent: &Agent, name: String, input: &mut UserInput) -> Option<Notice>
         }
         Kind::Skill(skill) => {
             let text = format!(
-                "[The user names the skill {name}: read skills/{}/SKILL.md and follow it.]",
+                "[The user requests the skill {name}. Read skills/{}/SKILL.md and follow it.]",
                 skill.id
             );
             input.parts.push(Part::text(text));
@@ -88,7 +89,7 @@ fn mention(agent: &Agent, name: String, input: &mut UserInput) -> Option<Notice>
             (!is_active).then_some(Notice::SkillOnce(skill.id))
         }
         Kind::Agent => {
-            input.parts.push(Part::text(format!("[The user names the role {name}.]")));
+            input.parts.push(Part::text(format!("[The user mentions the role {name}.]")));
             None
         }
         Kind::Unknown => return Some(Notice::Unknown(name)),

@@ -1,4 +1,4 @@
-//! `@name` and `#file` in what a person says.
+//! Mentions in a user's text: `@name` and `#file`.
 
 mod attach;
 mod input;
@@ -11,39 +11,39 @@ pub use input::{Notice, read};
 use crate::skill::Skill;
 use crate::tool::{Callable, Tier};
 
-/// What a name means, looked up in this order.
+/// What a mention refers to. Names are looked up in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A tool that the model has.
+    /// A tool in the model's tool list.
     Tool,
-    /// A tool that is switched off; mentioning it allows it in this session.
+    /// A tool that is not in the list; the mention allows it in this session.
     Disabled,
     /// A skill.
     Skill(Skill),
     /// Another agent: a role.
     Agent,
-    /// Nobody of that name.
+    /// No tool, skill or role has this name.
     Unknown,
 }
 
-/// A name that was mentioned.
+/// A mention of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// The name, without its mark.
+    /// The name, without `@`.
     pub name: String,
-    /// What it means.
+    /// What it refers to.
     pub kind: Kind,
 }
 
-/// The names behind `@` in a text. An e-mail address is no mention, and a CJK word that follows
-/// without a space is no part of the name.
+/// Returns the names after `@` in a text. E-mail addresses are not mentions, and CJK text directly
+/// after a name is not part of it.
 #[must_use]
 pub fn names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut before = ' ';
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        if c == '@' && !is_of_address(before) {
+        if c == '@' && !is_address_char(before) {
             let mut name = String::new();
             while let Some(&next) =
                 rest.peek().filter(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-'))
@@ -51,7 +51,7 @@ pub fn names(text: &str) -> Vec<String> {
                 name.push(next);
                 rest.next();
             }
-            // `@here.example` is the end of an address that begins oddly.
+            // `@here.example` is the end of an address with unusual characters.
             let mut ahead = rest.clone();
             let is_address = match ahead.next() {
                 Some('@') => true,
@@ -68,11 +68,11 @@ pub fn names(text: &str) -> Vec<String> {
     names
 }
 
-const fn is_of_address(c: char) -> bool {
+const fn is_address_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '%' | '+' | '-' | '@' | '/')
 }
 
-/// What a name means.
+/// Looks up a name.
 #[must_use]
 pub fn look_up(
     name: &str,
@@ -92,19 +92,19 @@ pub fn look_up(
     Mention { name: name.to_owned(), kind }
 }
 
-/// The paths behind `#` in a text: `#notes.md`, `#docs/`, `#**/*.rs`, `#"a name with blanks.md"`. A
-/// heading, a number or a colour is none.
+/// Returns the paths after `#` in a text: `#notes.md`, `#docs/`, `#**/*.rs`,
+/// `#"a name with spaces.md"`. Headings, numbers and colours are not paths.
 #[must_use]
 pub fn files(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut before = ' ';
-    // What stands between quotes is read once.
+    // The end of the last quoted path: a `#` inside it does not start another one.
     let mut from = 0;
     for (at, c) in text.char_indices() {
-        let begins = c == '#'
+        let starts = c == '#'
             && (before.is_whitespace() || !before.is_ascii() || matches!(before, '(' | '"' | '\''));
         before = c;
-        let Some(rest) = text.get(at + 1..).filter(|_| begins && at >= from) else { continue };
+        let Some(rest) = text.get(at + 1..).filter(|_| starts && at >= from) else { continue };
         let path = match quoted(rest) {
             Some(path) => {
                 from = at + 1 + path.len() + 2;
@@ -119,13 +119,13 @@ pub fn files(text: &str) -> Vec<String> {
     found
 }
 
-/// A path between quotes: whoever writes them means one.
+/// Returns a quoted path. Any text in quotes counts as a path.
 fn quoted(rest: &str) -> Option<&str> {
     let (path, _) = rest.strip_prefix('"')?.split_once('"')?;
     Some(path).filter(|path| !path.trim().is_empty() && !path.contains('\n'))
 }
 
-/// A path without quotes, if it looks like one.
+/// Returns a path without quotes, if the text looks like one.
 fn plain(rest: &str) -> Option<&str> {
     let ends = |c: char| c.is_whitespace() || "，。；：！？、（）“”《》#".contains(c);
     let path = rest.split(ends).next().unwrap_or_default();
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_no_mention_and_a_cjk_word_no_part_of_one() {
+    fn addresses_are_not_mentions_and_cjk_text_ends_a_name() {
         assert_eq!(names("@pdf please, and @web_search"), ["pdf", "web_search"]);
         assert_eq!(names("mail ann@example.org or @ann@example.org"), Vec::<String>::new());
         assert_eq!(names("用@pdf读取文件，再用@pdf"), ["pdf"]);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_from_headings_and_numbers() {
+    fn headings_and_numbers_are_not_files() {
         assert_eq!(files("see #notes.md, #docs/ and #**/*.rs."), ["notes.md", "docs/", "**/*.rs"]);
         assert_eq!(files("# Title, issue #12, C#.net and a#b.c"), Vec::<String>::new());
         assert_eq!(files("读取#报告.txt，谢谢"), ["报告.txt"]);
@@ -157,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_blanks_stands_between_quotes() {
+    fn names_with_spaces_are_quoted() {
         assert_eq!(
             files("see #\"docs/b c.md\", #\"报告 一.txt\" and #d.md"),
             ["docs/b c.md", "报告 一.txt", "d.md"]
         );
-        assert_eq!(files("#\"a #b.md\""), ["a #b.md"], "what stands between them is one name");
+        assert_eq!(files("#\"a #b.md\""), ["a #b.md"], "quoted text is one name");
         assert_eq!(files("#\"\" #\"half a name.md and #e.md"), ["e.md"]);
     }
 }

@@ -1,19 +1,18 @@
-//! `call_limit`: so many model calls in a turn, since the session was opened, or tool calls in a
-//! turn, and no more.
+//! `call_limit`: limits model calls per turn and since the session was opened, and tool calls per
+//! turn.
 
 use serde::Deserialize;
 
 use super::{HookContext, Hooked, Middleware, Verdict};
 
-/// Limits calls.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct CallLimit {
-    /// Model calls in one turn.
+    /// Maximum number of model calls per turn.
     turn: Option<usize>,
-    /// Model calls since the session was opened.
+    /// Maximum number of model calls since the session was opened.
     run: Option<usize>,
-    /// Tool calls in one turn.
+    /// Maximum number of tool calls per turn.
     tools: Option<usize>,
 }
 
@@ -32,10 +31,10 @@ impl Middleware for CallLimit {
             (self.run, context.counters.iterations, "model calls since the session was opened"),
             (self.tools, context.counters.tool_calls, "tool calls in this turn"),
         ];
-        let over =
+        let reached =
             limits.into_iter().find(|(most, made, _)| most.is_some_and(|most| *made >= most));
-        Ok(over.map_or(Verdict::Ok, |(_, made, what)| {
-            Verdict::Halt(format!("{made} {what}, as many as call_limit allows"))
+        Ok(reached.map_or(Verdict::Ok, |(_, made, what)| {
+            Verdict::Halt(format!("call_limit reached: {made} {what}"))
         }))
     }
 }

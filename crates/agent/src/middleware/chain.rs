@@ -1,5 +1,5 @@
-//! The middlewares of an agent, in their order. A hook that fails is shown and counted, and the
-//! turn goes on without it.
+//! The middlewares of an agent, in order of priority. A hook that fails is reported and counted,
+//! and the turn continues without it.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Hook {
         }
     }
 
-    fn ask(self, middleware: &dyn Middleware, context: &mut HookContext<'_>) -> Hooked {
+    fn call(self, middleware: &dyn Middleware, context: &mut HookContext<'_>) -> Hooked {
         match self {
             Self::BeforeAgent => middleware.before_agent(context),
             Self::AfterAgent => middleware.after_agent(context),
@@ -41,14 +41,14 @@ impl Hook {
     }
 }
 
-/// What the hooks want together.
+/// The combined outcome of one hook of every middleware.
 #[derive(Debug)]
 pub(crate) struct HookOutcome {
-    /// The first verdict that changes the way; those behind it were not asked.
+    /// The first verdict that redirects the turn; later middlewares were not called.
     pub(crate) verdict: Verdict,
-    /// Whether the state is to be stored.
+    /// Whether a middleware changed the state.
     pub(crate) changed: bool,
-    /// Hooks that failed.
+    /// An event for each hook that failed.
     pub(crate) failed: Vec<Event>,
 }
 
@@ -58,26 +58,26 @@ pub(crate) struct Chain(Vec<Arc<dyn Middleware>>);
 
 impl Chain {
     pub(crate) fn new(mut middlewares: Vec<Arc<dyn Middleware>>) -> Self {
-        // Those of the same priority stay in the order they were named.
+        // The sort is stable: equal priorities stay in the configured order.
         middlewares.sort_by_key(|middleware| middleware.priority());
         Self(middlewares)
     }
 
-    pub(crate) fn ask(&self, hook: Hook, context: &mut HookContext<'_>) -> HookOutcome {
-        let mut heard = HookOutcome { verdict: Verdict::Ok, changed: false, failed: Vec::new() };
+    pub(crate) fn call(&self, hook: Hook, context: &mut HookContext<'_>) -> HookOutcome {
+        let mut outcome = HookOutcome { verdict: Verdict::Ok, changed: false, failed: Vec::new() };
         for middleware in &self.0 {
-            match hook.ask(&**middleware, context) {
+            match hook.call(&**middleware, context) {
                 Ok(Verdict::Ok) => {}
-                Ok(Verdict::Update) => heard.changed = true,
-                // It has the word that it wanted; those behind it are asked too.
+                Ok(Verdict::Update) => outcome.changed = true,
+                // It already has the reply it requires; the next middleware is called.
                 Ok(Verdict::Interrupt(request))
                     if context.replies.contains_key(&request.call_id) => {}
                 Ok(verdict) => {
-                    heard.verdict = verdict;
+                    outcome.verdict = verdict;
                     break;
                 }
                 Err(why) => {
-                    heard.failed.push(Event::HookFailed {
+                    outcome.failed.push(Event::HookFailed {
                         middleware: middleware.name(),
                         hook: hook.name(),
                         why,
@@ -85,6 +85,6 @@ impl Chain {
                 }
             }
         }
-        heard
+        outcome
     }
 }

@@ -1,5 +1,5 @@
-//! Middleware: six hooks into a turn, called in the order of their priorities. One file each. What
-//! only sets a field of the configuration is a setting (`config/setting.rs`).
+//! Middlewares: six hooks into a turn, called in order of priority. One file per middleware.
+//! Entries that only set a field of the configuration are in `config/setting.rs`.
 
 mod call_limit;
 mod chain;
@@ -22,33 +22,33 @@ use crate::approver::ApprovalReply;
 use crate::state::{ApprovalRequest, State};
 use crate::tool::Toolbox;
 
-/// Where a turn goes on.
+/// A step that a hook can jump to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// The model is asked.
+    /// Call the model.
     Model,
-    /// The open calls are run.
+    /// Run the open calls.
     Tools,
-    /// The turn ends.
+    /// End the turn.
     End,
 }
 
-/// What a hook wants.
+/// The verdict of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
+    /// Continue.
     Ok,
-    /// It changed the state, which is to be stored.
+    /// Continue, and store the state, which the hook changed.
     Update,
-    /// The turn goes on elsewhere.
+    /// Jump to another step.
     Goto(To),
-    /// The turn ends, for this reason.
+    /// End the turn for this reason.
     Halt(String),
-    /// A person must agree first; then the hook is asked again.
+    /// Ask the user for approval, then call the hook again.
     Interrupt(ApprovalRequest),
 }
 
-/// What a hook gives back: a verdict, or why it failed.
+/// The result of a hook: a verdict, or why it failed.
 pub type Hooked = Result<Verdict, String>;
 
 /// A call that was run.
@@ -56,34 +56,34 @@ pub type Hooked = Result<Verdict, String>;
 pub struct Finished {
     /// The call.
     pub call: ToolCall,
-    /// What the model will be told.
+    /// The text of the result.
     pub text: String,
     /// Whether it failed.
     pub failed: bool,
 }
 
-/// What the model is told of a call that is not run.
+/// The result of a call that is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntheticResult {
-    /// In words.
+    /// The text of the result.
     pub text: String,
-    /// Whether that is a failure.
+    /// Whether the result is a failure.
     pub failed: bool,
 }
 
 impl SyntheticResult {
-    /// Why it is not run.
+    /// Returns a failed result that says why the call is not run.
     pub fn refusal(why: impl Into<String>) -> Self {
         Self { text: why.into(), failed: true }
     }
 
-    /// What it is said to have given.
+    /// Returns a successful result.
     pub fn result(text: impl Into<String>) -> Self {
         Self { text: text.into(), failed: false }
     }
 }
 
-/// How much was done so far.
+/// Counters of the running turn and session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Model calls in this turn.
@@ -94,87 +94,88 @@ pub struct Counters {
     pub tool_calls: usize,
 }
 
-/// The turn as a hook sees it.
+/// What a hook can read and change.
 pub struct HookContext<'a> {
-    /// What the session carries.
+    /// The agent state stored with the session.
     pub state: &'a mut State,
-    /// How much was done.
+    /// Counters of the running turn and session.
     pub counters: Counters,
-    /// What the user says, before it is stored; only before the agent begins.
-    pub said: &'a mut String,
-    /// The texts that go with it: files, notes.
+    /// The text of the user's input, before it is stored. Set in `before_agent`.
+    pub input: &'a mut String,
+    /// The texts attached to the input: files, notes. Set in `before_agent`.
     pub attached: &'a mut Vec<String>,
-    /// What is said to the model for its next call only; only before it.
-    pub asides: &'a mut Vec<String>,
-    /// The answer; only after the model.
+    /// Messages for the next model call only; they do not stay in the history. Used in
+    /// `before_model`.
+    pub ephemeral: &'a mut Vec<String>,
+    /// The answer of the model. Set in `after_model`.
     pub answer: Option<&'a Answer>,
-    /// The calls that are about to be run; only before the tools.
+    /// The calls that are about to run. Set in `before_tools`.
     pub calls: &'a [ToolCall],
-    /// Calls that are not to be run, with what the model is told instead.
-    pub instead: &'a mut BTreeMap<String, SyntheticResult>,
-    /// What a person said to a call.
+    /// Results for calls that are not run, by call id. Used in `before_tools`.
+    pub synthetic: &'a mut BTreeMap<String, SyntheticResult>,
+    /// The user's replies to approval requests, by call id.
     pub replies: &'a BTreeMap<String, ApprovalReply>,
-    /// The calls that were run, before their results are stored; only after the tools.
+    /// The calls that were run, before their results are stored. Set in `after_tools`.
     pub finished: &'a mut Vec<Finished>,
-    /// The tools.
+    /// The available tools.
     pub toolbox: &'a Toolbox,
 }
 
-/// Looks at turns. Every hook says nothing unless it is written.
-#[expect(unused_variables, reason = "the names tell what a hook gets")]
+/// Observes and changes turns through hooks. By default every hook continues.
+#[expect(unused_variables, reason = "the parameter names are documentation")]
 pub trait Middleware: Send + Sync {
-    /// Its name.
+    /// Returns the name, for events and errors.
     fn name(&self) -> &'static str;
 
-    /// Its place: the lowest comes first.
+    /// Returns the priority: lower values are called first.
     fn priority(&self) -> i32 {
         100
     }
 
-    /// Before a turn.
+    /// Called before a turn.
     ///
     /// # Errors
-    /// Why it failed; it is shown and counted.
+    /// Why the hook failed; the failure is reported and counted.
     fn before_agent(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
-    /// After a turn.
+    /// Called after a turn.
     ///
     /// # Errors
-    /// Why it failed; it is shown and counted.
+    /// Why the hook failed; the failure is reported and counted.
     fn after_agent(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
-    /// Before a model call.
+    /// Called before a model call.
     ///
     /// # Errors
-    /// Why it failed; it is shown and counted.
+    /// Why the hook failed; the failure is reported and counted.
     fn before_model(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
-    /// After a model call.
+    /// Called after a model call.
     ///
     /// # Errors
-    /// Why it failed; it is shown and counted.
+    /// Why the hook failed; the failure is reported and counted.
     fn after_model(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
-    /// Before tools are run.
+    /// Called before the calls of an answer are run.
     ///
     /// # Errors
-    /// Why it failed; it is shown and counted.
+    /// Why the hook failed; the failure is reported and counted.
     fn before_tools(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }
 
-    /// After tools were run.
+    /// Called after a call was run.
     ///
     /// # Errors
-    /// Why it failed; it is shown and counted.
+    /// Why the hook failed; the failure is reported and counted.
     fn after_tools(&self, context: &mut HookContext<'_>) -> Hooked {
         Ok(Verdict::Ok)
     }

@@ -1,6 +1,5 @@
-//! `pii`: what tells who somebody is does not reach the model: e-mail addresses, card numbers, IP
-//! addresses, and what else is named. It is changed in what the user says and in what tools find,
-//! before it is stored.
+//! `pii`: removes personal data such as e-mail addresses, card numbers, IP addresses, IBANs and
+//! configured patterns from user input and tool results, before they are stored.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,31 +9,30 @@ use serde::Deserialize;
 
 use super::{HookContext, Hooked, Middleware, Verdict};
 
-/// What is done with it.
+/// What to do with personal data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Strategy {
-    /// `[EMAIL]` stands for it.
+    /// Replace it with its kind, such as `[EMAIL]`.
     #[default]
     Redact,
-    /// Only its end is left.
+    /// Keep only the last four characters.
     Mask,
-    /// The same thing always becomes the same word.
+    /// Replace it with a hash, so that equal values stay equal.
     Hash,
-    /// The turn ends.
+    /// End the turn.
     Block,
 }
 
-/// Finds what is private.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "Options")]
 pub(crate) struct Pii {
     strategy: Strategy,
-    /// Expressions of the user's own, by name.
+    /// Additional patterns from the configuration, by name.
     patterns: Vec<(String, Regex)>,
 }
 
-/// Its options, as a config has them.
+/// The options as written in the configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Options {
@@ -45,8 +43,7 @@ struct Options {
 impl TryFrom<Options> for Pii {
     type Error = regex::Error;
 
-    /// A pattern that is not an expression is refused at once: later it would let everything
-    /// through.
+    /// Rejects an invalid pattern at once; ignoring it would let everything through.
     fn try_from(options: Options) -> Result<Self, regex::Error> {
         let patterns =
             options.patterns.into_iter().map(|(name, text)| Ok((name, Regex::new(&text)?)));
@@ -68,7 +65,7 @@ static KNOWN: LazyLock<Vec<(String, Regex)>> = LazyLock::new(|| {
 });
 
 impl Pii {
-    /// The text without what is private, and whether there was any.
+    /// Returns the text without personal data, and whether there was any.
     fn clean(&self, text: &str) -> (String, bool) {
         let mut cleaned = text.to_owned();
         let mut found = false;
@@ -79,14 +76,14 @@ impl Pii {
                     return whole.to_owned();
                 }
                 found = true;
-                self.stand_in(name, whole)
+                self.replacement(name, whole)
             });
             cleaned = replaced.into_owned();
         }
         (cleaned, found)
     }
 
-    fn stand_in(&self, name: &str, whole: &str) -> String {
+    fn replacement(&self, name: &str, whole: &str) -> String {
         let name = name.to_uppercase();
         match self.strategy {
             Strategy::Redact | Strategy::Block => format!("[{name}]"),
@@ -104,7 +101,7 @@ impl Pii {
     }
 }
 
-/// Whether digits are those of a card: their check digit fits.
+/// Returns whether the digits are a card number, by the Luhn check digit.
 fn is_card(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let sum: u32 = digits
@@ -127,15 +124,14 @@ impl Middleware for Pii {
 
     fn before_agent(&self, context: &mut HookContext<'_>) -> Hooked {
         let mut any = false;
-        for text in std::iter::once(&mut *context.said).chain(context.attached.iter_mut()) {
+        for text in std::iter::once(&mut *context.input).chain(context.attached.iter_mut()) {
             let (cleaned, found) = self.clean(text);
             *text = cleaned;
             any |= found;
         }
         if any && self.strategy == Strategy::Block {
             return Ok(Verdict::Halt(
-                "what was said holds something private, and the middleware pii blocks that"
-                    .to_owned(),
+                "the message contains personal data, which the middleware pii blocks".to_owned(),
             ));
         }
         Ok(Verdict::Ok)
@@ -145,7 +141,7 @@ impl Middleware for Pii {
         for finished in context.finished.iter_mut() {
             let (cleaned, found) = self.clean(&finished.text);
             if found && self.strategy == Strategy::Block {
-                finished.text = "[left out: it holds something private]".to_owned();
+                finished.text = "[result omitted: it contains personal data]".to_owned();
                 finished.failed = true;
             } else {
                 finished.text = cleaned;
@@ -160,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_private_is_found_and_what_is_not_is_left() {
+    fn personal_data_is_replaced_and_other_text_is_kept() {
         let pii = Pii::default();
         let (text, found) = pii.clean(
             "ann@example.org pays with 4111 1111 1111 1111 from 10.0.0.1, order 1234567890123",

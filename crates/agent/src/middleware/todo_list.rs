@@ -1,12 +1,11 @@
-//! `todo_list`: what is still to be done is repeated to the model at the beginning of each turn. It
-//! is said aside: it does not stay in the history.
+//! `todo_list`: repeats the open tasks to the model at the start of each turn, as an ephemeral
+//! message that does not stay in the history.
 
 use serde::Deserialize;
 
 use super::{HookContext, Hooked, Middleware, Verdict};
 use crate::state::{Status, Todo};
 
-/// Repeats todos.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TodoList {}
@@ -25,7 +24,7 @@ impl Middleware for TodoList {
             .map(Todo::line)
             .collect();
         if context.counters.steps == 0 && !open.is_empty() {
-            context.asides.push(format!("[todos that are not done yet]\n{}", open.join("\n")));
+            context.ephemeral.push(format!("[open tasks]\n{}", open.join("\n")));
         }
         Ok(Verdict::Ok)
     }

@@ -1,4 +1,4 @@
-//! `tool_emulator`: tools that are not run but only answered, to try an agent without consequences.
+//! `tool_emulator`: answers calls with fixed results instead of running them, for dry runs.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,10 @@ use serde::Deserialize;
 
 use super::{HookContext, Hooked, Middleware, SyntheticResult, Verdict};
 
-/// Answers in the place of tools.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ToolEmulator {
-    /// What each tool is said to have answered; `*` stands for any other.
+    /// The result of each tool, by name; `*` matches any other tool.
     results: BTreeMap<String, String>,
 }
 
@@ -22,7 +21,7 @@ impl Middleware for ToolEmulator {
     fn before_tools(&self, context: &mut HookContext<'_>) -> Hooked {
         for call in context.calls {
             if let Some(text) = self.results.get(&call.name).or_else(|| self.results.get("*")) {
-                context.instead.insert(call.id.clone(), SyntheticResult::result(text));
+                context.synthetic.insert(call.id.clone(), SyntheticResult::result(text));
             }
         }
         Ok(Verdict::Ok)

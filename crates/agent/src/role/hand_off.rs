@@ -1,5 +1,5 @@
-//! Work that goes from one role to another: a package of paths and words, said to a session of the
-//! other role.
+//! Hands work from one role to another: a package of paths and a summary becomes a message in the
+//! session of the other role.
 
 use serde_json::Value;
 use waterline_log::{Log, Session};
@@ -7,47 +7,48 @@ use waterline_log::{Log, Session};
 use crate::error::AgentError;
 use crate::state::{HandedOff, Local, State, edit};
 
-/// Work that was handed over.
+/// A completed hand-off.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// The session that goes on.
+    /// The session of the role that takes over.
     pub session: Session,
-    /// What is said to it.
+    /// The message for that session.
     pub text: String,
 }
 
-/// Makes ready the session of the role that goes on: the one it had in this run, or a new one.
+/// Prepares the session of the role that takes over: its existing session, or a new one.
 ///
 /// # Errors
-/// When the log cannot be written, or what a session carries cannot be read.
+/// When the log cannot be written, or the stored state does not parse.
 pub fn transfer(
     log: &Log,
     from: &Session,
     to: &str,
     package: &Value,
 ) -> Result<Transfer, AgentError> {
-    let (state, local) = (State::of(from)?, Local::of(from)?);
+    let state = State::of(from)?;
+    let local = Local::of(from)?;
     let own = state.role.clone().unwrap_or_else(|| "main".to_owned());
-    let made = state.transfers + 1;
+    let transfers = state.transfers + 1;
     let mut sessions = local.roles.clone();
     sessions.insert(own.clone(), from.id.clone());
     let mut session = match sessions.get(to) {
         Some(id) => log.session(id)?,
-        None => log.create(beside(from, &local, to)?)?,
+        None => log.create(new_session(from, &local, to)?)?,
     };
     sessions.insert(to.to_owned(), session.id.clone());
-    edit(&mut session, |state_of_other, local| {
-        state_of_other.role = Some(to.to_owned());
-        state_of_other.transfers = made;
-        // Who goes on gives the answer, so it must fit the schema.
-        state_of_other.schema.clone_from(&state.schema);
+    edit(&mut session, |other_state, local| {
+        other_state.role = Some(to.to_owned());
+        other_state.transfers = transfers;
+        // The role that takes over gives the answer, which must match the schema.
+        other_state.schema.clone_from(&state.schema);
         local.roles.clone_from(&sessions);
     })?;
     log.save(&session)?;
     let mut from = from.clone();
     edit(&mut from, |state, local| {
         state.role = Some(own.clone());
-        state.transfers = made;
+        state.transfers = transfers;
         state.schema = None;
         local.roles = sessions;
         local.hand_off =
@@ -59,8 +60,8 @@ pub fn transfer(
     Ok(Transfer { session, text: format!("<{tag}>\n{package}\n</{tag}>") })
 }
 
-/// A session for another role: both work on the same files.
-fn beside(from: &Session, local: &Local, to: &str) -> Result<Session, AgentError> {
+/// Returns a new session for another role. Both roles work in the same workspace.
+fn new_session(from: &Session, local: &Local, to: &str) -> Result<Session, AgentError> {
     let mut session = Session::with_new_id();
     session.title = format!("{to}: {}", from.title);
     session.parent = Some(from.id.clone());

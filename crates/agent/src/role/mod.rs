@@ -1,5 +1,5 @@
-//! Roles: an agent with a model, a policy, a prompt and tools of its own, as TOML; and the hand-off
-//! of work from one to another.
+//! Roles: TOML files that give an agent its own model, policy, prompt and tools; and hand-offs
+//! between them.
 
 mod hand_off;
 
@@ -20,54 +20,53 @@ const SHIPPED: [&str; 2] = [
     include_str!("../../presets/roles/execute.toml"),
 ];
 
-/// A role.
+/// A role of an agent.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// Its name.
+    /// The unique name.
     pub name: String,
-    /// What it is for.
+    /// What the role is for.
     #[serde(default)]
     pub about: String,
-    /// Its model; the one that is asked anyway if none is named.
+    /// The model; `None` means the configured model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Tokens its prompts may take.
+    /// The window in tokens.
     #[serde(default)]
     pub window: Option<usize>,
-    /// Its policy.
     #[serde(default)]
     policy: Option<String>,
-    /// Keys of the policy that are set otherwise, its summary's schema for example.
+    /// Keys of the policy to override, for example the schema of its summary.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
-    /// Its system prompt.
+    /// The system prompt.
     #[serde(default)]
     pub prompt: String,
-    /// Its tools; all if none are named.
+    /// The tools; `None` means all.
     #[serde(default)]
     pub tools: Option<Vec<String>>,
-    /// The roles it can hand its work to.
+    /// The roles that this role may hand its work to.
     #[serde(default)]
     pub hands_to: Vec<String>,
 }
 
 impl Role {
-    /// Reads a role.
+    /// Parses a role.
     ///
     /// # Errors
-    /// When it is not one.
+    /// When the text is not a valid role.
     pub fn read(text: &str) -> Result<Self, AgentError> {
         let role: Self = toml::from_str(text)
-            .map_err(|error| AgentError::Setting(format!("a role cannot be used: {error}")))?;
+            .map_err(|error| AgentError::Setting(format!("invalid role: {error}")))?;
         role.policy()?;
         Ok(role)
     }
 
-    /// Its policy, if it has one.
+    /// Returns the policy, if the role has one.
     ///
     /// # Errors
-    /// When there is no such policy, or a key does not fit.
+    /// When the policy does not exist, or a key is invalid.
     pub fn policy(&self) -> Result<Option<Policy>, AgentError> {
         if self.policy.is_none() && self.set.is_empty() {
             return Ok(None);
@@ -81,15 +80,15 @@ impl Role {
     }
 }
 
-/// The shipped roles and those in folders of the user's own; one of a later folder replaces an
-/// earlier one of its name.
+/// Returns the shipped roles and those in the given directories. A later role replaces an earlier
+/// one of the same name.
 ///
 /// # Errors
-/// When a file is no role.
-pub fn find(folders: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
+/// When a file is not a valid role.
+pub fn find(directories: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
     let mut roles = SHIPPED.iter().map(|text| Role::read(text)).collect::<Result<Vec<_>, _>>()?;
-    for folder in folders {
-        for role in read(&Folder::own(folder))? {
+    for directory in directories {
+        for role in read(&Folder::own(directory))? {
             roles.retain(|known| known.name != role.name);
             roles.push(role);
         }
@@ -97,29 +96,29 @@ pub fn find(folders: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
     Ok(roles)
 }
 
-/// The roles in one folder.
+/// Returns the roles in a directory.
 ///
 /// # Errors
-/// When a file is no role.
-pub fn read(folder: &Folder) -> Result<Vec<Role>, AgentError> {
-    let mut paths = folder.entries();
+/// When a file is not a valid role.
+pub fn read(directory: &Folder) -> Result<Vec<Role>, AgentError> {
+    let mut paths = directory.entries();
     paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
     let role = |path: &PathBuf| {
-        let text = folder.read(path).map_err(|error| AgentError::Setting(error.to_string()))?;
+        let text = directory.read(path).map_err(|error| AgentError::Setting(error.to_string()))?;
         Role::read(&text)
             .map_err(|error| AgentError::Setting(format!("{}: {error}", path.display())))
     };
     paths.iter().map(role).collect()
 }
 
-/// The role of a name.
+/// Returns the role with a name.
 ///
 /// # Errors
-/// When there is none; the message names those there are.
+/// When it does not exist; the message lists the known roles.
 pub fn named<'a>(roles: &'a [Role], name: &str) -> Result<&'a Role, AgentError> {
     roles.iter().find(|role| role.name == name).ok_or_else(|| {
         let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
-        AgentError::Setting(format!("no role is called {name:?}; there are {}", names.join(", ")))
+        AgentError::Setting(format!("unknown role {name:?}; expected one of {}", names.join(", ")))
     })
 }
 
@@ -127,11 +126,12 @@ pub fn named<'a>(roles: &'a [Role], name: &str) -> Result<&'a Role, AgentError> 
 mod tests {
     use super::*;
 
-    /// S1.2 to S1.5: two roles, one mechanism, other numbers.
+    /// S1.2 to S1.5: two roles with the same mechanism and different numbers.
     #[test]
-    fn s1_1_the_shipped_roles_differ_in_their_settings_only() {
+    fn s1_1_the_shipped_roles_differ_only_in_their_settings() {
         let roles = find(&[]).unwrap();
-        let (init, execute) = (named(&roles, "init").unwrap(), named(&roles, "execute").unwrap());
+        let init = named(&roles, "init").unwrap();
+        let execute = named(&roles, "execute").unwrap();
         assert_eq!((init.window, execute.window), (Some(200_000), Some(1_000_000)));
         assert_eq!(init.policy().unwrap().unwrap().name, "init");
         assert_eq!(execute.policy().unwrap().unwrap().name, "execute");

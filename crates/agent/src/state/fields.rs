@@ -1,4 +1,4 @@
-//! A document, field by field: what is wrong with one is said with its name.
+//! Typed access to the fields of a document. An error names the field.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ impl<'a> Fields<'a> {
         Self { session, document }
     }
 
-    /// Takes a field out; one that is not there is what its type begins with.
+    /// Removes a field and returns its value, or the default if it is missing.
     pub(super) fn take<T: DeserializeOwned + Default>(
         &mut self,
         field: &'static str,
@@ -31,7 +31,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Puts a field in, unless it is what its type begins with.
+    /// Sets a field, unless the value is the default.
     pub(super) fn put<T: Serialize + Default + PartialEq>(
         &mut self,
         field: &'static str,
@@ -45,7 +45,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// The fields that nobody took.
+    /// Returns the fields that were not taken.
     pub(super) fn rest(self) -> Document {
         self.document
     }

@@ -1,8 +1,9 @@
-//! What an agent keeps with its session, typed. The log stores it as two documents that it does not
-//! read: [`State`] goes where the session goes (forks, exports, checkpoints), [`Local`] is what
-//! only this user granted and what is about calls under way on this machine, and goes nowhere. What
-//! does not parse is an error that names the session and the field. A key that is not known here,
-//! because a newer program wrote it, is kept.
+//! The agent state stored with a session, typed.
+//!
+//! The log stores it as two documents that it does not interpret. [`State`] is part of forks,
+//! exports and checkpoints. [`Local`] is not: it holds what this user granted and the calls running
+//! on this machine. A field that does not parse is an error that names the session and the field.
+//! Unknown keys, written by a newer version, are kept.
 
 mod fields;
 mod todo;
@@ -23,35 +24,35 @@ pub use todo::{Priority, Status, Todo};
 pub(crate) use waiting::HandedOff;
 pub use waiting::{ApprovalRequest, Question, Waiting};
 
-/// The part that goes where the session goes.
+/// The part of the state that is included in forks, exports and checkpoints.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct State {
     /// The skill in use.
     pub active_skill: Option<String>,
-    /// The agents, skills and tools that the newest message mentions.
+    /// The agents, skills and tools that the newest user message mentions.
     pub mentioned: Vec<String>,
-    /// What is to be done.
+    /// The task list.
     pub todos: Vec<Todo>,
-    /// How often the model was called.
+    /// Number of model calls so far.
     pub loops: u64,
-    /// How often it may be called.
+    /// Maximum number of model calls.
     pub max_loops: Option<u64>,
     /// The files that were uploaded into the workspace.
     pub uploads: Vec<Upload>,
-    /// Settings of an older message buffer, for sessions that come with them.
+    /// Settings of an older message buffer, for imported sessions that have them.
     pub buffer_config: Option<Value>,
-    /// What the turn waits for.
+    /// The approval or answer that the turn waits for.
     pub pending: Option<Waiting>,
-    /// The schema that the answer of the running turn must fit.
+    /// The JSON schema that the answer of the running turn must match.
     pub schema: Option<Value>,
-    /// The role that the session is held in.
+    /// The role of the session.
     pub role: Option<String>,
-    /// How often work was handed over since a person spoke.
+    /// Number of hand-offs since the last message of the user.
     pub transfers: u64,
-    /// Messages that no fold may shorten, by their place in the session.
+    /// Positions of messages that folds keep verbatim.
     pub pins: Vec<u64>,
-    /// Keys that are not known here.
+    /// Unknown keys.
     pub other: Document,
 }
 
@@ -59,43 +60,43 @@ pub struct State {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Upload {
-    /// Where it is in the workspace.
+    /// The path in the workspace.
     pub path: String,
-    /// Where it was.
+    /// The original path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How many bytes it has.
+    /// The size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Keys that are not known here.
+    /// Unknown keys.
     #[serde(flatten)]
     pub other: Document,
 }
 
-/// The part that belongs to this user and this machine.
+/// The part of the state that belongs to this user and this machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Local {
     /// Tools that the user allowed by mentioning them.
     pub allowed_tools: Vec<String>,
-    /// What the user agreed to once and for all.
+    /// Approvals that the user gave with "always".
     pub approvals: Vec<String>,
-    /// Calls that were started, by their ids: none of them is started again.
+    /// Ids of calls that were started; they are never started again.
     pub started: Vec<String>,
-    /// Whether the newest answer was cut at its limit and is to be continued.
-    pub is_cut: bool,
+    /// Whether the newest answer was truncated at the token limit and must be continued.
+    pub is_truncated: bool,
     /// The session whose workspace a sub-agent or a role works in.
     pub workspace_of: Option<String>,
-    /// Work that goes to another role.
+    /// A hand-off to another role.
     pub(crate) hand_off: Option<HandedOff>,
-    /// The sessions of the roles that share the work.
+    /// The session of each role that shares the work, by role name.
     pub roles: BTreeMap<String, String>,
-    /// Keys that are not known here.
+    /// Unknown keys.
     pub other: Document,
 }
 
 impl State {
-    /// The state of a session.
+    /// Reads the state of a session.
     ///
     /// # Errors
     /// When a field does not parse.
@@ -112,7 +113,7 @@ impl State {
             pending: fields.take("pending_action")?,
             schema: match fields.take("schema")? {
                 Some(schema) => Some(schema),
-                // As it was called before.
+                // The former name of this key.
                 None => fields.take("response_format")?,
             },
             role: fields.take("role")?,
@@ -122,10 +123,10 @@ impl State {
         })
     }
 
-    /// Puts it into a session.
+    /// Writes the state to a session.
     ///
     /// # Errors
-    /// When it cannot be written as JSON.
+    /// When a value cannot be serialized.
     pub fn put(&self, session: &mut Session) -> Result<(), AgentError> {
         let mut fields = Fields::new(&session.id, self.other.clone());
         fields.put("active_skill", &self.active_skill)?;
@@ -144,7 +145,7 @@ impl State {
         Ok(())
     }
 
-    /// The question that the turn waits for an answer to.
+    /// Returns the question that the turn waits for.
     pub(crate) fn question(&self) -> Option<&Question> {
         match &self.pending {
             Some(Waiting::Question(question)) => Some(question),
@@ -152,7 +153,7 @@ impl State {
         }
     }
 
-    /// What no fold may lose: what waits for a person, open todos, pinned messages.
+    /// Returns what every fold must keep: the pending request, open tasks and pinned messages.
     #[must_use]
     pub fn kept(&self) -> Kept {
         let pending = self.pending.as_ref().map(Waiting::line);
@@ -163,7 +164,7 @@ impl State {
 }
 
 impl Local {
-    /// What this user and this machine know of a session.
+    /// Reads the local state of a session.
     ///
     /// # Errors
     /// When a field does not parse.
@@ -173,7 +174,7 @@ impl Local {
             allowed_tools: fields.take("allowed_tools")?,
             approvals: fields.take("approvals")?,
             started: fields.take("started")?,
-            is_cut: fields.take("cut")?,
+            is_truncated: fields.take("cut")?,
             workspace_of: fields.take("workspace_of")?,
             hand_off: fields.take("hand_off")?,
             roles: fields.take("roles")?,
@@ -181,16 +182,16 @@ impl Local {
         })
     }
 
-    /// Puts it into a session.
+    /// Writes the state to a session.
     ///
     /// # Errors
-    /// When it cannot be written as JSON.
+    /// When a value cannot be serialized.
     pub fn put(&self, session: &mut Session) -> Result<(), AgentError> {
         let mut fields = Fields::new(&session.id, self.other.clone());
         fields.put("allowed_tools", &self.allowed_tools)?;
         fields.put("approvals", &self.approvals)?;
         fields.put("started", &self.started)?;
-        fields.put("cut", &self.is_cut)?;
+        fields.put("cut", &self.is_truncated)?;
         fields.put("workspace_of", &self.workspace_of)?;
         fields.put("hand_off", &self.hand_off)?;
         fields.put("roles", &self.roles)?;
@@ -199,10 +200,10 @@ impl Local {
     }
 }
 
-/// Changes the typed parts of a session.
+/// Changes the typed state of a session.
 ///
 /// # Errors
-/// When what is there does not parse.
+/// When the stored state does not parse.
 pub fn edit(
     session: &mut Session,
     change: impl FnOnce(&mut State, &mut Local),
@@ -214,7 +215,7 @@ pub fn edit(
     local.put(session)
 }
 
-/// A change of the typed parts, as the log makes it.
+/// Wraps a change of the typed state as a change that the log can apply.
 pub(crate) fn change(change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static) -> Change {
     Arc::new(move |session| {
         edit(session, &change).map_err(|error| LogError::Refused(error.to_string()))
@@ -236,14 +237,20 @@ mod tests {
         let state = json!({
             "active_skill": "pdf", "mentioned_agents": ["pdf"], "loops": 7, "max_loops": 100,
             "todos": [{"content": "x", "status": "in_progress", "priority": "high"}],
-            "uploaded_files": [{"path": "uploads/a.csv", "source": "a.csv", "bytes": 3, "newer": 1}],
-            "buffer_config": {"window_size": 20}, "schema": {"type": "object"}, "role": "init", "transfers": 2,
+            "uploaded_files": [
+                {"path": "uploads/a.csv", "source": "a.csv", "bytes": 3, "newer": 1},
+            ],
+            "buffer_config": {"window_size": 20}, "schema": {"type": "object"}, "role": "init",
+            "transfers": 2,
             "pins": [3, 7],
-            "pending_action": {"kind": "question", "call_id": "c1", "question": "Which?", "choices": ["a"]},
+            "pending_action": {
+                "kind": "question", "call_id": "c1", "question": "Which?", "choices": ["a"],
+            },
             "something_new": [1, 2.5, "数"],
         });
         let local = json!({
-            "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"], "started": ["c1"], "cut": true,
+            "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"],
+            "started": ["c1"], "cut": true,
             "workspace_of": "main", "hand_off": {"to": "build", "package": {"a": 1}, "done": false},
             "roles": {"init": "s"}, "of_a_newer_program": {},
         });
@@ -251,7 +258,7 @@ mod tests {
         edit(&mut session, |state, local| {
             assert_eq!((state.loops, state.todos.len(), state.uploads.len()), (7, 1, 1));
             assert!(state.question().is_some_and(|question| question.question == "Which?"));
-            assert!(local.is_cut && local.hand_off.is_some());
+            assert!(local.is_truncated && local.hand_off.is_some());
             state.loops = 8;
         })
         .unwrap();
@@ -261,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_parse_is_an_error_that_names_session_and_field() {
+    fn a_parse_error_names_the_session_and_the_field() {
         for (name, wrong) in [
             ("pending_action", json!({"kind": "approval", "tool": "rm"})),
             ("loops", json!("seven")),
@@ -277,16 +284,18 @@ mod tests {
         assert!(error.contains("session s") && error.contains("approvals"), "{error}");
     }
 
-    /// S1.46: what waits for a person is said whatever the summary says.
+    /// S1.46: a pending request is kept independently of the summary.
     #[test]
-    fn s1_46_open_todos_and_approvals_are_said_and_done_ones_are_not() {
+    fn s1_46_open_todos_and_approvals_are_kept_and_completed_todos_are_not() {
         let state = json!({
             "todos": [
                 {"content": "write the docs", "status": "in_progress"},
                 {"content": "build it", "status": "completed"},
                 "call the office",
             ],
-            "pending_action": {"kind": "approval", "call_id": "c1", "tool": "run_bash_command", "reason": "high risk",
+            "pending_action": {
+                "kind": "approval", "call_id": "c1", "tool": "run_bash_command",
+                "reason": "high risk",
                 "arguments": "{\"command\":\"rm -r build\"}", "may_always": true},
             "pins": [3, 7],
         });
@@ -294,7 +303,7 @@ mod tests {
         assert_eq!(
             kept.lines,
             [
-                r#"waits for approval: run_bash_command {"command":"rm -r build"}"#,
+                r#"pending approval: run_bash_command {"command":"rm -r build"}"#,
                 "todo, in progress: write the docs",
                 "todo, pending: call the office"
             ]

@@ -1,53 +1,53 @@
-//! Todos: what is to be done, and how far it is.
+//! The tasks of the task list.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How far a todo is.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not begun.
+    /// Not started.
     #[default]
     Pending,
-    /// Being done.
+    /// Being worked on. At most one task may have this status.
     InProgress,
-    /// Done.
+    /// Finished.
     Completed,
 }
 
-/// How much it matters.
+/// The priority of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Soon.
+    /// Do it first.
     High,
-    /// In its turn.
+    /// Do it in order.
     #[default]
     Medium,
-    /// When there is time.
+    /// Do it last.
     Low,
 }
 
-/// Something to be done.
+/// A task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Todo {
-    /// What.
+    /// What to do, in one short sentence.
     pub content: String,
-    /// How far it is.
+    /// The status of the task. Default: pending.
     #[serde(default)]
     pub status: Status,
-    /// How much it matters.
+    /// The priority of the task. Default: medium.
     #[serde(default)]
     pub priority: Priority,
 }
 
 impl Todo {
-    /// Reads a todo. One that another program wrote in a form of its own is read as far as it can
-    /// be: its words count.
+    /// Reads a task. A task in another program's format is read as far as possible, so that at
+    /// least its text is kept.
     pub(super) fn read(value: &Value) -> Self {
-        let words = || {
+        let content = || {
             let named = ["content", "title", "task"]
                 .iter()
                 .find_map(|name| value.get(*name).and_then(Value::as_str));
@@ -56,13 +56,13 @@ impl Todo {
         let status =
             || value.get("status").and_then(|status| serde_json::from_value(status.clone()).ok());
         serde_json::from_value(value.clone()).unwrap_or_else(|_| Self {
-            content: words(),
+            content: content(),
             status: status().unwrap_or_default(),
             priority: Priority::Medium,
         })
     }
 
-    /// One line about it.
+    /// Returns the task as one line of the task list.
     #[must_use]
     pub fn line(&self) -> String {
         let mark = match self.status {
@@ -78,7 +78,7 @@ impl Todo {
         format!("{mark} {}{priority}", self.content)
     }
 
-    /// What a note says about it.
+    /// Returns the line that folds keep.
     pub(super) fn note(&self) -> String {
         let status = match self.status {
             Status::Pending => "pending",

@@ -1,28 +1,28 @@
-//! What a turn waits for, and work that waits for another role. They are state: they survive the
-//! program, and no fold can lose or invent them.
+//! Requests that a turn waits for, and pending hand-offs. They are stored as state, so that they
+//! survive a restart and no fold can lose or invent them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::describe::CallInfo;
 
-/// A call that somebody must agree to.
+/// A call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
-    /// The call.
+    /// The id of the call.
     pub call_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What it is called with, as JSON.
+    /// The arguments, as JSON.
     pub arguments: String,
-    /// Why somebody is asked.
+    /// Why approval is needed.
     pub reason: String,
-    /// Whether "always" may be said to it.
+    /// Whether the user may reply with "always".
     pub may_always: bool,
-    /// The sub-agent that wants it; none for the agent itself.
+    /// The sub-agent that made the call; `None` for the agent itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
-    /// What the tool says about the call. It is not stored.
+    /// The tool's description of the call. It is not stored.
     #[serde(skip)]
     pub info: Box<CallInfo>,
 }
@@ -30,11 +30,11 @@ pub struct ApprovalRequest {
 /// A question of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// The call.
+    /// The id of the call that asks.
     pub call_id: String,
-    /// What is asked.
+    /// The text of the question.
     pub question: String,
-    /// Answers to choose from; any other may be given too.
+    /// Suggested answers; any other answer is allowed too.
     pub choices: Vec<String>,
 }
 
@@ -42,14 +42,14 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Waiting {
-    /// Somebody must agree to a call.
+    /// The approval of a call.
     Approval(ApprovalRequest),
-    /// The model asked something.
+    /// The answer to a question.
     Question(Question),
 }
 
 impl Waiting {
-    /// The call that waits.
+    /// Returns the id of the call that waits.
     #[must_use]
     pub fn call_id(&self) -> &str {
         match self {
@@ -58,26 +58,26 @@ impl Waiting {
         }
     }
 
-    /// What a note says about it.
+    /// Returns the line that folds keep.
     #[must_use]
     pub fn line(&self) -> String {
         match self {
             Self::Approval(request) => {
-                format!("waits for approval: {} {}", request.tool, request.arguments)
+                format!("pending approval: {} {}", request.tool, request.arguments)
             }
             Self::Question(question) => {
-                format!("waits for the user's answer: {}", question.question)
+                format!("pending question to the user: {}", question.question)
             }
         }
     }
 }
 
-/// Work that goes to another role.
+/// A hand-off to another role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HandedOff {
     pub(crate) to: String,
     pub(crate) package: Value,
-    /// The other role has it.
+    /// Whether the other role has taken over.
     #[serde(default)]
     pub(crate) done: bool,
 }

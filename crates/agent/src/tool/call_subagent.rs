@@ -1,42 +1,44 @@
-//! `call_subagent`: a task for an agent of its own, with a context of its own. Only its result
-//! comes back.
+//! `call_subagent`: delegates a task to a sub-agent with a separate context. Only its result is
+//! returned.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Capability, Failure, Output, Tool, ToolContext};
 
-/// How many loops a sub-agent may make if the call does not say.
-const LOOPS: u64 = 10;
+/// The default for `max_loops`.
+const DEFAULT_MAX_LOOPS: u64 = 10;
 
-/// Starts sub-agents.
 #[derive(Debug)]
 pub(super) struct CallSubagent;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The task, with everything the sub-agent must know: it sees nothing of this conversation.
+    /// The task, with all the information the sub-agent needs. It cannot see this conversation.
     task: String,
-    /// How many model calls it may make.
-    #[serde(default = "loops")]
+    /// Maximum number of model calls it may make, from 1 to 100. Default: 10.
+    #[serde(default = "default_max_loops")]
     max_loops: u64,
 }
 
-const fn loops() -> u64 {
-    LOOPS
+const fn default_max_loops() -> u64 {
+    DEFAULT_MAX_LOOPS
 }
 
 impl Tool for CallSubagent {
     type Arguments = Arguments;
     const NAME: &'static str = "call_subagent";
-    const ABOUT: &'static str = "Give a task to a sub-agent with a context of its own; only its result comes back. Good for long documents, work \
-        of many steps, independent parts and experiments. Not for single steps, for what needs this conversation, or what must be quick.";
+    const ABOUT: &'static str = "\
+        Delegate a task to a sub-agent that works in the same workspace with a separate, empty \
+        context. Returns JSON with `ok`, `result` or `error`, and the number of model calls \
+        (`loops`); nothing else enters this conversation. Use it for long documents, multi-step \
+        work, independent subtasks and experiments. Do not use it for single steps, for work that \
+        depends on this conversation, or when speed matters.";
     const CAPABILITY: Capability = Capability::Delegate;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
         if arguments.task.trim().is_empty() {
-            return Err(Failure::new("the task is empty"));
+            return Err(Failure::new("`task` must not be empty."));
         }
         let result =
             context.host.sub_agent(&arguments.task, arguments.max_loops.clamp(1, 100)).await?;

@@ -1,5 +1,6 @@
-//! `call_tool`: a tool that is not in the list. The list never changes inside a session, so that
-//! the provider's cache holds; what comes to it later is reached through this one.
+//! `call_tool`: calls a tool that is not in the tool list. The list never changes within a session,
+//! so that the provider's cache stays valid; tools that are added later are reached through this
+//! one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,33 +8,34 @@ use serde_json::Value;
 
 use super::{Capability, Failure, Output, Tool, ToolContext};
 
-/// Its name.
+/// The name of the tool that forwards calls to other tools.
 pub const NAME: &str = "call_tool";
 
-/// Calls another tool.
 #[derive(Debug)]
 pub(super) struct CallTool;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The tool, as it was named to you.
-    #[expect(dead_code, reason = "the agent reads it before the call comes here")]
+    /// The name of the tool to call.
+    #[expect(dead_code, reason = "the agent resolves the call before it reaches this tool")]
     name: String,
-    /// Its arguments.
+    /// The arguments of that tool, as a JSON object.
     #[serde(default)]
-    #[expect(dead_code, reason = "the agent reads it before the call comes here")]
+    #[expect(dead_code, reason = "the agent resolves the call before it reaches this tool")]
     arguments: Value,
 }
 
 impl Tool for CallTool {
     type Arguments = Arguments;
     const NAME: &'static str = NAME;
-    const ABOUT: &'static str = "Call a tool that is not in this list but was named to you in the conversation, with its arguments.";
+    const ABOUT: &'static str = "\
+        Call a tool that is not in the tool list but is described in the system prompt or in the \
+        conversation. Returns the result of that tool.";
     const CAPABILITY: Capability = Capability::Network;
 
-    /// The agent looks through this tool to the one that is meant; what comes here names none.
+    /// The agent replaces a call of this tool with the call it names; only a call that names no
+    /// tool gets here.
     async fn run(&self, _: Arguments, _: &ToolContext) -> Result<Output, Failure> {
-        Err(Failure::new("no tool is named"))
+        Err(Failure::new("`name` must be the name of a tool."))
     }
 }

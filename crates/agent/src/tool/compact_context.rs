@@ -1,18 +1,16 @@
-//! `compact_context`: the model asks for room.
+//! `compact_context`: requests a fold before the next model call.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Capability, Effect, Failure, Output, Tool, ToolContext};
 
-/// Asks for a fold.
 #[derive(Debug)]
 pub(super) struct CompactContext;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// Why.
+    /// Why the context should be compacted now. It is recorded with the compaction.
     #[serde(default)]
     reason: Option<String>,
 }
@@ -20,16 +18,19 @@ pub(super) struct Arguments {
 impl Tool for CompactContext {
     type Arguments = Arguments;
     const NAME: &'static str = "compact_context";
-    const ABOUT: &'static str = "Make room in the context: what is older is summed up. Nothing is lost: recall finds it. Use it when a part of \
-        the work is finished and the context is getting full.";
+    const ABOUT: &'static str = "\
+        Compact the context: older messages are summarized before the next call. The originals \
+        are kept and can be searched with `recall`. Use it when a part of the work is finished \
+        and the context is getting full.";
     const CAPABILITY: Capability = Capability::Write;
 
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
-        let reason = arguments.reason.filter(|reason| !reason.trim().is_empty());
-        let reason = reason.map_or_else(
-            || "the model asked for it".to_owned(),
-            |reason| format!("the model asked for it: {reason}"),
+        let given = arguments.reason.filter(|reason| !reason.trim().is_empty());
+        let reason = given.map_or_else(
+            || "requested by the model".to_owned(),
+            |given| format!("requested by the model: {given}"),
         );
-        Ok(Output::text("the context is folded before the next call").with(Effect::Fold(reason)))
+        Ok(Output::text("The context will be compacted before the next call.")
+            .with(Effect::Fold(reason)))
     }
 }

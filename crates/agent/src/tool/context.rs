@@ -1,4 +1,4 @@
-//! What a tool can reach in addition to its arguments.
+//! The context of a tool call: the log, the session, the workspace and the agent.
 
 use std::sync::Arc;
 
@@ -10,52 +10,51 @@ use waterline_sandbox::Workspace;
 use super::Failure;
 use crate::state::{Local, State};
 
-/// What a tool can have its agent do.
+/// What a tool can ask its agent to do.
 pub trait Host: Send + Sync {
-    /// Has a sub-agent work on a task, and returns its result. Its context is its own: nothing else
-    /// enters the caller's history.
+    /// Runs a sub-agent on a task and returns its result. The sub-agent has a separate context:
+    /// nothing else enters the caller's history.
     fn sub_agent<'a>(
         &'a self,
         task: &'a str,
         max_loops: u64,
     ) -> BoxFuture<'a, Result<Value, Failure>>;
 
-    /// Checks that the agent may hand its work to a role, and returns the role that the agent has
-    /// itself.
+    /// Checks that the agent may hand its work to a role, and returns the agent's current role.
     ///
     /// # Errors
-    /// When it may not.
+    /// When the hand-off is not allowed.
     fn may_hand_off(&self, to: &str) -> Result<String, Failure>;
 }
 
-/// What a tool can reach in addition to its arguments.
+/// What a tool can use in addition to its arguments.
 #[derive(Clone)]
 pub struct ToolContext {
     /// The id of the call.
     pub call_id: String,
-    /// The log.
+    /// The log that stores the session.
     pub log: Log,
     /// The session as it was before this step.
     pub session: Session,
-    /// What the agent keeps with it.
+    /// The agent state stored with the session.
     pub state: State,
-    /// What this user and this machine know of it.
+    /// The part of the state that is never exported: it belongs to this user and this machine.
     pub local: Local,
-    /// The directory of the session.
+    /// The session's workspace.
     pub workspace: Arc<Workspace>,
     /// The agent that makes the call.
     pub host: Arc<dyn Host>,
     /// The position of the message that started the turn.
     pub turn: u64,
-    /// How many characters of the result are sent; a longer one becomes an artifact.
+    /// Maximum length of a result in characters; a longer one becomes an artifact.
     pub result_chars: usize,
 }
 
 impl ToolContext {
-    /// Runs work on the log, on one of its own threads.
+    /// Runs blocking work on one of the log's threads.
     ///
     /// # Errors
-    /// What the log says.
+    /// The error of the log.
     pub async fn on_log<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Log) -> Result<T, LogError> + Send + 'static,
@@ -63,16 +62,16 @@ impl ToolContext {
         self.log.handle().run(work).await.map_err(|error| Failure::new(error.to_string()))
     }
 
-    /// Runs work on files, on a thread that may block.
+    /// Runs blocking work on files on a separate thread.
     ///
     /// # Errors
-    /// What the work says.
+    /// The error of the work.
     pub async fn on_files<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Workspace) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let workspace = Arc::clone(&self.workspace);
         let done = tokio::task::spawn_blocking(move || work(&workspace)).await;
-        done.map_err(|_| Failure::new("the program is ending"))?
+        done.map_err(|_| Failure::new("The program is shutting down."))?
     }
 }

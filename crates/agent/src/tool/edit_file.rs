@@ -1,4 +1,4 @@
-//! `edit_file`: one text of a file replaced by another.
+//! `edit_file`: replaces text in a file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,21 +8,18 @@ use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use crate::describe::text;
 use waterline_sandbox::workspace::Workspace;
 
-/// Edits a file.
 #[derive(Debug)]
 pub(super) struct EditFile;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The file.
+    /// The file: relative to the workspace, or absolute inside a granted directory.
     path: String,
-    /// The text to replace, exactly as it stands in the file, with enough around it to be found
-    /// once.
+    /// The exact text to replace, including whitespace, with enough context to be unique.
     old: String,
-    /// What is to stand there.
+    /// The replacement text.
     new: String,
-    /// Replace it wherever it stands.
+    /// Replace every occurrence. Default: false.
     #[serde(default)]
     all: bool,
 }
@@ -30,7 +27,10 @@ pub(super) struct Arguments {
 impl Tool for EditFile {
     type Arguments = Arguments;
     const NAME: &'static str = "edit_file";
-    const ABOUT: &'static str = "Replace a text in a file by another. The old text must stand in the file exactly once, unless all is true.";
+    const ABOUT: &'static str = "\
+        Replace `old` with `new` in a text file. `old` must match exactly once unless `all` is \
+        true. Read the file first and copy the text exactly. Returns the line of the first \
+        replacement. Use write_file to create a file.";
     const CAPABILITY: Capability = Capability::Write;
 
     fn subject(arguments: &Value) -> Subject {
@@ -46,33 +46,38 @@ impl Tool for EditFile {
     }
 }
 
-/// Replaces the text. Says where, counted as `read_file` counts lines.
+/// Replaces the text and reports the line, numbered as `read_file` numbers lines.
 fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<String, Failure> {
     let Arguments { path, old, new, all } = arguments;
     let file = workspace.read_text(path)?;
     if file.lossy {
         return Err(Failure::new(format!(
-            "{path} holds bytes that are no text; it cannot be edited as one"
+            "{path} is not valid UTF-8 and cannot be edited as text."
         )));
     }
     if old.is_empty() {
-        return Err(Failure::new("old is empty; write_file writes a file whole"));
+        return Err(Failure::new(
+            "`old` must not be empty. Use write_file to create or overwrite a file.",
+        ));
     }
     let found = file.text.matches(old.as_str()).count();
     if found > 1 && !all {
         return Err(Failure::new(format!(
-            "the old text stands in {path} {found} times; give more of what is around it, or set all"
+            "`old` matches {found} times in {path}. Add context to make it unique, or set `all` \
+             to true."
         )));
     }
     let Some((before, _)) = file.text.split_once(old.as_str()) else {
         return Err(Failure::new(format!(
-            "the old text does not stand in {path}; read the file again"
+            "No match for `old` in {path}. Re-read the file and copy the text exactly."
         )));
     };
     let line = before.matches('\n').count() + 1;
     workspace.write(path, file.text.replace(old.as_str(), new).as_bytes())?;
-    let times = if found == 1 { String::new() } else { format!(", {found} times") };
-    Ok(format!("edited {path} at line {line}{times}"))
+    Ok(match found {
+        1 => format!("Edited {path}: 1 replacement at line {line}"),
+        _ => format!("Edited {path}: {found} replacements, the first at line {line}"),
+    })
 }
 
 #[cfg(test)]
@@ -80,15 +85,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_was_edited_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
-        for (old, said) in [
-            ("low", "edited a.txt at line 1"),
-            ("ebb", "edited a.txt at line 2"),
-            ("of the", "edited a.txt at line 2"),
-            ("\nhigh", "edited a.txt at line 2"),
-            ("high", "edited a.txt at line 3"),
+    fn edit_reports_the_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
+        for (old, expected) in [
+            ("low", "Edited a.txt: 1 replacement at line 1"),
+            ("ebb", "Edited a.txt: 1 replacement at line 2"),
+            ("of the", "Edited a.txt: 1 replacement at line 2"),
+            ("\nhigh", "Edited a.txt: 1 replacement at line 2"),
+            ("high", "Edited a.txt: 1 replacement at line 3"),
         ] {
             workspace.write("a.txt", b"low\nebb of the day\nhigh\n").unwrap();
             let arguments = Arguments {
@@ -97,7 +102,7 @@ mod tests {
                 new: "tide".to_owned(),
                 all: false,
             };
-            assert_eq!(edit(&workspace, &arguments).unwrap(), said, "{old:?}");
+            assert_eq!(edit(&workspace, &arguments).unwrap(), expected, "{old:?}");
         }
         assert_eq!(workspace.read("a.txt").unwrap(), b"low\nebb of the day\ntide\n");
     }

@@ -1,27 +1,25 @@
-//! `find_files`: files by their names.
+//! `find_files`: finds files by path pattern.
 
 use globset::GlobBuilder;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::walk::{FILES, walk};
+use super::walk::{MAX_FILES, walk};
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use waterline_sandbox::workspace::Workspace;
 
-/// More than this are not named.
-const FOUND: usize = 200;
+/// Maximum number of files that are listed.
+const MAX_FOUND: usize = 200;
 
-/// Finds files.
 #[derive(Debug)]
 pub(super) struct FindFiles;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// What the path looks like: `*.md` in this folder, `**/*.rs` at any depth.
+    /// A glob that paths below `path` must match: `*.md` in that directory, `**/*.rs` at any depth.
     pattern: String,
-    /// The folder to begin in; the workspace itself if none is named.
+    /// The directory to search. Default: the workspace.
     #[serde(default)]
     path: String,
 }
@@ -29,7 +27,10 @@ pub(super) struct Arguments {
 impl Tool for FindFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "find_files";
-    const ABOUT: &'static str = "Find files by name, with a pattern such as **/*.md.";
+    const ABOUT: &'static str = "\
+        Find files by a glob such as `**/*.md`. Returns one path per line, sorted, at most 200. \
+        Skips .git, node_modules and __pycache__, and does not follow symbolic links. Use \
+        search_files to search file contents.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {
@@ -38,29 +39,30 @@ impl Tool for FindFiles {
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
         context
-            .on_files(move |workspace| find(workspace, &arguments, FILES).map(Output::text))
+            .on_files(move |workspace| find(workspace, &arguments, MAX_FILES).map(Output::text))
             .await
     }
 }
 
-/// The files that look so, a line each, and what was not looked at: at most `most` files are.
-fn find(workspace: &Workspace, arguments: &Arguments, most: usize) -> Result<String, Failure> {
+/// Returns the matching files, one per line, and notes on what was not searched. At most
+/// `max_files` files are examined.
+fn find(workspace: &Workspace, arguments: &Arguments, max_files: usize) -> Result<String, Failure> {
     let glob = GlobBuilder::new(&arguments.pattern).literal_separator(true).build();
     let glob = glob.map_err(|error| Failure::new(error.to_string()))?.compile_matcher();
     let mut lines = Vec::new();
-    let missed = walk(workspace, &arguments.path, most, |file| {
+    let missed = walk(workspace, &arguments.path, max_files, |file| {
         if !glob.is_match(file.inside) {
             return true;
         }
-        // Only the one behind the last that is named shows that there are more.
-        let has_room = lines.len() < FOUND;
+        // There are more results only if one more than the maximum matches.
+        let has_room = lines.len() < MAX_FOUND;
         if has_room {
             lines.push(file.path());
         }
         has_room
     })?;
     if lines.is_empty() {
-        lines.push(format!("[no file looks like {}]", arguments.pattern));
+        lines.push(format!("[no files match {}]", arguments.pattern));
     }
     lines.extend(missed.lines("pattern"));
     Ok(lines.join("\n"))
@@ -75,52 +77,51 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_can_be_read_under_its_path() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+    fn found_paths_can_be_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         workspace.write("outputs/deep/a.md", b"text").unwrap();
-        let whole = workspace.path().join("outputs").display().to_string();
-        for path in ["", ".", "outputs", "./outputs/", "outputs/deep", whole.as_str()] {
-            let found = find(&workspace, &arguments("**/*.md", path), FILES).unwrap();
+        let absolute = workspace.path().join("outputs").display().to_string();
+        for path in ["", ".", "outputs", "./outputs/", "outputs/deep", absolute.as_str()] {
+            let found = find(&workspace, &arguments("**/*.md", path), MAX_FILES).unwrap();
             assert_eq!(workspace.read(&found).unwrap(), b"text", "{found}");
         }
         assert_eq!(
-            find(&workspace, &arguments("*.md", "./outputs/deep"), FILES).unwrap(),
+            find(&workspace, &arguments("*.md", "./outputs/deep"), MAX_FILES).unwrap(),
             "outputs/deep/a.md"
         );
     }
 
     #[test]
-    fn more_files_than_are_looked_at_are_said_also_where_none_was_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+    fn the_file_limit_is_reported_even_without_matches() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         for path in ["outputs/a", "outputs/b", "outputs/c"] {
             workspace.write(path, b"").unwrap();
         }
         let found = find(&workspace, &arguments("*.md", "outputs"), 2).unwrap();
         assert!(
-            found
-                .starts_with("[no file looks like *.md]\n[not all was looked at, only the first 2"),
+            found.starts_with("[no files match *.md]\n[incomplete: only the first 2"),
             "{found}"
         );
         assert_eq!(
             find(&workspace, &arguments("*.md", "outputs"), 3).unwrap(),
-            "[no file looks like *.md]"
+            "[no files match *.md]"
         );
     }
 
     #[test]
-    fn there_are_more_only_where_there_are() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+    fn more_results_are_reported_only_if_there_are_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[]).unwrap();
         let write = |n: usize| {
-            std::fs::write(folder.path().join(format!("outputs/{n:03}.md")), "").unwrap()
+            std::fs::write(directory.path().join(format!("outputs/{n:03}.md")), "").unwrap()
         };
-        (0..FOUND).for_each(write);
-        let found = find(&workspace, &arguments("*.md", "outputs"), FILES).unwrap();
-        assert_eq!((found.lines().count(), found.contains("there are more")), (FOUND, false));
-        write(FOUND);
-        let found = find(&workspace, &arguments("*.md", "outputs"), FILES).unwrap();
-        assert_eq!((found.lines().count(), found.contains("there are more")), (FOUND + 1, true));
+        (0..MAX_FOUND).for_each(write);
+        let found = find(&workspace, &arguments("*.md", "outputs"), MAX_FILES).unwrap();
+        assert_eq!((found.lines().count(), found.contains("more results")), (MAX_FOUND, false));
+        write(MAX_FOUND);
+        let found = find(&workspace, &arguments("*.md", "outputs"), MAX_FILES).unwrap();
+        assert_eq!((found.lines().count(), found.contains("more results")), (MAX_FOUND + 1, true));
     }
 }

@@ -1,4 +1,4 @@
-//! `hand_off`: another role goes on with the work, from a package of paths and a few words.
+//! `hand_off`: hands the work to another role, with a summary and file paths.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,24 +6,22 @@ use serde_json::json;
 
 use super::{Capability, Effect, Failure, Output, Tool, ToolContext};
 
-/// How long a package may be, in characters: it passes paths, not contents.
+/// Maximum length of a package in characters: it passes paths, not contents.
 const PACKAGE_CHARS: usize = 20_000;
 
-/// Hands off.
 #[derive(Debug)]
 pub(super) struct HandOff;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The role that goes on.
+    /// The role that takes over.
     to: String,
-    /// What was done, and what it should do.
+    /// What was done and what that role should do next.
     summary: String,
-    /// The files it needs, as paths.
+    /// Paths of the files it needs.
     #[serde(default)]
     paths: Vec<String>,
-    /// What it must not change or decide by itself.
+    /// What it must not change or decide on its own.
     #[serde(default)]
     constraints: Vec<String>,
 }
@@ -31,17 +29,19 @@ pub(super) struct Arguments {
 impl Tool for HandOff {
     type Arguments = Arguments;
     const NAME: &'static str = "hand_off";
-    const ABOUT: &'static str =
-        "Hand the work over to another role. Pass paths of files, not what is in them.";
+    const ABOUT: &'static str = "\
+        Hand the work over to another role, which continues with its own context. Pass file \
+        paths, not file contents: the package may have at most 20,000 characters. Your turn ends \
+        after the call.";
     const CAPABILITY: Capability = Capability::HandOff;
     const ENABLED_BY_DEFAULT: bool = false;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
         let Arguments { to, summary, paths, constraints } = arguments;
-        let own = context.host.may_hand_off(&to)?;
+        let own_role = context.host.may_hand_off(&to)?;
         let package = json!({
             "version": 1,
-            "handoff_type": format!("{own}_to_{to}"),
+            "handoff_type": format!("{own_role}_to_{to}"),
             "timestamp": jiff::Timestamp::now().to_string(),
             "summary": summary,
             "paths": paths,
@@ -49,9 +49,9 @@ impl Tool for HandOff {
         });
         if package.to_string().chars().count() > PACKAGE_CHARS {
             return Err(Failure::new(
-                "the package is too long; write the details into files and pass their paths",
+                "The package is too long. Write the details to files and pass their paths.",
             ));
         }
-        Ok(Output::text(format!("{to} goes on")).with(Effect::HandOff { to, package }))
+        Ok(Output::text(format!("Handed over to {to}.")).with(Effect::HandOff { to, package }))
     }
 }

@@ -1,4 +1,4 @@
-//! `list_files`: what is in a folder.
+//! `list_files`: lists a directory.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,17 +6,15 @@ use serde_json::Value;
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 
-/// More entries than this are only counted.
-const ENTRIES: usize = 500;
+/// Maximum number of entries that are listed; the rest are counted.
+const MAX_ENTRIES: usize = 500;
 
-/// Lists a folder.
 #[derive(Debug)]
 pub(super) struct ListFiles;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The folder; the workspace itself if none is named.
+    /// The directory to list. Default: the workspace.
     #[serde(default)]
     path: String,
 }
@@ -24,7 +22,9 @@ pub(super) struct Arguments {
 impl Tool for ListFiles {
     type Arguments = Arguments;
     const NAME: &'static str = "list_files";
-    const ABOUT: &'static str = "List the files and folders in a folder, with sizes.";
+    const ABOUT: &'static str = "\
+        List the entries of one directory, not recursively: files with their size in bytes, \
+        directories with a trailing slash, at most 500. Use find_files to search recursively.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {
@@ -37,7 +37,7 @@ impl Tool for ListFiles {
                 let entries = workspace.entries(&arguments.path)?;
                 let mut lines: Vec<String> = entries
                     .iter()
-                    .take(ENTRIES)
+                    .take(MAX_ENTRIES)
                     .map(|entry| {
                         let name = entry.file_name().to_string_lossy().into_owned();
                         match entry.metadata() {
@@ -48,11 +48,11 @@ impl Tool for ListFiles {
                         }
                     })
                     .collect();
-                if entries.len() > ENTRIES {
-                    lines.push(format!("[and {} more]", entries.len() - ENTRIES));
+                if entries.len() > MAX_ENTRIES {
+                    lines.push(format!("[and {} more]", entries.len() - MAX_ENTRIES));
                 }
                 Ok(Output::text(if lines.is_empty() {
-                    "[the folder is empty]".to_owned()
+                    "[the directory is empty]".to_owned()
                 } else {
                     lines.join("\n")
                 }))

@@ -1,6 +1,8 @@
-//! The tools, one file each. A tool is a type of arguments, from which its JSON schema is made, a
-//! function, and what it says about its calls: what it can do, what a call touches, how a call
-//! reads on one line. What it needs in addition is in the [`ToolContext`].
+//! The built-in tools, one file each.
+//!
+//! A tool has an argument type, from which its JSON schema is derived, and a function. It also
+//! describes its calls: its capability, what a call touches, and a one-line summary. Everything
+//! else a tool needs is in the [`ToolContext`].
 
 mod ask_human;
 mod call_subagent;
@@ -35,38 +37,38 @@ pub use crate::describe::{CallInfo, Capability, Subject};
 pub use call_tool::NAME as CALL_TOOL;
 pub use context::{Host, ToolContext};
 pub use output::{Effect, Failure, Output};
-pub(crate) use read_file::picture;
+pub(crate) use read_file::image_media_type;
 pub use toolbox::{Tier, Tiers, Toolbox};
 
 use crate::describe::values;
 
-/// A tool. Copy a file of this directory to make another one, and add it to the list in
+/// A built-in tool. To add one, copy a file of this directory and add it to the list in
 /// `toolbox.rs`.
 pub trait Tool: Send + Sync + 'static {
-    /// Its arguments.
+    /// The arguments. Doc comments on its fields are the parameter descriptions the model reads.
     type Arguments: DeserializeOwned + JsonSchema + Send;
-    /// Its name.
+    /// The name the model calls it by.
     const NAME: &'static str;
-    /// What the model is told about it.
+    /// The description the model reads.
     const ABOUT: &'static str;
-    /// What it can do.
+    /// The kind of access it needs; approvals are decided by it.
     const CAPABILITY: Capability;
-    /// Whether it may be used unless the user's configuration says otherwise.
+    /// Whether it is enabled unless the user's configuration says otherwise.
     const ENABLED_BY_DEFAULT: bool = true;
 
-    /// What a call touches. The arguments are as the model wrote them, so they may not fit.
+    /// Returns what a call touches. The arguments are as the model wrote them and may be invalid.
     #[must_use]
     fn subject(_arguments: &Value) -> Subject {
         Subject::Unknown
     }
 
-    /// A call on one line, without the name of the tool.
+    /// Returns a one-line summary of a call, without the tool's name.
     #[must_use]
     fn summary(arguments: &Value) -> String {
         values(arguments)
     }
 
-    /// Runs it.
+    /// Runs a call.
     fn run(
         &self,
         arguments: Self::Arguments,
@@ -74,29 +76,29 @@ pub trait Tool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Output, Failure>> + Send;
 }
 
-/// A tool of any kind: built in, of a server, or of the program that embeds the agent.
+/// Any tool: built in, from an MCP server, or from the program that embeds the agent.
 pub trait Callable: Send + Sync {
-    /// Its name.
+    /// Returns the name the model calls it by.
     fn name(&self) -> &str;
-    /// What the model is told about it.
+    /// Returns the description the model reads.
     fn about(&self) -> &str;
-    /// The JSON schema of its arguments.
+    /// Returns the JSON schema of the arguments.
     fn schema(&self) -> Value;
-    /// What it can do.
+    /// Returns the kind of access it needs.
     fn capability(&self) -> Capability;
-    /// Whether it may be used unless the user's configuration says otherwise.
+    /// Returns whether it is enabled unless the user's configuration says otherwise.
     fn enabled_by_default(&self) -> bool {
         true
     }
-    /// What a call touches.
+    /// Returns what a call touches.
     fn subject(&self, _arguments: &Value) -> Subject {
         Subject::Unknown
     }
-    /// A call on one line, without the name of the tool.
+    /// Returns a one-line summary of a call, without the tool's name.
     fn summary(&self, arguments: &Value) -> String {
         values(arguments)
     }
-    /// Runs it.
+    /// Runs a call.
     fn call<'a>(
         &'a self,
         arguments: Value,
@@ -141,7 +143,7 @@ impl<T: Tool> Callable for T {
         Box::pin(async move {
             let arguments = serde_json::from_value(arguments).map_err(|error| {
                 Failure::new(format!(
-                    "the arguments of {} do not fit: {error}; they must fit {}",
+                    "Invalid arguments for {}: {error}. They must match this schema: {}",
                     T::NAME,
                     self.schema()
                 ))
@@ -151,7 +153,7 @@ impl<T: Tool> Callable for T {
     }
 }
 
-/// What a tool says about a call whose arguments are JSON, or should be.
+/// Describes a call. The arguments should be JSON, but need not be.
 #[must_use]
 pub fn info_of(tool: &dyn Callable, arguments: &str) -> CallInfo {
     let value = serde_json::from_str::<Value>(arguments);
@@ -163,7 +165,7 @@ pub fn info_of(tool: &dyn Callable, arguments: &str) -> CallInfo {
     CallInfo { capability: tool.capability(), subject, summary }
 }
 
-/// The schema of a type, without what only schema tools read.
+/// Returns the JSON schema of a type, without the fields that only schema tools read.
 fn schema_of<T: JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
@@ -174,13 +176,13 @@ fn schema_of<T: JsonSchema>() -> Value {
         fields.remove("title");
         fields.remove("description");
     }
-    plainer(&mut schema);
+    simplify(&mut schema);
     schema
 }
 
-/// Takes out what tells a model nothing, and what weak ones take for arguments: `"format": "uint"`,
-/// `null` beside a type.
-fn plainer(schema: &mut Value) {
+/// Removes schema fields that do not help a model and that weak models mistake for arguments:
+/// `"format": "uint"`, `null` as an alternative type.
+fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if fields.get("type").is_some_and(|kind| kind.is_string() || kind.is_array()) {
@@ -193,9 +195,9 @@ fn plainer(schema: &mut Value) {
                     fields.insert("type".to_owned(), one);
                 }
             }
-            fields.values_mut().for_each(plainer);
+            fields.values_mut().for_each(simplify);
         }
-        Value::Array(list) => list.iter_mut().for_each(plainer),
+        Value::Array(list) => list.iter_mut().for_each(simplify),
         _ => {}
     }
 }
@@ -204,11 +206,11 @@ fn plainer(schema: &mut Value) {
 mod tests {
     use super::*;
 
-    /// A field of ours may be called as what is taken out.
+    /// An argument may itself be named `format`, which is also a field that is removed.
     #[test]
-    fn a_schema_says_what_a_model_must_know_and_no_more() {
+    fn schema_has_only_what_the_model_needs() {
         #[derive(serde::Deserialize, JsonSchema)]
-        #[expect(dead_code, reason = "only its schema is looked at")]
+        #[expect(dead_code, reason = "only its schema is used")]
         struct Arguments {
             /// The first line.
             #[serde(default)]
@@ -217,7 +219,10 @@ mod tests {
         }
         let expected = serde_json::json!({
             "type": "object",
-            "properties": {"from": {"description": "The first line.", "type": "integer"}, "format": {"type": "string"}},
+            "properties": {
+                "from": {"description": "The first line.", "type": "integer"},
+                "format": {"type": "string"}
+            },
             "required": ["format"]
         });
         assert_eq!(schema_of::<Arguments>(), expected);

@@ -1,18 +1,16 @@
-//! `now`: the time.
+//! `now`: returns the date and time.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Capability, Failure, Output, Tool, ToolContext};
 
-/// Tells the time.
 #[derive(Debug)]
 pub(super) struct Now;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// A time zone such as Europe/Berlin; the user's own if none is named.
+    /// An IANA time zone such as Europe/Berlin. Default: the user's time zone.
     #[serde(default)]
     zone: Option<String>,
 }
@@ -20,14 +18,14 @@ pub(super) struct Arguments {
 impl Tool for Now {
     type Arguments = Arguments;
     const NAME: &'static str = "now";
-    const ABOUT: &'static str = "Tell the date and the time.";
+    const ABOUT: &'static str = "Get the current date, time, UTC offset and weekday.";
     const CAPABILITY: Capability = Capability::Read;
 
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let now = match arguments.zone {
             Some(zone) => {
                 let there = jiff::Timestamp::now().in_tz(&zone);
-                there.map_err(|_| Failure::new(format!("there is no time zone {zone:?}")))?
+                there.map_err(|_| Failure::new(format!("Unknown time zone {zone:?}.")))?
             }
             None => jiff::Zoned::now(),
         };

@@ -1,4 +1,4 @@
-//! What a tool gives back: words or pictures for the model, and what it wants done to the session.
+//! What a tool returns: content for the model, and effects on the session.
 
 use serde_json::Value;
 use waterline::message::{Body, Image, Part};
@@ -6,36 +6,36 @@ use waterline_sandbox::SandboxError;
 
 use crate::state::Todo;
 
-/// What a tool found or did.
+/// The result of a successful call.
 #[derive(Clone, Debug, Default)]
 pub struct Output {
-    /// For the model.
+    /// Text and images for the model.
     pub parts: Vec<Part>,
-    /// For the session.
+    /// Changes to the session, made before the result is stored.
     pub effects: Vec<Effect>,
 }
 
 impl Output {
-    /// Words.
+    /// Returns an output with one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { parts: vec![Part::text(text)], effects: Vec::new() }
     }
 
-    /// A picture, with a word about it.
+    /// Returns an output with an image and a text about it.
     pub fn image(about: impl Into<String>, image: Image) -> Self {
         Self { parts: vec![Part::text(about), Body::Image(image).into()], effects: Vec::new() }
     }
 
-    /// The same, with something to be done to the session.
+    /// Adds an effect.
     #[must_use]
     pub fn with(mut self, effect: Effect) -> Self {
         self.effects.push(effect);
         self
     }
 
-    /// The words.
+    /// Returns the texts, joined by newlines.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn text_content(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match &part.body {
             Body::Text(text) => Some(text.as_str()),
             _ => None,
@@ -44,45 +44,45 @@ impl Output {
     }
 }
 
-/// What a tool wants done to the session.
+/// A change to the session that a tool requests.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// These are the todos now.
+    /// Replaces the task list.
     Todos(Vec<Todo>),
-    /// The context is to be folded before the next call.
+    /// Folds the context before the next call, for this reason.
     Fold(String),
-    /// The turn waits for a person's answer.
+    /// Makes the turn wait for the user's answer.
     Ask {
-        /// What is asked.
+        /// The question for the user.
         question: String,
-        /// Answers to choose from.
+        /// Suggested answers.
         choices: Vec<String>,
     },
-    /// Another role goes on.
+    /// Ends the turn and hands the work to another role.
     HandOff {
-        /// Which.
+        /// The role that continues.
         to: String,
-        /// What it is given.
+        /// The summary and paths it receives.
         package: Value,
     },
 }
 
-/// Why a tool did not do it, in words for the model.
+/// Why a call failed, worded for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Why.
+    /// The text of the result.
     pub text: String,
-    /// Whether another try may go better.
+    /// Whether a retry may succeed.
     pub transient: bool,
 }
 
 impl Failure {
-    /// Something that will fail again.
+    /// Returns a failure that a retry would not fix.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), transient: false }
     }
 
-    /// Something that may pass.
+    /// Returns a failure that a retry may fix.
     pub fn transient(text: impl Into<String>) -> Self {
         Self { text: text.into(), transient: true }
     }
@@ -95,12 +95,12 @@ impl From<std::io::Error> for Failure {
 }
 
 impl From<SandboxError> for Failure {
-    /// The error, with the tool that helps where there is one.
+    /// Converts the error and adds a hint if another tool helps.
     fn from(error: SandboxError) -> Self {
         let hint = match &error {
-            SandboxError::IsDirectory { .. } => "; list_files shows what is in it",
-            SandboxError::NotDirectory { .. } => "; read_file reads it",
-            SandboxError::TooLarge { .. } => "; take a part of it with run_bash_command",
+            SandboxError::IsDirectory { .. } => "; use list_files to list it",
+            SandboxError::NotDirectory { .. } => "; use read_file to read it",
+            SandboxError::TooLarge { .. } => "; extract a part of it with run_bash_command",
             _ => "",
         };
         Self::new(format!("{error}{hint}"))

@@ -1,4 +1,4 @@
-//! `recall`: what was said or found earlier in this session, also what is no longer in the context.
+//! `recall`: searches the session history, including messages that are no longer in the context.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,50 +7,53 @@ use waterline_provider::wire;
 
 use super::{Capability, Failure, Output, Tool, ToolContext};
 
-/// How many passages are given.
-const FOUND: usize = 6;
+/// Maximum number of passages returned.
+const MAX_PASSAGES: usize = 6;
 
-/// How much of each is given.
+/// Maximum length of a passage.
 const PASSAGE_CHARS: usize = 1_500;
 
-/// Recalls.
 #[derive(Debug)]
 pub(super) struct Recall;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// Words that stand in what is looked for.
+    /// Words to search for, as they occur in the messages.
     query: String,
 }
 
 impl Tool for Recall {
     type Arguments = Arguments;
     const NAME: &'static str = "recall";
-    const ABOUT: &'static str = "Search everything that was said and found in this session, also what is no longer shown to you.";
+    const ABOUT: &'static str = "\
+        Search the full session history before this turn, including messages and tool results \
+        that are no longer in context. Use it when you need an exact value or statement that was \
+        summarized or truncated. Returns up to 6 passages, each with its message number.";
     const CAPABILITY: Capability = Capability::Read;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
-        let (id, query) = (context.session.id.clone(), arguments.query.clone());
-        // More than are given: what was said in this turn is found too, and is no news.
-        let hits = context.on_log(move |log| log.search(&query, Some(&id), FOUND * 4)).await?;
+        let session = context.session.id.clone();
+        let query = arguments.query.clone();
+        // Asks for more than needed: messages of the running turn are found too, and are left out.
+        let hits =
+            context.on_log(move |log| log.search(&query, Some(&session), MAX_PASSAGES * 4)).await?;
         let passages: Vec<String> = hits
             .iter()
             .filter(|hit| hit.entry.position < context.turn)
             .map(|hit| (hit.entry.position, hit.entry.message(wire::parse_stored)))
             .filter(|(_, message)| !is_recall(message))
-            .take(FOUND)
+            .take(MAX_PASSAGES)
             .map(|(position, message)| {
                 format!(
                     "[message {position}, {}]\n{}",
                     message.role.name(),
-                    around(&words(&message), &arguments.query)
+                    around(&full_text(&message), &arguments.query)
                 )
             })
             .collect();
         if passages.is_empty() {
             return Ok(Output::text(format!(
-                "[nothing before this turn has the words {:?}]",
+                "[no message before this turn matches {:?}]",
                 arguments.query
             )));
         }
@@ -58,20 +61,20 @@ impl Tool for Recall {
     }
 }
 
-/// Whether a message only asks for a recall.
+/// Returns whether a message contains nothing but calls of `recall`.
 fn is_recall(message: &Message) -> bool {
     let mut calls = message.calls().peekable();
     calls.peek().is_some() && calls.all(|call| call.name == Recall::NAME) && !message.has_text()
 }
 
-/// Everything a message says: also calls and results.
-fn words(message: &Message) -> String {
+/// Returns the text of a message, including its calls and results.
+fn full_text(message: &Message) -> String {
     let calls = message.calls().map(|call| format!("{} {}", call.name, call.arguments));
     let results = message.results().map(waterline::message::ToolResult::text);
     message.texts().map(str::to_owned).chain(calls).chain(results).collect::<Vec<_>>().join("\n")
 }
 
-/// The passage of a text around the first of the words.
+/// Returns the passage of a text around the first match of a query word.
 fn around(text: &str, query: &str) -> String {
     let lower = text.to_lowercase();
     let found = query
@@ -82,9 +85,7 @@ fn around(text: &str, query: &str) -> String {
     let before = lower.get(..found).map_or(0, |before| before.chars().count());
     let from = before.saturating_sub(PASSAGE_CHARS / 3);
     let passage: String = text.chars().skip(from).take(PASSAGE_CHARS).collect();
-    let (head, tail) = (
-        if from > 0 { "…" } else { "" },
-        if text.chars().count() > from + PASSAGE_CHARS { "…" } else { "" },
-    );
+    let head = if from > 0 { "…" } else { "" };
+    let tail = if text.chars().count() > from + PASSAGE_CHARS { "…" } else { "" };
     format!("{head}{passage}{tail}")
 }

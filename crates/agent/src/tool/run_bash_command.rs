@@ -1,4 +1,4 @@
-//! `run_bash_command`: a command in the workspace, confined by the kernel.
+//! `run_bash_command`: runs a command in the workspace, confined by the kernel.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
@@ -12,19 +12,17 @@ use waterline_sandbox::{Rules, Shell};
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use crate::describe::text;
 
-/// The longest time a command may ask for, in seconds.
-const LONGEST: u64 = 600;
+/// Maximum timeout in seconds.
+const MAX_TIMEOUT: u64 = 600;
 
-/// Runs commands.
 #[derive(Debug)]
 pub(super) struct RunBashCommand(pub(crate) Arc<Shell>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The command, as bash reads it. It begins in the workspace.
+    /// The bash command. It starts in the workspace directory.
     command: String,
-    /// Seconds it may take, up to 600.
+    /// Timeout in seconds, at most 600.
     #[serde(default)]
     timeout: Option<u64>,
 }
@@ -32,8 +30,11 @@ pub(super) struct Arguments {
 impl Tool for RunBashCommand {
     type Arguments = Arguments;
     const NAME: &'static str = "run_bash_command";
-    const ABOUT: &'static str = "Run a bash command in the workspace. It sees only the workspace, granted folders and the system's programs; it \
-        has no network unless the user allows it; what it leaves running is ended with it.";
+    const ABOUT: &'static str = "\
+        Run a bash command in the workspace and return its combined output; a failed command also \
+        returns its exit status. The command is sandboxed: it can access only the workspace, \
+        granted directories and system programs, and has no network unless the user allows it. \
+        Each call starts a new shell, and background processes are killed when the command ends.";
     const CAPABILITY: Capability = Capability::Execute;
 
     fn subject(arguments: &Value) -> Subject {
@@ -55,23 +56,27 @@ impl Tool for RunBashCommand {
         let mut shell = (*self.0).clone();
         shell.environment.push(("HOME".to_owned(), root.display().to_string()));
         shell.environment.push(("TMPDIR".to_owned(), root.join("temp").display().to_string()));
-        let time = arguments.timeout.map(|seconds| Duration::from_secs(seconds.clamp(1, LONGEST)));
-        let ended = shell.run(&rules, root, &arguments.command, time).await?;
+        let timeout =
+            arguments.timeout.map(|seconds| Duration::from_secs(seconds.clamp(1, MAX_TIMEOUT)));
+        let ended = shell.run(&rules, root, &arguments.command, timeout).await?;
         let output = ended.output.trim_end();
         let output = if output.is_empty() { "[no output]" } else { output };
         match ended.status {
             Some(status) if status.success() => Ok(Output::text(output)),
             Some(status) => {
                 let how = match (status.code(), status.signal()) {
-                    (Some(code), _) => format!("exit status {code}"),
-                    (None, signal) => format!("ended by signal {}", signal.unwrap_or_default()),
+                    (Some(code), _) => format!("command exited with status {code}"),
+                    (None, signal) => {
+                        format!("command was killed by signal {}", signal.unwrap_or_default())
+                    }
                 };
                 Err(Failure::new(format!("{output}\n[{how}]")))
             }
             None => {
-                let seconds = time.unwrap_or(self.0.timeout).as_secs();
+                let seconds = timeout.unwrap_or(self.0.timeout).as_secs();
                 Err(Failure::new(format!(
-                    "{output}\n[ended after {seconds} s, with everything it had started]"
+                    "{output}\n[command timed out after {seconds} s and was killed, with all its \
+                     child processes]"
                 )))
             }
         }

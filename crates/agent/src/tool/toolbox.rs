@@ -1,7 +1,9 @@
-//! The tools there are, in an order that never changes. A tool is *discovered* (somebody offers
-//! it), *enabled* (the user's config lets it be used) and *visible* (the model was told of it when
-//! the session began). What is enabled later, or mentioned by the user, is reached through
-//! `call_tool`, so that the list stays as it was sent first and the provider's cache holds.
+//! The available tools, in a fixed order.
+//!
+//! A tool is *discovered* (it exists), *enabled* (the user's configuration allows it) or *visible*
+//! (it was in the tool list when the session started). Tools that are enabled later or mentioned by
+//! the user are reached through `call_tool`, so that the tool list never changes and the provider's
+//! cache stays valid.
 
 use std::sync::Arc;
 
@@ -30,19 +32,19 @@ use crate::error::AgentError;
 use crate::state::Local;
 use waterline_sandbox::Shell;
 
-/// How near a tool is to the model.
+/// The status of a tool in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// Somebody offers it.
+    /// The tool exists but is disabled.
     Discovered,
-    /// It may be used.
+    /// The tool may be used through `call_tool`.
     Enabled,
-    /// The model was told of it.
+    /// The tool is in the model's tool list.
     Visible,
 }
 
 impl Tier {
-    /// The word for it.
+    /// Returns the name of the status.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,10 +55,10 @@ impl Tier {
     }
 }
 
-/// Every tool with how near it is to the model.
+/// Every tool with its status.
 pub type Tiers<'a> = Vec<(&'a Arc<dyn Callable>, Tier)>;
 
-/// The tools there are.
+/// The available tools.
 #[derive(Clone)]
 pub struct Toolbox {
     tools: Vec<Entry>,
@@ -66,12 +68,12 @@ pub struct Toolbox {
 struct Entry {
     tool: Arc<dyn Callable>,
     enabled: bool,
-    /// The model is told of it only by name.
+    /// Whether it is described in the system prompt instead of the tool list.
     brief: bool,
 }
 
 impl Toolbox {
-    /// The built-in tools.
+    /// Returns a toolbox with the built-in tools.
     #[must_use]
     pub fn new(shell: Arc<Shell>) -> Self {
         let tools: Vec<Arc<dyn Callable>> = vec![
@@ -102,15 +104,15 @@ impl Toolbox {
         Self { tools: tools.into_iter().map(entry).collect() }
     }
 
-    /// Adds a tool behind the others. One whose name is taken is not added: consent to one must not
-    /// hold for another.
+    /// Adds a tool at the end. Names must be unique: an approval for one tool must not apply to
+    /// another.
     ///
     /// # Errors
-    /// When its name is taken.
+    /// When the name is already in use.
     pub fn add(&mut self, tool: Arc<dyn Callable>) -> Result<(), AgentError> {
         if self.find(tool.name()).is_some() {
             return Err(AgentError::Setting(format!(
-                "two tools are called {:?}; the second is left out",
+                "duplicate tool name {:?}; the second tool is ignored",
                 tool.name()
             )));
         }
@@ -118,10 +120,10 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Switches tools on or off by a name or a pattern such as `files__*`.
+    /// Enables or disables tools by a name or a pattern such as `files__*`.
     ///
     /// # Errors
-    /// When no tool is called so.
+    /// When no tool matches.
     pub fn switch(&mut self, pattern: &str, enabled: bool) -> Result<(), AgentError> {
         let glob = Glob::new(pattern)
             .map_err(|error| AgentError::Setting(error.to_string()))?
@@ -136,16 +138,16 @@ impl Toolbox {
         }
         let names: Vec<&str> = self.tools.iter().map(|entry| entry.tool.name()).collect();
         Err(AgentError::Setting(format!(
-            "no tool is called {pattern:?}; there are {}",
+            "no tool matches {pattern:?}; available tools: {}",
             names.join(", ")
         )))
     }
 
-    /// Lets only these be used, of those that may be used anyway: a role can do with less, and not
-    /// have more.
+    /// Disables all tools that match none of the patterns. It never enables a tool: a role can
+    /// restrict the tools, but not add any.
     ///
     /// # Errors
-    /// When no tool is called so.
+    /// When no tool matches a pattern.
     pub fn narrow(&mut self, patterns: &[String]) -> Result<(), AgentError> {
         let before: Vec<bool> = self.tools.iter().map(|entry| entry.enabled).collect();
         self.tools.iter_mut().for_each(|entry| entry.enabled = false);
@@ -156,43 +158,43 @@ impl Toolbox {
         Ok(())
     }
 
-    /// The tool of a name.
+    /// Returns the tool with a name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<dyn Callable>> {
         self.tools.iter().find(|entry| entry.tool.name() == name).map(|entry| &entry.tool)
     }
 
-    /// What is said of a name that no tool has: which one is probably meant, else which there are.
+    /// Returns the message for an unknown tool name: the tool that was probably meant, or the names
+    /// of all tools.
     pub(crate) fn unknown(&self, name: &str, local: &Local) -> String {
         let all = self.tools.iter().map(|entry| entry.tool.name());
         let names: Vec<&str> = all.filter(|name| self.may_use(name, local)).collect();
-        match nearest(name, &names) {
-            Some(known) => format!("there is no tool {name:?}; did you mean {known}?"),
-            None => format!("there is no tool {name:?}; there are {}", names.join(", ")),
+        match suggest(name, &names) {
+            Some(known) => format!("Unknown tool {name:?}. Did you mean {known}?"),
+            None => format!("Unknown tool {name:?}. Available tools: {}.", names.join(", ")),
         }
     }
 
-    /// Whether a tool may be used: it is enabled, or the user asked for it in this session.
+    /// Returns whether a tool may be used: it is enabled, or the user allowed it in this session.
     #[must_use]
     pub fn may_use(&self, name: &str, local: &Local) -> bool {
         let enabled = self.tools.iter().any(|entry| entry.tool.name() == name && entry.enabled);
         enabled || local.allowed_tools.iter().any(|allowed| allowed == name)
     }
 
-    /// Every tool with how near it is to the model of a session, which was told of the `visible`
-    /// ones.
+    /// Returns every tool with its status in a session whose tool list is `visible`.
     #[must_use]
     pub fn tiers(&self, local: &Local, visible: &[wire::Tool]) -> Tiers<'_> {
-        let told = |name: &str| visible.iter().any(|tool| tool.name == name);
+        let is_visible = |name: &str| visible.iter().any(|tool| tool.name == name);
         let tier = |entry: &Entry| match entry.tool.name() {
             name if !self.may_use(name, local) => Tier::Discovered,
-            name if told(name) => Tier::Visible,
+            name if is_visible(name) => Tier::Visible,
             _ => Tier::Enabled,
         };
         self.tools.iter().map(|entry| (&entry.tool, tier(entry))).collect()
     }
 
-    /// What a new session tells its model.
+    /// Returns the tool list of a new session.
     #[must_use]
     pub fn definitions(&self) -> Vec<wire::Tool> {
         self.tools
@@ -202,39 +204,39 @@ impl Toolbox {
             .collect()
     }
 
-    /// Tells the model of so many tools in full, of the others by name: those that are named first,
-    /// then in their order.
-    pub fn tell_in_full(&mut self, always: &[String], most: usize) {
-        let mut left = most.saturating_sub(always.len());
+    /// Limits the tool list to `max` tools: those in `always`, then the others in order. The rest
+    /// are described in the system prompt.
+    pub fn limit_list(&mut self, always: &[String], max: usize) {
+        let mut left = max.saturating_sub(always.len());
         for entry in &mut self.tools {
             let name = entry.tool.name();
-            let full = name == super::CALL_TOOL || always.iter().any(|named| named == name);
-            let chosen = full || entry.enabled && left > 0;
-            left -= usize::from(chosen && !full);
-            entry.brief = !chosen;
+            let is_fixed = name == super::CALL_TOOL || always.iter().any(|named| named == name);
+            let is_listed = is_fixed || entry.enabled && left > 0;
+            left -= usize::from(is_listed && !is_fixed);
+            entry.brief = !is_listed;
         }
     }
 
-    /// The tools that the model is told of by name: a line each.
+    /// Returns one line for each enabled tool that is not in the tool list, for the system prompt.
     #[must_use]
     pub fn brief(&self) -> Vec<String> {
-        let told = self.tools.iter().filter(|entry| entry.enabled && entry.brief);
-        told.map(|entry| {
-            format!(
-                "{}: {} Arguments: {}",
-                entry.tool.name(),
-                entry.tool.about(),
-                entry.tool.schema()
-            )
-        })
-        .collect()
+        let unlisted = self.tools.iter().filter(|entry| entry.enabled && entry.brief);
+        unlisted
+            .map(|entry| {
+                format!(
+                    "{}: {} Arguments: {}",
+                    entry.tool.name(),
+                    entry.tool.about(),
+                    entry.tool.schema()
+                )
+            })
+            .collect()
     }
 }
 
-/// The name that is probably meant: the one with the fewest other letters, however they are written
-/// and whatever stands before it, as in `functions.list_files`. One that is other by more than a
-/// third is not meant.
-fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+/// Returns the most similar name, ignoring case and prefixes such as `functions.` in
+/// `functions.list_files`. Names that differ in more than a third of their letters do not count.
+fn suggest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let name = name.to_lowercase();
     let bare = name.rsplit(['.', ':', '/']).next().unwrap_or(&name);
     let distance = |known: &str| {
@@ -246,7 +248,7 @@ fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     (least * 3 <= known.chars().count()).then_some(known)
 }
 
-/// A tool as the wires write it.
+/// Returns the definition of a tool in the form that is sent to the provider.
 fn definition(tool: &dyn Callable) -> wire::Tool {
     wire::Tool::new(tool.name(), tool.about(), tool.schema())
 }
@@ -256,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_named_that_is_nearly_called_so() {
+    fn similar_tool_names_are_suggested() {
         let names = ["read_file", "list_files", "files__read_file", "now"];
         for name in [
             "List_Files",
@@ -266,11 +268,11 @@ mod tests {
             "list-file",
             "a/list_files",
         ] {
-            assert_eq!(nearest(name, &names), Some("list_files"), "{name}");
+            assert_eq!(suggest(name, &names), Some("list_files"), "{name}");
         }
-        assert_eq!(nearest("Files__Read_File", &names), Some("files__read_file"));
+        assert_eq!(suggest("Files__Read_File", &names), Some("files__read_file"));
         for name in ["bash", "str_replace_editor", "", "functions."] {
-            assert_eq!(nearest(name, &names), None, "{name}");
+            assert_eq!(suggest(name, &names), None, "{name}");
         }
     }
 }

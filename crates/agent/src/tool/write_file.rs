@@ -1,4 +1,4 @@
-//! `write_file`: a file written whole, or not at all.
+//! `write_file`: creates or overwrites a file, atomically.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,23 +7,24 @@ use serde_json::Value;
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use crate::describe::text;
 
-/// Writes a file.
 #[derive(Debug)]
 pub(super) struct WriteFile;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The file. Folders on the way to it are made.
+    /// The file: relative to the workspace, or absolute inside a granted directory. Missing
+    /// directories are created.
     path: String,
-    /// Everything that is to stand in it.
+    /// The complete content of the file.
     content: String,
 }
 
 impl Tool for WriteFile {
     type Arguments = Arguments;
     const NAME: &'static str = "write_file";
-    const ABOUT: &'static str = "Write a file whole. Results for the user belong into outputs/. To change a part of a file use edit_file.";
+    const ABOUT: &'static str = "\
+        Create or overwrite a file with the given content. Put deliverables for the user in \
+        `outputs/`. Use edit_file to change part of an existing file.";
     const CAPABILITY: Capability = Capability::Write;
 
     fn subject(arguments: &Value) -> Subject {
@@ -38,7 +39,7 @@ impl Tool for WriteFile {
         context
             .on_files(move |workspace| {
                 let is_new = workspace.write(&arguments.path, arguments.content.as_bytes())?;
-                let what = if is_new { "made" } else { "replaced" };
+                let what = if is_new { "Created" } else { "Overwrote" };
                 Ok(Output::text(format!(
                     "{what} {} ({} bytes)",
                     arguments.path,

@@ -1,6 +1,6 @@
-//! Attempts to get out of the workspace with the tools of a turn. The sandbox crate has those with
-//! paths, links and commands. Each trial looks afterwards at what lies outside, and does beside
-//! each attempt something that must go well, so that none passes because nothing works.
+//! Attempts to escape from the workspace with the tools of a turn. The sandbox crate has those with
+//! paths, links and commands. Each trial checks afterwards that nothing outside changed, and does
+//! something that must succeed, so that no trial passes because nothing works.
 //!
 //! The test program is its own launcher.
 #![allow(
@@ -10,7 +10,7 @@
     reason = "a test fails loudly"
 )]
 
-/// Trials that are called as their functions are.
+/// Creates trials that are named after their functions.
 macro_rules! trials {
     ($group:literal: $($name:ident),+ $(,)?) => {
         vec![$($crate::trial(concat!($group, "::", stringify!($name)), $name)),+]
@@ -20,7 +20,7 @@ macro_rules! trials {
 #[path = "../test_bed/mod.rs"]
 mod test_bed;
 mod tools;
-#[allow(dead_code, reason = "it is shared with the trials of the sandbox, which use more of it")]
+#[allow(dead_code, reason = "shared with the trials of the sandbox, which use more of it")]
 #[path = "../../../sandbox/tests/escape/yard.rs"]
 mod yard;
 
@@ -39,11 +39,10 @@ fn main() -> ExitCode {
     let mut trials = tools::trials();
     match support() {
         Support::Full => trials.extend(tools::confined_trials()),
-        // Whoever runs the tests on a kernel without Landlock says so; nobody else misses half of
-        // them unawares.
+        // Skipping the confined trials must be explicit, so that they are never skipped unnoticed.
         Support::None(why) => {
             let known = std::env::var_os("WATERLINE_NO_LANDLOCK").is_some();
-            let how = "set WATERLINE_NO_LANDLOCK=1 if this kernel is meant to have none";
+            let how = "set WATERLINE_NO_LANDLOCK=1 if this kernel has no Landlock";
             let outcome = move || if known { Ok(()) } else { Err(format!("{why}; {how}").into()) };
             trials.push(Trial::test("commands::the_kernel_here_confines_none", outcome));
         }
@@ -51,7 +50,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// A trial in a yard of its own, in which nothing outside may be other than before.
+/// Creates a trial in a fresh yard, and checks afterwards that nothing outside changed.
 fn trial(name: &str, body: fn(&Yard)) -> Trial {
     Trial::test(name, move || {
         let yard = Yard::new();

@@ -1,5 +1,4 @@
-//! The file tools, as a model calls them in a turn: what they say, and what is sent to the model
-//! afterwards.
+//! The file tools as a model calls them in a turn: their results, and what is sent to the model.
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
@@ -23,17 +22,17 @@ pub(crate) fn trials() -> Vec<Trial> {
         list_files_names_nothing_outside,
         find_files_finds_nothing_outside,
         search_files_shows_nothing_outside,
-        a_folder_granted_to_read_is_only_read,
+        a_read_only_grant_is_not_written,
         a_skill_is_not_unpacked_through_a_link,
     ]
 }
 
 /// Trials that need Landlock.
 pub(crate) fn confined_trials() -> Vec<Trial> {
-    trials!["tools": the_tool_confines_what_the_model_asks_for]
+    trials!["tools": commands_of_the_model_are_confined]
 }
 
-/// A place whose workspace has a note of its own, and links that lead out.
+/// Returns a test bed whose workspace has a note, and links that lead outside.
 fn prepared(yard: &Yard) -> TestBed {
     let bed = TestBed::new();
     let workspace = bed.workspace();
@@ -42,11 +41,11 @@ fn prepared(yard: &Yard) -> TestBed {
     std::fs::write(workspace.join("uploads/up.txt"), "uploaded\n").unwrap();
     symlink(yard.outside("secret.txt"), workspace.join("link.txt")).unwrap();
     symlink(yard.outside("secret.txt"), workspace.join("link.png")).unwrap();
-    symlink(yard.outside(""), workspace.join("folder")).unwrap();
+    symlink(yard.outside(""), workspace.join("linked")).unwrap();
     bed
 }
 
-/// Has a model call tools, and gives what came of each call.
+/// Lets a model call tools, and returns the result of each call.
 pub(crate) fn results(
     bed: &TestBed,
     change: impl FnOnce(&mut AgentConfig),
@@ -66,21 +65,21 @@ pub(crate) fn results(
     assert_eq!(received.len(), 2, "the calls, and the answer to their results");
     assert!(
         !received.iter().any(|request| request.body.contains(SECRET)),
-        "what is outside was sent"
+        "content from outside was sent"
     );
     let story = bed.story("s");
     story.iter().filter_map(|line| line.strip_prefix("tool: ")).map(str::to_owned).collect()
 }
 
-/// Fails unless all results but the last are failures, and the last one says this.
+/// Fails unless all results but the last are failures, and the last one is `expected`.
 #[track_caller]
-pub(crate) fn only_the_last_says(results: &[String], words: &str) {
+pub(crate) fn only_the_last_succeeds(results: &[String], expected: &str) {
     let (last, others) = results.split_last().unwrap();
     assert!(others.iter().all(|result| result.starts_with("failed: ")), "{results:?}");
-    assert_eq!(last.trim_end(), words.trim_end());
+    assert_eq!(last.trim_end(), expected.trim_end());
 }
 
-fn same(_: &mut AgentConfig) {}
+fn unchanged(_: &mut AgentConfig) {}
 
 fn read_file_reads_nothing_outside(yard: &Yard) {
     let read = |path: &str| ("read_file", json!({"path": path}));
@@ -90,11 +89,11 @@ fn read_file_reads_nothing_outside(yard: &Yard) {
         "../../outside/secret.txt",
         "link.txt",
         "link.png",
-        "folder/secret.txt",
+        "linked/secret.txt",
         "note.txt",
     ];
-    let results = results(&prepared(yard), same, paths.map(read).into());
-    only_the_last_says(&results, "inside\n");
+    let results = results(&prepared(yard), unchanged, paths.map(read).into());
+    only_the_last_succeeds(&results, "inside\n");
 }
 
 fn write_file_writes_nothing_outside(yard: &Yard) {
@@ -104,14 +103,14 @@ fn write_file_writes_nothing_outside(yard: &Yard) {
         &*secret,
         "uploads/../../../new.txt",
         "link.txt",
-        "folder/new.txt",
+        "linked/new.txt",
         "workspace.json",
         "outputs/a.txt",
     ];
     let bed = prepared(yard);
-    let results = results(&bed, same, paths.map(write).into());
-    only_the_last_says(&results, "made outputs/a.txt (4 bytes)");
-    assert!(!bed.folder.path().join("new.txt").exists());
+    let results = results(&bed, unchanged, paths.map(write).into());
+    only_the_last_succeeds(&results, "Created outputs/a.txt (4 bytes)");
+    assert!(!bed.directory.path().join("new.txt").exists());
 }
 
 fn edit_file_changes_nothing_through_a_link(yard: &Yard) {
@@ -121,17 +120,20 @@ fn edit_file_changes_nothing_through_a_link(yard: &Yard) {
     let calls = vec![
         edit(&yard.secret(), "vault"),
         edit("link.txt", "vault"),
-        edit("folder/deep/hidden.txt", "vault"),
+        edit("linked/deep/hidden.txt", "vault"),
         edit("note.txt", "inside"),
     ];
-    only_the_last_says(&results(&bed, same, calls), "edited note.txt at line 1");
-    // A hard link is a file of the workspace; what is written is one of its own. Some systems let
-    // nobody make one.
+    only_the_last_succeeds(
+        &results(&bed, unchanged, calls),
+        "Edited note.txt: 1 replacement at line 1",
+    );
+    // A hard link is a file of the workspace; writing replaces it with a new file. Some systems do
+    // not allow creating one.
     let bed = prepared(yard);
     if std::fs::hard_link(yard.outside("secret.txt"), bed.workspace().join("hard.txt")).is_ok() {
-        only_the_last_says(
-            &results(&bed, same, vec![edit("hard.txt", "vault")]),
-            "edited hard.txt at line 1",
+        only_the_last_succeeds(
+            &results(&bed, unchanged, vec![edit("hard.txt", "vault")]),
+            "Edited hard.txt: 1 replacement at line 1",
         );
     }
 }
@@ -139,11 +141,14 @@ fn edit_file_changes_nothing_through_a_link(yard: &Yard) {
 fn list_files_names_nothing_outside(yard: &Yard) {
     let list = |path: &str| ("list_files", json!({"path": path}));
     let outside = yard.outside("").display().to_string();
-    let paths = ["folder", "folder/deep", "..", "/", &*outside, "uploads"];
-    only_the_last_says(&results(&prepared(yard), same, paths.map(list).into()), "up.txt (9 bytes)");
-    let whole = results(&prepared(yard), same, vec![list("")]);
+    let paths = ["linked", "linked/deep", "..", "/", &*outside, "uploads"];
+    only_the_last_succeeds(
+        &results(&prepared(yard), unchanged, paths.map(list).into()),
+        "up.txt (9 bytes)",
+    );
+    let whole = results(&prepared(yard), unchanged, vec![list("")]);
     assert!(
-        whole[0].contains("folder (link)") && whole[0].contains("note.txt (7 bytes)"),
+        whole[0].contains("linked (link)") && whole[0].contains("note.txt (7 bytes)"),
         "{whole:?}"
     );
     assert!(!whole[0].contains("hidden") && !whole[0].contains("keys"), "{whole:?}");
@@ -153,13 +158,11 @@ fn find_files_finds_nothing_outside(yard: &Yard) {
     let find =
         |path: &str, pattern: &str| ("find_files", json!({"path": path, "pattern": pattern}));
     let calls =
-        vec![find("folder", "**"), find("..", "**"), find("/etc", "*"), find("", "**/*.txt")];
-    only_the_last_says(&results(&prepared(yard), same, calls), "note.txt\nuploads/up.txt");
-    let climbing = results(&prepared(yard), same, vec![find("", "folder/**"), find("", "../**")]);
-    assert!(
-        climbing.iter().all(|result| result.starts_with("[no file looks like")),
-        "{climbing:?}"
-    );
+        vec![find("linked", "**"), find("..", "**"), find("/etc", "*"), find("", "**/*.txt")];
+    only_the_last_succeeds(&results(&prepared(yard), unchanged, calls), "note.txt\nuploads/up.txt");
+    let climbing =
+        results(&prepared(yard), unchanged, vec![find("", "linked/**"), find("", "../**")]);
+    assert!(climbing.iter().all(|result| result.starts_with("[no files match")), "{climbing:?}");
 }
 
 fn search_files_shows_nothing_outside(yard: &Yard) {
@@ -168,19 +171,22 @@ fn search_files_shows_nothing_outside(yard: &Yard) {
     let bed = prepared(yard);
     pipe(&bed.workspace().join("pipe"));
     let calls = vec![
-        search("folder", "vault"),
+        search("linked", "vault"),
         search("..", "vault"),
         search("/etc", "root"),
         search("", "inside"),
     ];
-    let said = results(&bed, same, calls);
-    only_the_last_says(&said, "note.txt:1: inside");
-    assert!(said[0].starts_with("failed: folder is outside the directories"), "{said:?}");
-    let everywhere = results(&prepared(yard), same, vec![search("", "vault")]);
-    assert_eq!(everywhere, ["[no line matches vault]"]);
+    let results_inside = results(&bed, unchanged, calls);
+    only_the_last_succeeds(&results_inside, "note.txt:1: inside");
+    assert!(
+        results_inside[0].starts_with("failed: linked is outside the directories"),
+        "{results_inside:?}"
+    );
+    let everywhere = results(&prepared(yard), unchanged, vec![search("", "vault")]);
+    assert_eq!(everywhere, ["[no lines match vault]"]);
 }
 
-fn a_folder_granted_to_read_is_only_read(yard: &Yard) {
+fn a_read_only_grant_is_not_written(yard: &Yard) {
     let path = yard.granted("g.txt").display().to_string();
     let new = yard.granted("new.txt").display().to_string();
     let grant = |config: &mut AgentConfig| config.grants = vec![yard.grant("granted", ":ro")];
@@ -190,27 +196,27 @@ fn a_folder_granted_to_read_is_only_read(yard: &Yard) {
         ("edit_file", json!({"path": path, "old": "granted", "new": "mine"})),
         ("read_file", json!({"path": path})),
     ];
-    only_the_last_says(&results(&prepared(yard), grant, calls), "granted\n");
+    only_the_last_succeeds(&results(&prepared(yard), grant, calls), "granted\n");
     assert!(!yard.granted("new.txt").exists());
 }
 
-/// A sub-agent is given its skills in a workspace in which commands have already run.
+/// A sub-agent gets its skills in a workspace in which commands have already run.
 fn a_skill_is_not_unpacked_through_a_link(yard: &Yard) {
     std::fs::create_dir_all(yard.spare("skills/tide")).unwrap();
-    let words = "---\nname: tide\ndescription: tides\n---\nlook at the moon\n";
-    std::fs::write(yard.spare("skills/tide/SKILL.md"), words).unwrap();
-    let equip = |config: &mut AgentConfig| {
+    let text = "---\nname: tide\ndescription: tides\n---\nlook at the moon\n";
+    std::fs::write(yard.spare("skills/tide/SKILL.md"), text).unwrap();
+    let add_skill = |config: &mut AgentConfig| {
         config.skills = skill::find(&[Folder::own(yard.spare("skills"))]).0
     };
     let call = || vec![("read_file", json!({"path": "skills/tide/SKILL.md"}))];
     let bed = prepared(yard);
     symlink(yard.outside(""), bed.workspace().join("skills")).unwrap();
-    results(&bed, equip, call());
+    results(&bed, add_skill, call());
     yard.check();
-    only_the_last_says(&results(&prepared(yard), equip, call()), words);
+    only_the_last_succeeds(&results(&prepared(yard), add_skill, call()), text);
 }
 
-fn the_tool_confines_what_the_model_asks_for(yard: &Yard) {
+fn commands_of_the_model_are_confined(yard: &Yard) {
     let bash = |command: &str| ("run_bash_command", json!({"command": command}));
     let granted = yard.granted("").display().to_string();
     let calls = vec![
@@ -220,7 +226,7 @@ fn the_tool_confines_what_the_model_asks_for(yard: &Yard) {
         bash(&format!("cat '{granted}g.txt'; echo made > outputs/a.txt; cat outputs/a.txt")),
     ];
     let bed = TestBed::new();
-    let said = results(
+    let results = results(
         &bed,
         |config| {
             let mut shell = Shell::new();
@@ -233,6 +239,6 @@ fn the_tool_confines_what_the_model_asks_for(yard: &Yard) {
         },
         calls,
     );
-    only_the_last_says(&said, "granted\nmade");
-    assert!(!bed.folder.path().join("new.txt").exists() && !yard.granted("new.txt").exists());
+    only_the_last_succeeds(&results, "granted\nmade");
+    assert!(!bed.directory.path().join("new.txt").exists() && !yard.granted("new.txt").exists());
 }

@@ -1,4 +1,4 @@
-//! An agent in a directory of its own, a scripted model, and somebody who watches.
+//! A test bed: an agent in a temporary directory, a scripted model, and a scripted user.
 #![allow(
     dead_code,
     unused_imports,
@@ -6,7 +6,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "each test program uses a part of it; a test fails loudly"
+    reason = "each test program uses only a part of it; a test fails loudly"
 )]
 
 use std::collections::VecDeque;
@@ -32,23 +32,23 @@ use waterline_testkit::server::Received;
 
 pub use waterline_testkit::script::{Line, calls, reply, says};
 
-/// A model that says its lines one after the other, then "done".
+/// Returns a model that gives scripted answers one after the other, then "done".
 pub fn model(lines: Vec<Line>) -> Scripted {
     Scripted::lines(lines)
 }
 
-/// Somebody who says what was prepared, and remembers what happened.
+/// A front end that gives prepared replies and records what happened.
 #[derive(Default)]
 pub struct Watcher {
-    pub words: Mutex<VecDeque<ApprovalReply>>,
+    pub replies: Mutex<VecDeque<ApprovalReply>>,
     pub answers: Mutex<VecDeque<String>>,
-    pub steers: Mutex<VecDeque<String>>,
+    pub steering: Mutex<VecDeque<String>>,
     pub requests: Mutex<Vec<ApprovalRequest>>,
     pub events: Mutex<Vec<Event>>,
 }
 
 impl Watcher {
-    pub fn heard(&self) -> Vec<String> {
+    pub fn event_lines(&self) -> Vec<String> {
         self.events.lock().unwrap().iter().map(|event| format!("{event:?}")).collect()
     }
 }
@@ -62,10 +62,10 @@ impl Observer for Watcher {
 impl Approver for Watcher {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         self.requests.lock().unwrap().push(request.clone());
-        let word = self.words.lock().unwrap().pop_front();
+        let reply = self.replies.lock().unwrap().pop_front();
         Box::pin(async move {
-            match word {
-                Some(word) => word,
+            match reply {
+                Some(reply) => reply,
                 None => std::future::pending().await,
             }
         })
@@ -77,56 +77,56 @@ impl Approver for Watcher {
     }
 
     fn poll_steering(&self) -> Vec<String> {
-        self.steers.lock().unwrap().drain(..).collect()
+        self.steering.lock().unwrap().drain(..).collect()
     }
 }
 
 pub struct TestBed {
-    pub folder: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
     pub watcher: Arc<Watcher>,
 }
 
 impl TestBed {
     pub fn new() -> Self {
-        let bed = Self { folder: tempfile::tempdir().unwrap(), watcher: Arc::default() };
+        let bed = Self { directory: tempfile::tempdir().unwrap(), watcher: Arc::default() };
         bed.log().create(Session::new("s")).unwrap();
         bed
     }
 
     pub fn log(&self) -> Log {
-        Log::open(&self.folder.path().join("log.db").display().to_string()).unwrap()
+        Log::open(&self.directory.path().join("log.db").display().to_string()).unwrap()
     }
 
-    /// What the agent keeps with a session.
+    /// Returns the stored agent state of a session.
     pub fn state(&self, session: &str) -> State {
         State::of(&self.log().session(session).unwrap()).unwrap()
     }
 
-    /// What this user and this machine know of it.
+    /// Returns the stored local state of a session.
     pub fn local(&self, session: &str) -> Local {
         Local::of(&self.log().session(session).unwrap()).unwrap()
     }
 
-    pub fn candidate(server: &Scripted) -> ModelTarget {
+    pub fn target(server: &Scripted) -> ModelTarget {
         ModelTarget { window: Some(100_000), ..ModelTarget::new("m", server.clone()) }
     }
 
-    /// What an agent is made with here; commands are not confined.
+    /// Returns the configuration of the agent. Commands are not confined.
     pub fn config(&self, server: &Scripted) -> AgentConfig {
         let zero = vec![Duration::ZERO; 3];
         let retry =
             Retry { rate_limit: zero.clone(), transient: zero, longest: Duration::from_secs(1) };
-        let setup = SessionConfig {
+        let session_config = SessionConfig {
             retry,
-            ..SessionConfig::new(Self::candidate(server), Policy::preset_with("auto", &[]).unwrap())
+            ..SessionConfig::new(Self::target(server), Policy::preset_with("auto", &[]).unwrap())
         };
         let mut shell = Shell::unconfined();
         shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
         shell.timeout = Duration::from_secs(20);
         let mut config = AgentConfig::new(
-            setup,
+            session_config,
             Toolbox::new(Arc::new(shell)),
-            self.folder.path().join("workspaces"),
+            self.directory.path().join("workspaces"),
         );
         config.approval.confined = true;
         ["todo_list", "human_approval"]
@@ -153,18 +153,18 @@ impl TestBed {
             .collect()
     }
 
-    /// Each message in a word or two.
+    /// Returns each message in short form, without system messages.
     pub fn story(&self, session: &str) -> Vec<String> {
         let text = |message: &Message| {
             let calls = message.calls().map(|call| format!("calls {}", call.name));
             let results = message.results().map(|result| {
                 format!("{}{}", if result.is_error { "failed: " } else { "" }, result.text())
             });
-            let words = message.texts().map(str::to_owned);
+            let texts = message.texts().map(str::to_owned);
             format!(
                 "{}: {}",
                 message.role.name(),
-                words.chain(calls).chain(results).collect::<Vec<_>>().join(" | ")
+                texts.chain(calls).chain(results).collect::<Vec<_>>().join(" | ")
             )
         };
         self.messages(session)
@@ -175,17 +175,17 @@ impl TestBed {
     }
 
     pub fn workspace(&self) -> std::path::PathBuf {
-        self.folder.path().join("workspaces").join("s")
+        self.directory.path().join("workspaces").join("s")
     }
 }
 
-/// The messages of a request.
+/// Returns the messages of a request.
 pub fn sent(received: &Received) -> Vec<Value> {
     let body: Value = serde_json::from_str(&received.body).unwrap();
     body["messages"].as_array().unwrap().clone()
 }
 
-/// The names of the tools of a request.
+/// Returns the names of the tools of a request.
 pub fn tools(received: &Received) -> Vec<String> {
     let body: Value = serde_json::from_str(&received.body).unwrap();
     let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();

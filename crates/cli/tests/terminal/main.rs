@@ -39,7 +39,7 @@ fn a_conversation_with_a_tool_and_an_answer_in_markdown() {
          < let x = 1;
          < • done
          > /unfold 1
-         < made outputs/tide.txt (6 bytes)
+         < Created outputs/tide.txt (6 bytes)
          > /quit",
     );
     assert!(
@@ -66,10 +66,10 @@ fn a_call_is_refused_approved_and_always_approved() {
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> first
-         < medium risk: it removes folders
-         < ? run_bash_command rm -r build [y/n] medium risk: it removes folders
+         < medium risk: it deletes directories
+         < ? run_bash_command rm -r build [y/n] medium risk: it deletes directories
          ! 否
-         < ✗ run_bash_command rm -r build → the user refused this call
+         < ✗ run_bash_command rm -r build → Denied by the user
          < one
          > second
          < [y]es, [n]o
@@ -103,7 +103,7 @@ fn a_draft_from_before_a_question_is_not_its_answer() {
     assert!(!terminal.screen().contains("» a"), "{}", terminal.screen());
     terminal.keys("\r");
     terminal.keys("n\r");
-    terminal.sees("the user refused this call");
+    terminal.sees("Denied by the user");
     terminal.sees("not removed");
     terminal.sees("› a");
 }

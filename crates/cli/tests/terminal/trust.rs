@@ -64,7 +64,7 @@ fn text_typed_before_an_approval_request_is_not_its_reply() {
     terminal.keys("n\r");
     terminal.sees("not removed");
     let last = world.last_request();
-    assert!(last.last().unwrap().contains("the user refused this call"), "{last:?}");
+    assert!(last.last().unwrap().contains("Denied by the user"), "{last:?}");
     assert!(terminal.ends());
 }
 

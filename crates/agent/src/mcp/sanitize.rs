@@ -1,5 +1,5 @@
-//! What a server says, made fit to be shown and used: names that every model accepts, words without
-//! hidden characters, reasons that a person can act on.
+//! Sanitizes text from MCP servers: tool names that every provider accepts, text without hidden
+//! characters, and the relevant reason of an error.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -9,32 +9,33 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::approval::is_hidden;
 
-/// How long the name of a tool may be: what the strictest provider takes.
+/// Maximum length of a tool name, as accepted by the strictest provider.
 const NAME_CHARS: usize = 64;
 
-/// How many characters tell names apart that would be the same otherwise.
-const MARK_CHARS: usize = 8;
+/// Length of the hash that makes changed names unique.
+const HASH_CHARS: usize = 8;
 
-/// The name of a server's tool, unlike those that are taken. One that cannot be used as it is gets
-/// a mark of its own, whatever else the server offers: else a tool that comes tomorrow could take
-/// the name that somebody agreed to for another one.
+/// Returns a unique name for a server's tool. A name that must be changed always gets a hash, even
+/// if it is not taken: otherwise a tool that the server adds later could get a name that was
+/// approved for another tool.
 pub(super) fn name(server: &str, tool: &str, taken: &mut BTreeSet<String>) -> String {
     let whole = format!("{server}__{tool}");
-    let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    let plain: String = whole.chars().map(fit).collect();
+    let replace =
+        |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let plain: String = whole.chars().map(replace).collect();
     if plain == whole && plain.len() <= NAME_CHARS && taken.insert(plain.clone()) {
         return plain;
     }
-    // Made of the name itself and not counted, so that it does not depend on what else the server
-    // offers.
-    let marked = |attempt: usize| {
-        let mark = blake3::hash(format!("{whole} {attempt}").as_bytes()).to_hex();
-        let kept = plain.chars().take(NAME_CHARS - MARK_CHARS - 1);
-        kept.chain(['_']).chain(mark.chars().take(MARK_CHARS)).collect::<String>()
+    // A hash of the name instead of a counter, so that it does not depend on the server's other
+    // tools.
+    let hashed = |attempt: usize| {
+        let hash = blake3::hash(format!("{whole} {attempt}").as_bytes()).to_hex();
+        let kept = plain.chars().take(NAME_CHARS - HASH_CHARS - 1);
+        kept.chain(['_']).chain(hash.chars().take(HASH_CHARS)).collect::<String>()
     };
     let mut attempt = 0;
     loop {
-        let name = marked(attempt);
+        let name = hashed(attempt);
         if taken.insert(name.clone()) {
             return name;
         }
@@ -42,26 +43,26 @@ pub(super) fn name(server: &str, tool: &str, taken: &mut BTreeSet<String>) -> St
     }
 }
 
-/// A text without what cannot be seen in it.
+/// Removes hidden characters.
 pub(super) fn visible(text: &str) -> String {
     text.chars().filter(|c| !is_hidden(*c)).collect()
 }
 
-/// The same, cut to so many characters.
+/// Removes hidden characters and truncates the text to `most` characters.
 pub(super) fn plain(text: &str, most: usize) -> String {
-    let mut seen = text.chars().filter(|c| !is_hidden(*c));
-    let mut kept: String = seen.by_ref().take(most).collect();
-    if seen.next().is_some() {
+    let mut visible = text.chars().filter(|c| !is_hidden(*c));
+    let mut kept: String = visible.by_ref().take(most).collect();
+    if visible.next().is_some() {
         kept.pop();
         kept.push('…');
     }
     kept
 }
 
-/// The innermost reason of an error, which is the one a person can act on.
+/// Returns the innermost cause of an error, which is the most useful one for people.
 pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
-    // What this one says of itself names the address, which may hold a secret, and it does not
-    // count its cause as one.
+    // The message of this error contains the URL, which may hold a secret, and its `source` skips
+    // the cause.
     if let Some(StreamableHttpError::Client(request)) =
         error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
     {
@@ -71,7 +72,7 @@ pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
         .downcast_ref::<io::Error>()
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     {
-        return "it has ended".to_owned();
+        return "the server has exited".to_owned();
     }
     error.source().map_or_else(|| error.to_string(), reason)
 }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_every_model_accepts_and_never_the_same() {
+    fn names_are_valid_and_unique() {
         let mut taken = BTreeSet::new();
         assert_eq!(name("demo", "echo", &mut taken), "demo__echo");
         let replaced = name("my tide", "read.höhe", &mut taken);
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_long_one_does_not_depend_on_the_others() {
+    fn a_long_name_does_not_depend_on_other_tools() {
         let long = "x".repeat(100);
         let alone = name("demo", &long, &mut BTreeSet::new());
         let mut taken = BTreeSet::new();
@@ -113,9 +114,9 @@ mod tests {
         assert_eq!(name("demo", &long, &mut taken), alone);
     }
 
-    /// What somebody agreed to for `a_b` must not hold for an `a.b` that comes later.
+    /// An approval for `a_b` must not apply to an `a.b` that is added later.
     #[test]
-    fn a_name_that_needs_no_change_is_never_lost_to_one_that_does() {
+    fn a_valid_name_is_never_given_to_another_tool() {
         let alone = name("demo", "a.b", &mut BTreeSet::new());
         let mut taken = BTreeSet::new();
         assert_eq!(name("demo", "a.b", &mut taken), alone);
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_taken_out_and_what_is_too_long_is_cut() {
+    fn hidden_characters_are_removed_and_long_text_is_truncated() {
         assert_eq!(plain("tide\u{1b}[31m\r\n\ttable\u{202e}\u{e0041}", 100), "tide[31m\n\ttable");
         assert_eq!(visible("t\u{200b}i\u{2060}d\u{feff}e\u{61c}"), "tide");
         assert_eq!(plain("höhe", 4), "höhe");
