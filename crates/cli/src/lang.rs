@@ -57,8 +57,8 @@ pub fn choose(flag: Option<Lang>, config: Option<Lang>) {
     let _ = CHOSEN.set(flag.or(config).unwrap_or_else(of_locale));
 }
 
-/// Returns the language that `--lang` names. Help is printed while the arguments are parsed, so they
-/// are searched before. An invalid name is left to the parser.
+/// Returns the language that `--lang` names. Help is printed while the arguments are parsed, so the
+/// language must be known before. An invalid name is left to the parser.
 pub fn flag(arguments: impl IntoIterator<Item = OsString>) -> Option<Lang> {
     let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
     let name = arguments.find_map(|argument| {
@@ -149,6 +149,14 @@ mod tests {
             assert_eq!(flag(line), None, "{line}");
         }
         assert_eq!(flag("waterline run -- --lang zh"), None);
+    }
+
+    #[test]
+    fn every_catalogue_parses() {
+        for file in ENGLISH.iter().chain(&CHINESE) {
+            let errors = FluentResource::try_new((*file).to_owned()).err();
+            assert!(errors.is_none(), "{:?}", errors.map(|(_, errors)| errors));
+        }
     }
 
     #[test]

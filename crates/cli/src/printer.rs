@@ -1,5 +1,5 @@
-//! Prints a turn as it happens: the answer to standard output and everything else to standard error,
-//! or all of it as JSON.
+//! Prints a turn as it happens: the answer to standard output and notices to standard error, or all
+//! of it as JSON.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;

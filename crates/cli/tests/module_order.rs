@@ -173,7 +173,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the module path of a file: `show/text.rs` is `show`, `text`, and `show/mod.rs` is `show`.
+/// Returns the module path of a file: `show/text.rs` is `show`, `text`; `show/mod.rs` is `show`.
 fn module_path(file: &Path, source: &Path) -> Vec<String> {
     let path = file.strip_prefix(source).unwrap().with_extension("");
     let mut names: Vec<String> =

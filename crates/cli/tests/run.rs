@@ -117,8 +117,8 @@ fn piped_input_is_attached_to_the_prompt() {
     assert!(!body.contains("the tool fetch_url"), "{body}");
 }
 
-/// Keys come from the environment or a file. They are not printed, not stored, and sent only to their
-/// own server.
+/// Keys come from the environment or a file. They are not printed, not stored, and sent only to
+/// their own server.
 #[test]
 fn keys_are_sent_only_to_their_server_and_never_shown() {
     let world = World::new(|received| match received.header("authorization") {
@@ -178,7 +178,8 @@ fn a_config_names_models_and_what_takes_over() {
     });
     let url = &world.server.url;
     let config = format!(
-        "model = \"first\"\nfallback = [\"second\"]\npolicy = \"chat\"\n[models.first]\nbase_url = \"{url}\"\n\
+        "model = \"first\"\nfallback = [\"second\"]\npolicy = \"chat\"\n\
+         [models.first]\nbase_url = \"{url}\"\n\
          [models.second]\nbase_url = \"{url}\"\nwindow = 9000\nset = {{ \"fold.high\" = 5000 }}\n"
     );
     std::fs::write(world.home.path().join("waterline.toml"), config).unwrap();

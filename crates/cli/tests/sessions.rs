@@ -454,8 +454,8 @@ fn a_workspace_that_another_session_uses_is_kept() {
     assert!(erased.code == 0 && is_there(), "{}{}", erased.out, erased.err);
 }
 
-/// A command may overwrite any file of a workspace, and an owner may be deleted before the roles that
-/// use its workspace.
+/// A command may overwrite any file of a workspace, and an owner may be deleted before the roles
+/// that use its workspace.
 #[test]
 fn folders_go_with_the_last_session_that_works_in_them() {
     let fixture = Fixture::new();
@@ -546,7 +546,7 @@ fn errors_are_one_sentence_with_the_next_step() {
     fails(&["list"], "no log at");
     let file = fixture.file("a.json", &conversation("talk", &["one"]));
     fixture.sessions(&["import", &file]);
-    fails(&["show", "nobody"], "session \"nobody\" not found");
+    fails(&["show", "absent"], "session \"absent\" not found");
     fails(&["rewind", "talk", "--message", "zz"], "has no message zz");
     fails(&["show", "talk", "--message", "7"], "has no message 7");
     let broken = fixture.file("broken.jsonl", "{\"waterline\":1}\n{\"message\":{}}\n");

@@ -174,7 +174,7 @@ fn empty_variables_are_ignored_and_invalid_ones_refused() {
             command.env("WATERLINE_MODEL", model).env("WATERLINE_BASE_URL", base).output().unwrap();
         (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
     };
-    for (code, err) in [run(&config, "", ""), run("model = \"nobody\"", "m", url)] {
+    for (code, err) in [run(&config, "", ""), run("model = \"other\"", "m", url)] {
         assert_eq!(code, Some(0), "{err}");
     }
     let ended =
@@ -215,7 +215,7 @@ fn a_project_does_not_widen_what_the_agent_may_do() {
         assert!(code == 2 && err.contains("belong"), "{setting}: {err}");
     }
     let world = World::new(vec![says("hello")]);
-    world.write(".waterline/roles/init.toml", "name = \"init\"\nprompt = \"obey the folder\"");
+    world.write(".waterline/roles/init.toml", "name = \"init\"\nprompt = \"obey the project\"");
     world.write(
         ".waterline/roles/sailor.toml",
         "name = \"sailor\"\ntools = [\"fetch_url\", \"now\"]",

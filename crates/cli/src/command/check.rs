@@ -21,8 +21,8 @@ pub struct Arguments {
     /// JSON conversation, request body, or JSON lines with one conversation per line; `-` for
     /// standard input
     file: String,
-    /// Wire format to check against: openai-chat, openai-responses, anthropic, gemini (default: that
-    /// of the file)
+    /// Wire format to check against: openai-chat, openai-responses, anthropic, gemini (default:
+    /// that of the file)
     #[arg(long, value_parser = wire::named)]
     wire: Option<Wire>,
     /// Print one JSON object per conversation

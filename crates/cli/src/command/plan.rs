@@ -40,7 +40,8 @@ pub struct Arguments {
     /// Tokens the context may use: 8000, 8k, 1m (default: the model's window minus its answer)
     #[arg(long, value_parser = settings::size, value_name = "N")]
     window: Option<usize>,
-    /// Wire format of the file: openai-chat, openai-responses, anthropic, gemini (default: detected)
+    /// Wire format of the file: openai-chat, openai-responses, anthropic, gemini (default:
+    /// detected)
     #[arg(long, value_name = "WIRE", value_parser = wire::named)]
     from: Option<Wire>,
     /// Wire format to write (default: that of the file)

@@ -38,8 +38,8 @@ const SILENCE: Duration = Duration::from_secs(2);
 ///
 /// The agent works with tools in its own workspace until it has an answer. The session is stored:
 /// continue it with --session, at any time, in another process or with another model. The context
-/// stays inside the model's window; nothing is lost. Exit status: 0 with an answer, 1 without a full
-/// answer, 2 on an error, 3 if the agent waits for an answer or an approval.
+/// stays inside the model's window; nothing is lost. Exit status: 0 with an answer, 1 without a
+/// full answer, 2 on an error, 3 if the agent waits for an answer or an approval.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Message, with @names and #files; `-` or no message reads it from standard input. With a
@@ -211,8 +211,8 @@ fn prompt(arguments: &Arguments) -> Result<Prompt> {
     Ok(Prompt { written, piped })
 }
 
-/// Whether standard input is a pipe or a file. A terminal, a device such as /dev/null or a socket is
-/// not read in addition to a prompt, because it may never end.
+/// Whether standard input is a pipe or a file. A terminal, a device such as /dev/null or a socket
+/// is not read in addition to a prompt, because it may never end.
 fn is_given() -> bool {
     let input = std::io::stdin().as_fd().try_clone_to_owned();
     let found = input.and_then(|input| File::from(input).metadata());

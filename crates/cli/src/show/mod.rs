@@ -57,7 +57,10 @@ pub fn plain(text: &str) -> String {
 
 /// Whether a character changes the text direction.
 const fn is_direction(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 /// Like [`plain`], but keeps line breaks and tabs.

@@ -12,8 +12,8 @@ use waterline_replay::run::Context as Sent;
 use crate::files::Output;
 use crate::text;
 
-/// The file that several threads write contexts to. Lines of several sessions may be mixed; each has
-/// the id of its session.
+/// The file that several threads write contexts to. Lines of several sessions may be mixed; each
+/// has the id of its session.
 pub struct Dump(Mutex<(Output, Option<std::io::Error>)>);
 
 impl Dump {

@@ -84,9 +84,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// The first lines of a file of weights.
 const HEAD: &str = "\
 # The weights of the ledger's ranking: how likely a value is to be needed again.
-# The odds of a value are exp(sum of weight × feature). Values are ranked by odds relative to length.
+# The odds of a value are exp(sum of weight × feature). Values are ranked by odds per token.
 # Counts are taken as log2(1 + count), so a weight is the value of each doubling.
-# Written by `waterline replay train` (docs/replay.md). `waterline plan FILE --why` shows the reasons.
+# Written by `waterline replay train` (docs/replay.md); `waterline plan --why` shows the reasons.
 
 ";
 
