@@ -80,7 +80,7 @@ call-retry = retrying: { $why }
 call-retry-in = retrying in { $seconds } s: { $why }
 call-model = trying { $model } instead
 call-summarizing = summarizing older messages
-call-folded = folded { $before } → { $after } tokens: { $why }
+call-folded = folded from { $before } to { $after } tokens: { $why }
 
 ## `plan`
 
