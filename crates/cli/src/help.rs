@@ -38,7 +38,7 @@ fn in_chinese(command: Command) -> Command {
 fn translate(command: Command, id: &str, headings: Headings) -> Command {
     let usage = chinese("help-heading-usage");
     let template =
-        format!("{{about-with-newline}}\n{usage}{{usage}}\n\n{{all-args}}{{after-help}}");
+        format!("{{about-with-newline}}\n{usage} {{usage}}\n\n{{all-args}}{{after-help}}");
     let mut command = command
         .help_template(template)
         .subcommand_help_heading(headings.commands)
@@ -159,12 +159,12 @@ mod tests {
         in_chinese(Arguments::command()).debug_assert();
         let mut command = in_chinese(Arguments::command());
         let help = command.render_long_help().to_string();
-        assert!(help.contains("用法：waterline") && help.contains("命令："), "{help}");
+        assert!(help.contains("用法: waterline") && help.contains("命令:"), "{help}");
         command.build();
         let sessions = command.find_subcommand_mut("sessions").unwrap();
         let search = sessions.find_subcommand_mut("search").unwrap();
         let help = search.render_help().to_string();
-        assert!(help.contains("选项：") && help.contains("--limit"), "{help}");
+        assert!(help.contains("选项:") && help.contains("--limit"), "{help}");
         assert!(help.contains("（默认：10）"), "{help}");
     }
 }

@@ -256,7 +256,7 @@ fn every_command_has_help_in_both_languages() {
         let english = run(&[command, "--help"], "");
         assert!(english.code == 0 && english.out.contains("Usage: waterline"), "{command}");
         let chinese = run(&[command, "--help", "--lang", "zh"], "");
-        assert!(chinese.code == 0 && chinese.out.contains("用法：waterline"), "{command}");
+        assert!(chinese.code == 0 && chinese.out.contains("用法: waterline"), "{command}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 ## 标题
 
-help-heading-usage = 用法：
+help-heading-usage = 用法:
 help-heading-arguments = 参数
 help-heading-options = 选项
 help-heading-commands = 命令
