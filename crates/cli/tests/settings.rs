@@ -150,9 +150,10 @@ fn a_fallback_that_cannot_be_used_is_said_once() {
     let world = World::new(vec![says("hello")]);
     world.write(".config/waterline/config.toml", "fallback = [\"claude-sonnet-5\"]\n");
     let told = chat(&world, &[], "/clear\n/clear\n/quit\n");
-    assert_eq!(told.matches("is left out").count(), 1, "{told}");
+    assert_eq!(told.matches("ignoring the fallback").count(), 1, "{told}");
     let (code, out, err) = world.run("run", &["--json", "hi"]);
-    assert!(code == 0 && out.contains("is left out") && !err.contains("is left out"), "{out}{err}");
+    let notice = "ignoring the fallback";
+    assert!(code == 0 && out.contains(notice) && !err.contains(notice), "{out}{err}");
 }
 
 /// A variable that is set to nothing says nothing; one that says nonsense is refused by its name.
@@ -216,7 +217,7 @@ fn a_project_does_not_widen_what_the_agent_may_do() {
         "name = \"sailor\"\ntools = [\"fetch_url\", \"now\"]",
     );
     let (code, _, err) = world.run("run", &["hi", "--role", "sailor"]);
-    assert!(code == 0 && err.contains("the role init of the project is left out"), "{err}");
+    assert!(code == 0 && err.contains("ignoring the project's role init"), "{err}");
     let body = world.server.received()[0].body.clone();
     assert!(!body.contains("fetch_url") && body.contains("\"now\""), "{body}");
 }

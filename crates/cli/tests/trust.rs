@@ -35,7 +35,7 @@ fn what_is_said_goes_to_no_address_of_a_folder_that_nobody_agreed_to() {
     assert_eq!((code, out.as_str()), (0, "hello\n"), "{err}");
     assert!(
         err.contains(&format!(
-            "waterline.toml of this folder may send the conversation to {STRANGER}"
+            "waterline.toml in this directory may send the conversation to {STRANGER}"
         )),
         "{err}"
     );
@@ -81,10 +81,10 @@ fn what_a_folder_may_not_set_is_told() {
     let (code, _, err) = world.run("run", &["hi", "--trust-project"]);
     assert_eq!(code, 0, "{err}");
     for words in [
-        "the fallback \"evil\" of waterline.toml is left out",
-        "the summariser \"evil\" of waterline.toml is left out",
-        "agent.steps of waterline.toml is 1000; 15 holds",
-        "agent.steps of .env is 500; 15 holds",
+        "ignoring the fallback \"evil\" of waterline.toml",
+        "ignoring the summariser \"evil\" of waterline.toml",
+        "waterline.toml sets agent.steps = 1000, but the limit is 15",
+        ".env sets agent.steps = 500, but the limit is 15",
     ] {
         assert!(err.contains(words), "{words:?} in {err}");
     }
@@ -126,11 +126,11 @@ fn only_a_plain_file_of_the_folder_is_read() {
     let world = World::new(Vec::new());
     pipe(&world, "waterline.toml");
     let (code, _, err) = world.run("run", &["hi"]);
-    assert!(code == 2 && err.contains("cannot read waterline.toml: it is no plain file"), "{err}");
+    assert!(code == 2 && err.contains("cannot read waterline.toml: not a regular file"), "{err}");
     let world = World::new(vec![says("hello")]);
     pipe(&world, ".env");
     let (code, _, err) = world.run("run", &["hi"]);
-    assert!(code == 0 && err.contains("cannot read .env: it is no plain file"), "{err}");
+    assert!(code == 0 && err.contains("cannot read .env: not a regular file"), "{err}");
 }
 
 /// Whoever keeps settings elsewhere links them to where they are looked for.
