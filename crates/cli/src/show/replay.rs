@@ -29,7 +29,7 @@ pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
 }
 
 fn row(row: &Row<'_>) -> Value {
-    let tally = &row.tally;
+    let tally = &row.counters;
     json!({
         "policy": row.policy, "window": row.window, "dataset": row.dataset, "conversations": tally.conversations,
         "calls": tally.calls, "values": tally.values, "retained": rounded(tally.retained(), 5),
@@ -62,7 +62,7 @@ const HEAD: Style = Style::new().dimmed();
 /// A table for each window; the best of each column is marked.
 pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
     let totals: Vec<Row<'_>> = report.totals().collect();
-    let Some(first) = totals.first().map(|row| row.tally) else { return Ok(()) };
+    let Some(first) = totals.first().map(|row| row.counters) else { return Ok(()) };
     let counted = report
         .counted
         .as_ref()
@@ -85,7 +85,7 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
         let rows: Vec<&Row<'_>> = totals.iter().filter(|row| row.window == window).collect();
         window_table(out, window, &rows)?;
     }
-    let invalid: usize = totals.iter().map(|row| row.tally.invalid).sum();
+    let invalid: usize = totals.iter().map(|row| row.counters.invalid).sum();
     let valid = if invalid == 0 { "all contexts valid · " } else { "" };
     writeln!(out, "\n{HEAD}{valid}retained: values needed that the context had")?;
     writeln!(out, "intact: calls that missed none · verbatim: share of the context as it came")?;
@@ -139,13 +139,13 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
     let names = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max(6);
     // What should be nothing is shown where it is something.
     let faults = |head: &str| match head {
-        "invalid" => rows.iter().any(|row| row.tally.invalid > 0),
-        "too large" => rows.iter().any(|row| row.tally.over > 0),
+        "invalid" => rows.iter().any(|row| row.counters.invalid > 0),
+        "too large" => rows.iter().any(|row| row.counters.over > 0),
         _ => true,
     };
     let columns: Vec<&Column> = COLUMNS.iter().filter(|column| faults(column.head)).collect();
     let width = |column: &Column| {
-        let cells = rows.iter().map(|row| (column.cell)(&row.tally).chars().count());
+        let cells = rows.iter().map(|row| (column.cell)(&row.counters).chars().count());
         cells.max().unwrap_or(0).max(column.head.len())
     };
     write!(out, "\n{HEAD}{:<names$}", short(window))?;
@@ -162,7 +162,7 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
             write!(
                 out,
                 " {style}{:>width$}{mark}{style:#}",
-                (column.cell)(&row.tally),
+                (column.cell)(&row.counters),
                 width = width(column)
             )?;
         }
@@ -174,9 +174,9 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
 /// Whether nothing in a column is better, and something is worse.
 fn is_best(column: &Column, row: &Row<'_>, rows: &[&Row<'_>]) -> bool {
     column.rank.is_some_and(|rank| {
-        let ranks = || rows.iter().map(|row| rank(&row.tally));
+        let ranks = || rows.iter().map(|row| rank(&row.counters));
         let (best, worst) = (ranks().fold(f64::MIN, f64::max), ranks().fold(f64::MAX, f64::min));
-        rank(&row.tally) >= best && best > worst
+        rank(&row.counters) >= best && best > worst
     })
 }
 
@@ -204,7 +204,7 @@ pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
     };
     writeln!(out, "\nforgotten in {}, {which}", plain(&session.id))?;
     for outcome in &session.outcomes {
-        let tally = &outcome.tally;
+        let tally = &outcome.counters;
         writeln!(
             out,
             "\n{} {}: {} of {} values",

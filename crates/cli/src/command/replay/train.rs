@@ -124,7 +124,7 @@ fn measure(
         setup.windows.iter().map(|&window| (window, Counters::default())).collect();
     each(&setup, std::slice::from_ref(origin), None, &|_| {}, |done| {
         for ((_, tally), outcome) in tallies.iter_mut().zip(&done.outcomes) {
-            tally.add(&outcome.tally);
+            tally.add(&outcome.counters);
         }
     })?;
     Ok(tallies)
