@@ -1,28 +1,28 @@
-//! An answer as each of the four protocols streams it, for servers that play a model.
+//! Encodes a model's answer as the event stream of each of the four wires.
 
 use serde_json::{Value, json};
 use waterline::message::Wire;
 
-/// What a model says.
+/// A model's answer.
 #[derive(Clone, Debug, Default)]
 pub struct Spoken {
-    /// Its words.
+    /// The text.
     pub text: String,
-    /// Its calls: id, tool, arguments.
+    /// The tool calls: id, tool, arguments.
     pub calls: Vec<(String, String, Value)>,
     /// Tokens of the prompt.
     pub prompt: usize,
-    /// Of these, from the cache.
+    /// Tokens of the prompt that were read from the cache.
     pub cached: usize,
 }
 
 impl Spoken {
-    /// Words, and the tokens that their prompt took.
+    /// Creates an answer with a text, for a prompt of this many tokens.
     pub fn text(text: impl Into<String>, prompt: usize) -> Self {
         Self { text: text.into(), prompt, ..Self::default() }
     }
 
-    /// The events of the stream.
+    /// Returns the data of the stream's events.
     #[must_use]
     pub fn events(&self, wire: Wire) -> Vec<String> {
         let events = match wire.name() {
