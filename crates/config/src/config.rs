@@ -196,8 +196,10 @@ mod tests {
     /// A project may only choose fallback and summary models that the user knows.
     #[test]
     fn project_cannot_choose_models_that_only_it_defines() {
-        let project = "fallback = [\"evil\", \"known\", \"gpt-5.6\", \"near\"]\nsummariser = \"evil\"\n\
-                       [models.evil]\nbase_url = \"https://evil.example\"\n[models.near]\nbase_url = \"http://[::1]:8080\"";
+        let project = "fallback = [\"evil\", \"known\", \"gpt-5.6\", \"near\"]\n\
+                       summariser = \"evil\"\n\
+                       [models.evil]\nbase_url = \"https://evil.example\"\n\
+                       [models.near]\nbase_url = \"http://[::1]:8080\"";
         let user = "summariser = \"known\"\n[models.known]\nbase_url = \"https://known.example\"";
         let both = loaded(user, project);
         assert_eq!(both.settings.fallback.unwrap(), ["known", "gpt-5.6", "near"]);

@@ -91,8 +91,12 @@ impl Models<'_> {
         let settings = &self.config.settings;
         let own = settings.models.get(name).cloned().unwrap_or_default();
         if own.base_url.is_none() && settings.model.as_deref() == Some(name) {
-            let (base_url, is_untrusted) = (settings.base_url.clone(), settings.is_untrusted);
-            return self.target(name, &ModelSettings { base_url, is_untrusted, ..own });
+            let own = ModelSettings {
+                base_url: settings.base_url.clone(),
+                is_untrusted: settings.is_untrusted,
+                ..own
+            };
+            return self.target(name, &own);
         }
         self.target(name, &own)
     }

@@ -1,5 +1,5 @@
-//! The cost of a prompt, whose tokens are read from the cache, written to it, or neither. Prices are
-//! multiples of an uncached prompt token, so that price lists can be compared.
+//! The cost of a prompt, whose tokens are read from the cache, written to it, or neither. Prices
+//! are multiples of an uncached prompt token, so that price lists can be compared.
 
 use std::sync::LazyLock;
 

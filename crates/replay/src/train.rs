@@ -55,7 +55,8 @@ fn step(
 ) {
     let rate = if round > 120 { 0.01 } else { 0.05 };
     let exponent = i32::try_from(round).unwrap_or(i32::MAX);
-    let (first, second) = (1.0 - 0.9_f64.powi(exponent), 1.0 - 0.999_f64.powi(exponent));
+    let first = 1.0 - 0.9_f64.powi(exponent);
+    let second = 1.0 - 0.999_f64.powi(exponent);
     for (((weight, slope), mean), square) in weights.iter_mut().zip(slope).zip(mean).zip(square) {
         *mean = 0.9 * *mean + 0.1 * slope;
         *square = 0.999 * *square + 0.001 * slope * slope;
@@ -81,9 +82,9 @@ fn gradient(
     slope
 }
 
-/// Adds the gradient of one fold and returns its total weight. A needed value below the margin pulls
-/// the weights towards its features and away from those at the margin; one far above the margin has
-/// no influence.
+/// Adds the gradient of one fold and returns its total weight. A needed value below the margin
+/// pulls the weights towards its features and away from those at the margin; one far above the
+/// margin has no influence.
 fn add_training_fold(slope: &mut Features, training_fold: &TrainingFold, weights: &Weights) -> f64 {
     let worths: Vec<f64> =
         training_fold.candidates.iter().map(|candidate| worth(candidate, weights)).collect();

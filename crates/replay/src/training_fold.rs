@@ -1,5 +1,5 @@
-//! [`TrainingFold`]: the values that a fold could have listed in its ledger, and which of them later
-//! calls needed.
+//! [`TrainingFold`]: the values that a fold could have listed in its ledger, and which of them
+//! later calls needed.
 
 use rustc_hash::FxHashMap;
 use waterline::ledger::{FEATURES, Index, features};

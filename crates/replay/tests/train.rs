@@ -9,8 +9,8 @@ fn feature(name: &str) -> usize {
     FEATURES.iter().position(|(known, _)| *known == name).unwrap()
 }
 
-/// Two hundred values of the same length. Those with the feature are needed; the ledger has room for
-/// twenty.
+/// Two hundred values of the same length. Those with the feature are needed; the ledger has room
+/// for twenty.
 fn training_fold(feature_name: &str) -> TrainingFold {
     let mut training_fold = TrainingFold::default();
     training_fold.room = 20.0 * 16.0;

@@ -1,6 +1,6 @@
-//! Reads small files that people write by hand: settings, roles, skills. It rejects anything that is
-//! not a regular file, because a pipe would block and a device would fill the memory, and files that
-//! are far too large.
+//! Reads small files that people write by hand: settings, roles, skills. It rejects anything that
+//! is not a regular file, because a pipe would block and a device would fill the memory, and files
+//! that are far too large.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};

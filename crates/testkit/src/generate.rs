@@ -68,28 +68,47 @@ fn text() -> impl Strategy<Value = String> {
         1 => "[数据库管理系统北京饭店，。 ]{1,30}",
         1 => Just(String::new()),
         1 => Just("  \n".to_owned()),
-        1 => (50_usize..2_000).prop_map(|n| "error in src/main.rs:12 at parse_line\n".repeat(n / 10 + 1)),
-        1 => (1_usize..12).prop_map(|n| format!("[{}]", (0..n).map(|i| format!("{{\"id\":{i},\"title\":\"item {i}\",\"x\":1.0}}")).collect::<Vec<_>>().join(","))),
+        1 => (50_usize..2_000).prop_map(|n| {
+            "error in src/main.rs:12 at parse_line\n".repeat(n / 10 + 1)
+        }),
+        1 => (1_usize..12).prop_map(json_list),
     ]
 }
 
+fn json_list(count: usize) -> String {
+    let item = |i: usize| format!(r#"{{"id":{i},"title":"item {i}","x":1.0}}"#);
+    format!("[{}]", (0..count).map(item).collect::<Vec<_>>().join(","))
+}
+
 fn content() -> impl Strategy<Value = Content> {
-    prop_oneof![20 => text().prop_map(Content::Text), 1 => Just(Content::Null), 1 => Just(Content::Surrogate)]
+    prop_oneof![
+        20 => text().prop_map(Content::Text),
+        1 => Just(Content::Null),
+        1 => Just(Content::Surrogate),
+    ]
 }
 
 /// Generates few different ids, so that they collide, and sometimes an empty one.
 fn id() -> impl Strategy<Value = String> {
-    prop_oneof![8 => (0_u8..12).prop_map(|n| format!("call_{n}")), 1 => Just(String::new()), 1 => Just("odd id:1".to_owned())]
+    prop_oneof![
+        8 => (0_u8..12).prop_map(|n| format!("call_{n}")),
+        1 => Just(String::new()),
+        1 => Just("odd id:1".to_owned()),
+    ]
 }
 
 fn arguments() -> impl Strategy<Value = String> {
     prop_oneof![
-        6 => "[a-z/_.]{1,20}".prop_map(|path| format!("{{\"path\":\"{path}\",\"n\":1.0,\"big\":1152921504606846976}}")),
+        6 => "[a-z/_.]{1,20}".prop_map(|path| {
+            format!(r#"{{"path":"{path}","n":1.0,"big":1152921504606846976}}"#)
+        }),
         1 => Just(String::new()),
         1 => Just("not json".to_owned()),
         1 => Just(r#"{"half":"\ud83d","whole":"\ud83d\ude00"}"#.to_owned()),
         1 => Just("[1,2]".to_owned()),
-        1 => (100_usize..3_000).prop_map(|n| format!("{{\"path\":\"a.rs\",\"body\":\"{}\"}}", "x = 1; ".repeat(n / 7))),
+        1 => (100_usize..3_000).prop_map(|n| {
+            format!(r#"{{"path":"a.rs","body":"{}"}}"#, "x = 1; ".repeat(n / 7))
+        }),
     ]
 }
 
@@ -140,7 +159,9 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => content().prop_map(|content| vec![Event::Image(content)]),
         1 => Just(vec![Event::WireSpecific]),
         8 => step(),
-        4 => (weighted(0.1, text()), content()).prop_map(|(thinking, content)| vec![Event::Assistant { thinking, content, calls: Vec::new() }]),
+        4 => (weighted(0.1, text()), content()).prop_map(|(thinking, content)| {
+            vec![Event::Assistant { thinking, content, calls: Vec::new() }]
+        }),
         1 => content().prop_map(|content| vec![Event::System(content)]),
         1 => id().prop_flat_map(|id| result(id, "tool".to_owned())).prop_map(|result| vec![result]),
     ]
@@ -149,7 +170,11 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 /// Generates a conversation of up to about `max` events, mostly as a real program would write it.
 pub fn conversation(max: usize) -> impl Strategy<Value = Vec<Event>> {
     let opening = prop_oneof![
-        3 => (text(), text()).prop_map(|(system, user)| vec![Event::System(Content::Text(format!("You are {system}"))), Event::User(Content::Text(format!("Please {user}")))]),
+        3 => (text(), text()).prop_map(|(system, user)| {
+            let system = Content::Text(format!("You are {system}"));
+            let user = Content::Text(format!("Please {user}"));
+            vec![Event::System(system), Event::User(user)]
+        }),
         1 => text().prop_map(|user| vec![Event::User(Content::Text(user))]),
         1 => Just(Vec::new()),
     ];

@@ -41,7 +41,8 @@ impl Model {
         let body = match self.wire.name() {
             "anthropic" => {
                 let message = format!("prompt is too long: {prompt} tokens > {window} maximum");
-                json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}})
+                let error = json!({"type": "invalid_request_error", "message": message});
+                json!({"type": "error", "error": error})
             }
             "openai-chat" | "openai-responses" => {
                 let message = format!(

@@ -37,10 +37,7 @@ fn anthropic(events: &[Event]) -> Vec<String> {
                 if at % 5 == 0 {
                     close(&mut open, &mut list);
                 }
-                let (id, content) = (quote(id), content_json(content));
-                open.push(format!(
-                    r#"{{"type":"tool_result","tool_use_id":{id},"content":{content},"is_error":{is_error}}}"#
-                ));
+                open.push(result_block(id, content, *is_error));
             }
             Event::User(content) if !open.is_empty() && at % 3 == 0 => {
                 open.push(format!(r#"{{"type":"text","text":{}}}"#, content_json(content)));
@@ -118,10 +115,11 @@ fn chat(event: &Event) -> String {
 }
 
 fn chat_call(call: &CallEvent) -> String {
-    let (id, arguments) = (quote(&call.id), quote(&call.arguments));
     format!(
-        r#"{{"id":{id},"type":"function","function":{{"name":{},"arguments":{arguments}}}}}"#,
-        quote(&call.name)
+        r#"{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}"#,
+        quote(&call.id),
+        quote(&call.name),
+        quote(&call.arguments)
     )
 }
 
@@ -158,14 +156,18 @@ fn blocks(event: &Event) -> String {
             format!(r#"{{"role":"assistant","content":[{}]}}"#, list.join(","))
         }
         Event::Result { id, content, is_error, .. } => {
-            let result = format!(
-                r#"{{"type":"tool_result","tool_use_id":{},"content":{},"is_error":{is_error}}}"#,
-                quote(id),
-                content_json(content)
-            );
+            let result = result_block(id, content, *is_error);
             format!(r#"{{"role":"user","content":[{result}]}}"#)
         }
     }
+}
+
+fn result_block(id: &str, content: &Content, is_error: bool) -> String {
+    format!(
+        r#"{{"type":"tool_result","tool_use_id":{},"content":{},"is_error":{is_error}}}"#,
+        quote(id),
+        content_json(content)
+    )
 }
 
 fn items(event: &Event) -> Vec<String> {
@@ -240,7 +242,8 @@ fn contents(event: &Event) -> String {
             format!(r#"{{"role":"model","parts":[{}]}}"#, list.join(","))
         }
         Event::Result { id, name, content, .. } => {
-            let (id, name) = (gemini_id(id), quote(name));
+            let id = gemini_id(id);
+            let name = quote(name);
             let response = format!(
                 r#"{{{id}"name":{name},"response":{{"output":{}}}}}"#,
                 content_json(content)

@@ -130,7 +130,8 @@ impl Scale {
             let _ = write!(
                 text,
                 "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-                 <text class=\"tick\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{value:.digits$}</text>",
+                 <text class=\"tick\" x=\"{}\" y=\"{:.1}\" \
+                 text-anchor=\"end\">{value:.digits$}</text>",
                 LEFT - 6.0,
                 y + 3.5,
             );

@@ -1,5 +1,5 @@
-//! Writes a report as a self-contained HTML page: no scripts, nothing to load, readable in light and
-//! dark mode.
+//! Writes a report as a self-contained HTML page: no scripts, nothing to load, readable in light
+//! and dark mode.
 
 mod chart;
 mod session_chart;

@@ -11,8 +11,8 @@ const HEIGHT: f64 = 96.0;
 /// The maximum number of columns. With more calls, a column is the mean of several.
 const MAX_COLUMNS: usize = 150;
 
-/// Draws one column per call, with cached tokens at the bottom, uncached ones on top, and a mark for
-/// each fold.
+/// Draws one column per call, with cached tokens at the bottom, uncached ones on top, and a mark
+/// for each fold.
 pub(super) fn svg(outcome: &Outcome, max_tokens: usize) -> String {
     let mut text = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"tokens per call, {}\">",
@@ -34,7 +34,8 @@ pub(super) fn svg(outcome: &Outcome, max_tokens: usize) -> String {
             let top = height(to);
             let _ = write!(
                 text,
-                "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\"/>",
+                "<rect class=\"{class}\" x=\"{x:.2}\" y=\"{:.2}\" \
+                 width=\"{:.2}\" height=\"{:.2}\"/>",
                 HEIGHT - top,
                 width.max(0.4),
                 top - bottom,

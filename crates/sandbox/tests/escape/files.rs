@@ -212,7 +212,8 @@ fn write_never_follows_a_directory_swapped_for_a_link(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     std::fs::create_dir(yard.inside("d")).unwrap();
     yard.link("other", yard.outside(""));
-    let (here, there) = (yard.inside("d"), yard.inside("other"));
+    let here = yard.inside("d");
+    let there = yard.inside("other");
     race(|| exchange(&here, &there), || workspace.write("d/f.txt", b"mine").is_ok());
     assert!(
         ["d/f.txt", "other/f.txt"]
@@ -225,7 +226,8 @@ fn read_never_follows_a_directory_swapped_for_a_link(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     workspace.write("d/secret.txt", b"mine").unwrap();
     yard.link("other", yard.outside(""));
-    let (here, there) = (yard.inside("d"), yard.inside("other"));
+    let here = yard.inside("d");
+    let there = yard.inside("other");
     let attempt = || {
         let names = workspace.entries("d").map_or(1, |entries| entries.len());
         assert_eq!(names, 1, "the directory has one file; outside there are more");

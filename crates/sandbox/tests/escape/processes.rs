@@ -1,4 +1,5 @@
-//! The processes that commands start: which sockets and processes they can reach, and when they end.
+//! The processes that commands start: which sockets and processes they can reach, and when they
+//! end.
 
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -352,7 +353,8 @@ fn job_control_processes_end_with_the_command(yard: &Yard) {
 fn process_with_odd_name_ends_with_the_command(yard: &Yard) {
     let sleep = unique_sleep();
     let text = format!(
-        r"cp /bin/sleep $'temp/x\xff) S 1'; (echo yes > temp/alive; exec $'temp/x\xff) S 1' {sleep}) & disown"
+        r#"name=$'temp/x\xff) S 1'; cp /bin/sleep "$name"
+        (echo yes > temp/alive; exec "$name" {sleep}) & disown"#
     );
     leaves_nothing(yard, &text, &sleep);
 }

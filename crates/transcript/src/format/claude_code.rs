@@ -1,5 +1,5 @@
-//! Claude Code session files: one event per line, a tree linked by `parentUuid`. The conversation is
-//! the path from the root to the newest message, not the order of the lines.
+//! Claude Code session files: one event per line, a tree linked by `parentUuid`. The conversation
+//! is the path from the root to the newest message, not the order of the lines.
 //!
 //! Following the parents is not enough: a compaction starts a new root, with its parent in another
 //! field; one answer is stored as several lines with the same `message.id`; and the results of
