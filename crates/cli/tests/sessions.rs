@@ -545,7 +545,7 @@ fn bad_input_is_told_in_a_sentence() {
     let broken = place.file("broken.jsonl", "{\"waterline\":1}\n{\"message\":{}}\n");
     says(&["import", &broken], "line 2");
     let empty = place.file("empty.json", "");
-    says(&["import", &empty], "nothing in it");
+    says(&["import", &empty], "the file is empty");
     let unknown = run(&["sessions", "list", "--db", "mysql://u:secret@h/d"], "");
     assert!(unknown.code == 2 && unknown.err.contains("no address of a log"), "{}", unknown.err);
     assert!(!unknown.err.contains("secret"), "{}", unknown.err);
