@@ -177,7 +177,9 @@ fn a_variable_counts_if_it_says_something() {
         world.program().args(["config", "show"]).env("WATERLINE_LANG", "de").output().unwrap();
     let err = String::from_utf8(ended.stderr).unwrap();
     assert!(
-        ended.status.code() == Some(2) && err.contains("WATERLINE_LANG") && err.contains("en or zh"),
+        ended.status.code() == Some(2)
+            && err.contains("WATERLINE_LANG")
+            && err.contains("en or zh"),
         "{err}"
     );
 }
