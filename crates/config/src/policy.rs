@@ -1,4 +1,5 @@
-//! Policies by name or file, and the variables of the agents that presets stand for.
+//! Loads policies by name or from a file, and reads the environment variables of the agents that
+//! presets reproduce.
 
 use std::path::Path;
 
@@ -8,18 +9,18 @@ use waterline_sandbox::small_file;
 use crate::environment::Environment;
 use crate::error::ConfigError;
 
-/// A setting of one of the agents that presets stand for, under the name its users know.
+/// An environment variable of an agent that a preset reproduces, under its original name.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
-    /// The variable.
+    /// The variable's name.
     pub variable: &'static str,
-    /// The preset it belongs to.
+    /// The preset it applies to.
     pub preset: &'static str,
     /// The keys of the policy that it sets.
     pub keys: &'static [&'static str],
 }
 
-/// The settings that users of these agents know.
+/// The supported variables of those agents.
 pub const SEEDS: [Seed; 3] = [
     Seed { variable: "MAX_MESSAGE_HISTORY", preset: "window", keys: &["window.messages"] },
     Seed {
@@ -30,8 +31,8 @@ pub const SEEDS: [Seed; 3] = [
     Seed { variable: "AGENT_MAX_CONTEXT_TURNS", preset: "chat", keys: &["halve.turns"] },
 ];
 
-/// Loads the preset of that name or the policy in that file, with some keys set differently.
-/// Variables set keys of a preset too; `settings` win over them.
+/// Loads a preset by its name, or a policy from a file, and applies `settings` to it. Environment
+/// variables set keys of a preset too; `settings` win over them.
 ///
 /// # Errors
 /// When there is no such policy, or a key or a value does not fit it.
@@ -52,23 +53,23 @@ pub fn load(
     Ok(Policy::preset_with(name, &all)?)
 }
 
-/// What variables set for a preset.
+/// Returns the keys that environment variables set for a preset.
 fn from_environment(
     preset: &str,
     environment: &Environment,
 ) -> Result<Vec<(String, String)>, ConfigError> {
     let mut all = Vec::new();
     for seed in SEEDS.iter().filter(|seed| seed.preset == preset) {
-        // A variable that is set to nothing is a mistake here, and not the same as none.
-        let Some(value) = environment.even_if_empty(seed.variable) else { continue };
+        // A blank variable is a mistake here, not the same as an unset one.
+        let Some(value) = environment.variable_or_blank(seed.variable) else { continue };
         for key in seed.keys {
             let setting = ((*key).to_owned(), value.clone());
-            let refused = |error| ConfigError::SeedVariable {
+            let invalid = |error| ConfigError::SeedVariable {
                 name: seed.variable,
                 value: if value.is_empty() { "empty".to_owned() } else { value.clone() },
                 source: error,
             };
-            Policy::preset_with(preset, std::slice::from_ref(&setting)).map_err(refused)?;
+            Policy::preset_with(preset, std::slice::from_ref(&setting)).map_err(invalid)?;
             all.push(setting);
         }
     }

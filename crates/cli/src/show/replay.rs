@@ -31,7 +31,7 @@ pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
 }
 
 fn row(row: &Row<'_>) -> Value {
-    let counters = &row.tally;
+    let counters = &row.counters;
     json!({
         "policy": row.policy,
         "window": row.window,
@@ -86,7 +86,7 @@ const HEAD: Style = Style::new().dimmed();
 /// Writes a table for each window and marks the best value of each column.
 pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
     let totals: Vec<Row<'_>> = report.totals().collect();
-    let Some(first) = totals.first().map(|row| row.tally) else { return Ok(()) };
+    let Some(first) = totals.first().map(|row| row.counters) else { return Ok(()) };
     let method = match &report.counted {
         Some(name) => text!("replay-counted-by", method = name.to_string()),
         None => text!("replay-counted-by-model"),
@@ -105,7 +105,7 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
         let rows: Vec<&Row<'_>> = totals.iter().filter(|row| row.window == window).collect();
         window_table(out, window, &rows)?;
     }
-    let is_valid = totals.iter().all(|row| row.tally.invalid == 0);
+    let is_valid = totals.iter().all(|row| row.counters.invalid == 0);
     let valid = if is_valid { format!("{} · ", text!("replay-all-valid")) } else { String::new() };
     writeln!(out, "\n{HEAD}{valid}{}{HEAD:#}", text!("replay-legend"))?;
     Ok(())
@@ -168,11 +168,11 @@ fn of(count: usize, share: f64) -> String {
 fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Result<()> {
     let names = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max(6);
     let is_shown = |column: &&Column| {
-        column.errors.is_none_or(|errors| rows.iter().any(|row| errors(&row.tally) > 0))
+        column.errors.is_none_or(|errors| rows.iter().any(|row| errors(&row.counters) > 0))
     };
     let columns: Vec<&Column> = COLUMNS.iter().filter(is_shown).collect();
     let width = |column: &Column| {
-        let cells = rows.iter().map(|row| (column.cell)(&row.tally).chars().count());
+        let cells = rows.iter().map(|row| (column.cell)(&row.counters).chars().count());
         cells.max().unwrap_or(0).max((column.head)().width())
     };
     write!(out, "\n{HEAD}{:<names$}", short(window))?;
@@ -187,7 +187,7 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
             let is_best = is_best(column, row, rows);
             let style = if is_best { BEST } else { Style::new() };
             let mark = if is_best { '*' } else { ' ' };
-            let cell = (column.cell)(&row.tally);
+            let cell = (column.cell)(&row.counters);
             write!(out, " {style}{cell:>width$}{mark}{style:#}", width = width(column))?;
         }
         writeln!(out)?;
@@ -198,10 +198,10 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
 /// Whether no row has a better value in this column, and some row has a worse one.
 fn is_best(column: &Column, row: &Row<'_>, rows: &[&Row<'_>]) -> bool {
     column.rank.is_some_and(|rank| {
-        let ranks = || rows.iter().map(|row| rank(&row.tally));
+        let ranks = || rows.iter().map(|row| rank(&row.counters));
         let best = ranks().fold(f64::MIN, f64::max);
         let worst = ranks().fold(f64::MAX, f64::min);
-        rank(&row.tally) >= best && best > worst
+        rank(&row.counters) >= best && best > worst
     })
 }
 
@@ -230,7 +230,7 @@ pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
     writeln!(out, "\n{heading}")?;
     for outcome in &session.outcomes {
         let count =
-            text!("replay-lost-count", lost = outcome.lost.len(), values = outcome.tally.values);
+            text!("replay-lost-count", lost = outcome.lost.len(), values = outcome.counters.values);
         writeln!(out, "\n{} {}: {count}", plain(&outcome.policy), short(outcome.window))?;
         for lost in &outcome.lost {
             writeln!(out, "  {}", sentence(lost))?;

@@ -125,7 +125,7 @@ fn measure(
         config.windows.iter().map(|&window| (window, Counters::default())).collect();
     each(&config, std::slice::from_ref(origin), None, &|_| {}, |done| {
         for ((_, counters), outcome) in measured.iter_mut().zip(&done.outcomes) {
-            counters.add(&outcome.tally);
+            counters.add(&outcome.counters);
         }
     })?;
     Ok(measured)
