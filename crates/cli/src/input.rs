@@ -45,17 +45,15 @@ impl Input {
             std::io::stdin()
                 .lock()
                 .read_to_end(&mut bytes)
-                .with_context(|| text!("input-cannot-read", name = text!("input-stdin")))?;
-            (text!("input-stdin"), Source::Memory(bytes))
+                .with_context(|| text!("cannot-read", path = text!("standard-input")))?;
+            (text!("standard-input"), Source::Memory(bytes))
         } else {
-            let mut file =
-                File::open(name).with_context(|| text!("input-cannot-open", name = name))?;
+            let mut file = File::open(name).with_context(|| text!("cannot-open", path = name))?;
             if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
                 (name.to_owned(), Source::File(PathBuf::from(name)))
             } else {
                 // A pipe can be read only once.
-                file.read_to_end(&mut bytes)
-                    .with_context(|| text!("input-cannot-read", name = name))?;
+                file.read_to_end(&mut bytes).with_context(|| text!("cannot-read", path = name))?;
                 (name.to_owned(), Source::Memory(bytes))
             }
         };
@@ -142,7 +140,7 @@ impl Input {
     }
 
     fn cannot_read(&self) -> String {
-        text!("input-cannot-read", name = &self.name)
+        text!("cannot-read", path = &self.name)
     }
 
     fn each_line(&self, mut visit: impl FnMut(Conversation) -> Result<()>) -> Result<()> {
@@ -167,8 +165,8 @@ impl Input {
     fn reader(&self) -> Result<Box<dyn BufRead + '_>> {
         let mut reader: Box<dyn BufRead + '_> = match &self.source {
             Source::File(path) => {
-                let file = File::open(path)
-                    .with_context(|| text!("input-cannot-open", name = &self.name))?;
+                let file =
+                    File::open(path).with_context(|| text!("cannot-open", path = &self.name))?;
                 Box::new(BufReader::with_capacity(1 << 16, file))
             }
             Source::Memory(bytes) => Box::new(bytes.as_slice()),

@@ -128,14 +128,6 @@ fn load(files: &[&str], locale: &str) -> FluentBundle<FluentResource> {
     bundle
 }
 
-/// One of two texts: the English one or the Chinese one.
-pub fn say<T>(en: T, zh: T) -> T {
-    match lang() {
-        Lang::En => en,
-        Lang::Zh => zh,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

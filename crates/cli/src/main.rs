@@ -9,7 +9,6 @@ mod environment;
 mod error;
 mod files;
 mod help;
-mod hint;
 mod ids;
 mod input;
 mod lang;

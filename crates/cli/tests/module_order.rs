@@ -8,9 +8,6 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Crates that still have a cycle. A crate leaves this list with its last cycle; none may be added.
-const STILL_CYCLIC: &[&str] = &["log"];
-
 /// The name for the items of `lib.rs` or `main.rs` themselves.
 const ROOT: &str = "(root)";
 
@@ -19,15 +16,7 @@ fn modules_import_each_other_in_one_direction() {
     let mut problems = Vec::new();
     for (name, directory) in crates() {
         let cycle = Graph::read(&directory).cycle();
-        match (cycle, STILL_CYCLIC.contains(&name.as_str())) {
-            (Some(cycle), false) => problems.push(format!("{name}: {cycle}")),
-            (None, true) => {
-                problems.push(format!("{name} has no cycle anymore: remove it from STILL_CYCLIC"))
-            }
-            // Printed with `--nocapture`, to help remove it.
-            (Some(cycle), true) => println!("{name}: {cycle}"),
-            (None, false) => {}
-        }
+        problems.extend(cycle.map(|cycle| format!("{name}: {cycle}")));
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }

@@ -352,8 +352,5 @@ trust-unreadable = cannot read the answer
 
 ## input.rs
 
-input-stdin = standard input
-input-cannot-open = cannot open { $name }
-input-cannot-read = cannot read { $name }
 input-empty = { $name }: line 1, column 1: the input is empty
 input-not-utf8 = { $name }: line { $line }, column { $column }: not UTF-8

@@ -301,8 +301,5 @@ trust-unreadable = 无法读取回答
 
 ## input.rs
 
-input-stdin = 标准输入
-input-cannot-open = 无法打开 { $name }
-input-cannot-read = 无法读取 { $name }
 input-empty = { $name }：第 1 行，第 1 列：输入为空
 input-not-utf8 = { $name }：第 { $line } 行，第 { $column } 列：不是 UTF-8

@@ -6,7 +6,7 @@ use waterline_provider::wire::parse_stored;
 use waterline_sandbox::workspace::Workspace;
 
 use super::Chat;
-use crate::hint::with_hint;
+use crate::error::describe;
 use crate::ids;
 use crate::show::{cut, one_line, room};
 use crate::text;
@@ -24,7 +24,7 @@ impl Chat {
             && self.session().has_begun()
             && let Err(error) = self.show_newest().await
         {
-            self.screen.print_error(&with_hint(&error));
+            self.screen.print_error(&describe(&error));
         }
     }
 

@@ -22,7 +22,7 @@ use waterline_log::{Log, Session};
 use waterline_session::Level;
 
 use crate::db;
-use crate::hint::with_hint;
+use crate::error::describe;
 use crate::mentions;
 use crate::show::{kept, notice};
 use crate::signals::{end_when_told, interrupted};
@@ -219,13 +219,13 @@ impl Chat {
             Some(Ok(Next::Quit)) => return LineOutcome::Quit,
             Some(Ok(Next::Prompt)) => LineOutcome::Done,
             Some(Err(error)) => {
-                self.screen.print_error(&with_hint(&error));
+                self.screen.print_error(&describe(&error));
                 LineOutcome::Done
             }
             None => LineOutcome::Stopped,
         };
         if let Err(error) = runtime.block_on(self.refresh()) {
-            self.screen.print_error(&with_hint(&error));
+            self.screen.print_error(&describe(&error));
         }
         outcome
     }
@@ -271,7 +271,7 @@ impl Chat {
                 self.screen.print_note(&text!("resume-nothing"));
             }
             Some(Err(error)) => {
-                self.screen.print_error(&with_hint(&anyhow::Error::from(error)));
+                self.screen.print_error(&describe(&anyhow::Error::from(error)));
                 return true;
             }
             None => {

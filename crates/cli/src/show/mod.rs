@@ -29,17 +29,6 @@ pub use crate::number::number;
 /// The style of secondary text.
 pub const DIM: Style = Style::new().dimmed();
 
-/// Formats a count in English: `1 session`, `1,200 sessions`.
-pub fn count(n: usize, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", number(n))
-}
-
-/// Formats a count of the log in English.
-pub fn count_of(n: u64, what: &str) -> String {
-    count(usize::try_from(n).unwrap_or(usize::MAX), what)
-}
-
 /// Formats a share in percent, with one more digit from 99% on.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
