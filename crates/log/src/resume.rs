@@ -221,8 +221,9 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use std::sync::Arc;
+
+    use serde_json::json;
     use waterline::ledger::Seen;
     use waterline::message::Wire;
     use waterline::tokens::Method;
@@ -230,7 +231,7 @@ mod tests {
     use super::*;
     use crate::incoming::Incoming;
 
-    /// More than two chunks of `bulk.rs`, the last of which is not full.
+    /// Two full chunks of `bulk.rs` and a partial one.
     const MESSAGES: usize = 601;
 
     fn counter() -> Counter {
@@ -243,7 +244,7 @@ mod tests {
     }
 
     /// Returns messages of every kind that loading treats differently: stored by the engine, stored
-    /// as JSON of a wire, not parseable, and counted by another counter.
+    /// as JSON of a wire, not parseable, counted by another counter, and repaired.
     fn incoming(number: usize) -> Incoming {
         let text = format!("open src/file_{number}.rs, commit {number:08x}f, 数据 {}", number % 7);
         let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
@@ -256,6 +257,10 @@ mod tests {
                 ..Incoming::of(&message, &counter())
             },
             2 => Incoming::of(&message, &Counter::new(Method::AgentGraph, 1_000)),
+            3 => {
+                let parts = vec![Part::text(&text), Part::text(" ")];
+                Incoming::of(&Message::new(role, parts), &counter())
+            }
             _ => Incoming::of(&message, &counter()),
         }
     }
@@ -273,7 +278,7 @@ mod tests {
         log
     }
 
-    /// Everything of a message that two ways of loading could get differently.
+    /// Returns each message as stored and as sent, with its tokens and its atom.
     fn messages(history: &History) -> Vec<(String, String, usize, Option<usize>)> {
         let json = |message: Option<&Message>| serde_json::to_string(&message).unwrap();
         let of = |index| {
@@ -311,6 +316,7 @@ mod tests {
         let plain = log.history_with("s", &counter(), parse, u64::MAX).unwrap();
         assert_eq!(plain.len(), MESSAGES);
         assert!(!plain.values().is_empty());
+        assert!((0..plain.len()).any(|index| plain.is_repaired(index)));
         assert_same(&bulk, &plain);
     }
 
