@@ -3,8 +3,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::session::Document;
-
 /// Keys that only a user of this log can grant, or that refer to calls and directories of this
 /// machine.
 const LOCAL: [&str; 8] = [
@@ -21,8 +19,8 @@ const LOCAL: [&str; 8] = [
 /// A state of format 1, split into its parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Format1State {
-    pub(crate) state: Document,
-    pub(crate) local: Document,
+    pub(crate) state: Map<String, Value>,
+    pub(crate) local: Map<String, Value>,
     pub(crate) workspace: Option<String>,
     pub(crate) imported: u64,
     /// The tool definitions as JSON.
@@ -31,7 +29,7 @@ pub(crate) struct Format1State {
 
 impl Format1State {
     pub(crate) fn of(mut state: Map<String, Value>) -> Self {
-        let mut local = Document::new();
+        let mut local = Map::new();
         for name in LOCAL {
             local.extend(state.remove(name).map(|value| (name.to_owned(), value)));
         }

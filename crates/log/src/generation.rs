@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{LogError, Result, messages};
 use crate::log::Log;
-use crate::navigate::{Kind, record_with};
 use crate::session::{self};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip};
@@ -70,32 +69,6 @@ impl Fold {
 }
 
 impl Log {
-    /// Undoes the newest fold: the session uses the request context from before it again. Messages
-    /// since the fold stay.
-    ///
-    /// # Errors
-    /// If the session has not been folded.
-    pub fn undo_fold(&self, session: &str) -> Result<()> {
-        let id = session.to_owned();
-        let now = self.now();
-        self.write(move |connection| {
-            let session = session::load(connection, &id)?;
-            let Some(key) = session.frozen else {
-                return Err(nothing_to_undo(&id));
-            };
-            let generation = generation_of(connection, key)?;
-            let number = connection
-                .number("SELECT number FROM generation WHERE key = $1", values![generation])?;
-            if number == 0 {
-                return Err(nothing_to_undo(&id));
-            }
-            let sql = format!("{CHAIN} SELECT MAX(key) FROM chain WHERE generation <> $2");
-            let before =
-                connection.row(&sql, values![key, generation])?.and_then(|row| row.maybe_int(0));
-            record_with(connection, &session, Kind::UndoFold, session.tip, before, now)
-        })
-    }
-
     /// Stores a fold that another program made after the first `position` messages of a session.
     /// Returns `false` if it is stored already.
     ///
@@ -161,10 +134,6 @@ impl Log {
             Ok(rows.into_iter().filter_map(of).collect())
         })
     }
-}
-
-fn nothing_to_undo(session: &str) -> LogError {
-    LogError::Refused(format!("nothing to undo: session {session} has not been folded"))
 }
 
 /// Stores a fold that another program made. Returns `false` if it is stored already.

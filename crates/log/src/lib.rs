@@ -69,6 +69,7 @@ mod store;
 mod summary;
 mod toolset;
 mod tree;
+mod undo_fold;
 mod usage;
 mod verify;
 mod workers;

@@ -372,7 +372,10 @@ fn tools_todos_skills_and_the_rest() {
          > /exit",
     );
     assert!(
-        world.last_request().iter().any(|message| message.contains("Follow skills/knots/SKILL.md"))
+        world
+            .last_request()
+            .iter()
+            .any(|message| message.contains("Read skills/knots/SKILL.md and follow it"))
     );
     assert!(terminal.ends());
 }
