@@ -1,16 +1,16 @@
-//! What the log costs: durable appends, opening a long session, bytes, forks. The same work done
-//! with LangGraph's `SqliteSaver` is in `scripts/langgraph-log.py`; docs/benchmarks.md has both
-//! beside each other.
+//! Measures durable appends, resuming a long session, storage size and forks.
+//! `scripts/langgraph-log.py` does the same work with LangGraph's `SqliteSaver`;
+//! docs/benchmarks.md compares both.
 //!
-//! `cargo bench -p waterline-log -- FOLDER`; PostgreSQL's part needs a server
-//! (`scripts/with-postgres`). FOLDER is where the files go: a folder in memory shows nothing about
-//! durable writes.
+//! Run `cargo bench -p waterline-log -- DIR`. The files are created in DIR, which must be on a
+//! disk: a directory in memory does not measure durable writes. The PostgreSQL part needs a server
+//! (`scripts/with-postgres`).
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::cast_precision_loss,
     clippy::indexing_slicing,
-    reason = "a benchmark that cannot go on says so by stopping, and prints what it measured"
+    reason = "a benchmark panics to fail, and prints its results"
 )]
 
 use std::path::{Path, PathBuf};
@@ -26,7 +26,8 @@ use waterline::policy::Policy;
 use waterline::tokens::Counter;
 use waterline_log::{Fold, Incoming, Log, Options, Resumed, Sent, Session};
 
-/// The variable that makes this program one of several writers: `URL SESSION`.
+/// The environment variable that makes this process one of several writers. Its value is
+/// `URL SESSION`.
 const WRITER: &str = "WATERLINE_BENCH_WRITER";
 const APPENDS: usize = 1_000;
 const RUNS: usize = 3;
@@ -36,20 +37,20 @@ fn main() {
         let (url, id) = task.split_once(' ').unwrap();
         return append(&open(url), id);
     }
-    let folder = std::env::args().skip(1).find(|word| !word.starts_with("--"));
-    let folder =
-        tempfile::tempdir_in(folder.map_or_else(std::env::temp_dir, PathBuf::from)).unwrap();
-    appends("sqlite", |name| folder.path().join(name).display().to_string());
+    let argument = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
+    let parent = argument.map_or_else(std::env::temp_dir, PathBuf::from);
+    let directory = tempfile::tempdir_in(parent).unwrap();
+    appends("sqlite", |name| directory.path().join(name).display().to_string());
     if let Ok(url) = std::env::var("WATERLINE_TEST_POSTGRES") {
         let mark = if url.contains('?') { '&' } else { '?' };
         appends("postgres", |name| {
             format!("{url}{mark}schema=bench_{}", name.replace(['.', '-'], "_"))
         });
     }
-    bytes(folder.path());
-    forks(folder.path());
-    resends(folder.path());
-    open_and_plan(folder.path());
+    bytes(directory.path());
+    forks(directory.path());
+    resends(directory.path());
+    open_and_plan(directory.path());
 }
 
 fn open(url: &str) -> Log {
@@ -60,7 +61,7 @@ fn counter() -> Counter {
     Models::builtin().find("gpt-4o").unwrap().counter()
 }
 
-/// About 600 bytes of words, none like another.
+/// Returns about 600 bytes of words, different for each number.
 fn text(number: usize) -> String {
     const WORDS: [&str; 16] = [
         "server", "value", "because", "parse", "the", "index", "of", "returns", "message", "error",
@@ -87,7 +88,7 @@ fn incoming(number: usize) -> Incoming {
 
 fn append(log: &Log, id: &str) {
     let mut tip = log.create(Session::new(id)).unwrap().tip;
-    // Sessions differ from their first message on: nothing is shared.
+    // Start with different messages, so that sessions do not share any.
     let start = id.bytes().fold(0, |sum, byte| sum * 31 + usize::from(byte)) * APPENDS;
     for number in 0..APPENDS {
         tip = log.append(id, tip, vec![incoming(start + number)]).unwrap().tip;
@@ -100,8 +101,7 @@ fn rate(count: usize, work: impl FnOnce()) -> f64 {
     count as f64 / start.elapsed().as_secs_f64()
 }
 
-/// The best of a few runs, and all of them.
-fn show(name: &str, unit: &str, runs: &[f64]) {
+fn print_runs(name: &str, unit: &str, runs: &[f64]) {
     let all: Vec<String> = runs.iter().map(|run| format!("{run:.0}")).collect();
     println!("{name}: {} {unit}", all.join(", "));
 }
@@ -115,7 +115,7 @@ fn appends(backend: &str, url: impl Fn(&str) -> String) {
                 rate(count, || work(&url))
             })
             .collect();
-        show(&format!("{backend}, {name}"), "appends/s", &runs);
+        print_runs(&format!("{backend}, {name}"), "appends/s", &runs);
     };
     run("1 writer", APPENDS, &|url| append(&open(url), "s"));
     run("8 threads", 8 * APPENDS, &|url| {
@@ -141,25 +141,25 @@ fn appends(backend: &str, url: impl Fn(&str) -> String) {
 
 fn size(path: &Path) -> u64 {
     let url = path.display().to_string();
-    // Opened once more and closed, so that what waits in the write-ahead log is in the file.
+    // Closing the log moves the contents of the write-ahead log into the file.
     drop(open(&url));
     std::fs::metadata(path).unwrap().len()
 }
 
-fn bytes(folder: &Path) {
-    let path = folder.join("bytes.db");
+fn bytes(directory: &Path) {
+    let path = directory.join("bytes.db");
     let log = open(&path.display().to_string());
     append(&log, "s");
-    let said = log.stats().unwrap().message_bytes;
+    let message_bytes = log.stats().unwrap().message_bytes;
     drop(log);
     println!(
         "bytes stored per byte of message, 1,000 appends: {:.2}",
-        size(&path) as f64 / said as f64
+        size(&path) as f64 / message_bytes as f64
     );
 }
 
-fn forks(folder: &Path) {
-    let path = folder.join("forks.db");
+fn forks(directory: &Path) {
+    let path = directory.join("forks.db");
     let log = open(&path.display().to_string());
     append(&log, "s");
     drop(log);
@@ -173,13 +173,14 @@ fn forks(folder: &Path) {
     );
 }
 
-/// A client sends its whole history again with each of a thousand calls, two new messages each
-/// time.
-fn resends(folder: &Path) {
-    let path = folder.join("resends.db");
+/// Measures a client that resends its whole history with each of 1,000 calls. Each call has two new
+/// messages.
+fn resends(directory: &Path) {
+    let path = directory.join("resends.db");
     let log = open(&path.display().to_string());
     log.create(Session::new("s")).unwrap();
-    let (mut history, mut sent) = (Vec::new(), 0_u64);
+    let mut history = Vec::new();
+    let mut sent = 0_u64;
     for round in 1..=1_000 {
         history.extend([incoming(2 * round), incoming(2 * round + 1)]);
         sent += history.iter().map(|incoming: &Incoming| incoming.bytes.len() as u64).sum::<u64>();
@@ -189,7 +190,8 @@ fn resends(folder: &Path) {
             let took = start.elapsed();
             let stats = log.stats().unwrap();
             println!(
-                "resent {round} times: {} messages, {:.2} MB said, {:.1} MB sent, {:.2} MB stored, last resend {:.1} ms",
+                "resent {round} times: {} messages, {:.2} MB of messages, {:.1} MB sent, \
+                 {:.2} MB stored, last resend {:.1} ms",
                 stats.messages,
                 stats.message_bytes as f64 / 1e6,
                 sent as f64 / 1e6,
@@ -200,21 +202,23 @@ fn resends(folder: &Path) {
     }
 }
 
-fn nothing(_: Arc<String>, _: Wire, _: Role) -> Option<Message> {
+fn no_parser(_: Arc<String>, _: Wire, _: Role) -> Option<Message> {
     None
 }
 
-/// A session of a hundred thousand messages, planned and stored as it grew; then opened and planned
-/// as after a restart.
-fn open_and_plan(folder: &Path) {
+/// Measures how long it takes to open a session of 100,000 messages and plan its next call, as
+/// after a restart. First it creates the session, and plans and stores a call after every 20
+/// messages.
+fn open_and_plan(directory: &Path) {
     const MESSAGES: usize = 100_000;
-    let url = folder.join("long.db").display().to_string();
-    let (model, policy) =
-        (Models::builtin().find("gpt-4o").unwrap(), Policy::preset("auto").unwrap());
+    let url = directory.join("long.db").display().to_string();
+    let model = Models::builtin().find("gpt-4o").unwrap();
+    let policy = Policy::preset("auto").unwrap();
     let budget = Budget::of(model.input_window());
     let log = open(&url);
     let mut tip = log.create(Session::new("s")).unwrap().tip;
-    let (mut history, mut generation) = (History::new(counter()), Generation::new());
+    let mut history = History::new(counter());
+    let mut generation = Generation::new();
     for number in (0..MESSAGES).step_by(20) {
         let messages: Vec<Message> = (number..number + 20)
             .map(|n| {
@@ -246,7 +250,8 @@ fn open_and_plan(folder: &Path) {
     for _ in 0..11 {
         let start = Instant::now();
         let log = open(&url);
-        let Resumed { mut generation, history, .. } = log.resume("s", &counter(), nothing).unwrap();
+        let Resumed { mut generation, history, .. } =
+            log.resume("s", &counter(), no_parser).unwrap();
         let planned = extend(&Input::new(&history, &generation, &policy, budget, &model));
         generation.freeze(&history, planned.unwrap());
         sent = generation.context(&history).count();
@@ -254,15 +259,16 @@ fn open_and_plan(folder: &Path) {
     }
     times.sort_by(f64::total_cmp);
     println!(
-        "open a session of {MESSAGES} messages and plan its next call ({} folds, {sent} messages sent): median {:.1} ms, worst {:.1} ms",
+        "open a session of {MESSAGES} messages and plan its next call \
+         ({} folds, {sent} messages sent): median {:.1} ms, worst {:.1} ms",
         generation.number,
         times[times.len() / 2],
         times[times.len() - 1]
     );
     let start = Instant::now();
-    let whole = open(&url).history("s", &counter(), nothing).unwrap();
+    let whole = open(&url).history("s", &counter(), no_parser).unwrap();
     println!(
-        "the whole history of {} messages, as a fold needs it: {:.0} ms",
+        "load the whole history of {} messages for a fold: {:.0} ms",
         whole.len(),
         start.elapsed().as_secs_f64() * 1e3
     );

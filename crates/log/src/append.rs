@@ -1,21 +1,20 @@
-//! Appending: the new messages are durable before anything else happens.
+//! Appends messages to sessions. They are durable when a method returns.
 
 use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::log::Log;
-use crate::navigate::{Kind, left, record};
+use crate::navigate::{Kind, left_tips, record};
 use crate::session::{self, Session};
 use crate::store::Connection;
-use crate::tree::{Path, Tip, grow, ids_behind, place};
+use crate::tree::{Path, Tip, grow, ids_after, tip_of};
 
-/// What appending gave.
+/// The result of appending messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// The session that now ends with the messages; another one than was named when somebody else
-    /// had moved that on.
+    /// The id of the session.
     pub session: String,
-    /// Where it stands now.
+    /// The tip of the session. After [`Log::offer`], the tip of the offered conversation.
     pub tip: Tip,
     /// How many of the messages were new to the log.
     pub new: usize,
@@ -24,27 +23,29 @@ pub struct Appended {
 }
 
 impl Log {
-    /// Puts messages behind a session that stands at `at`.
+    /// Appends messages to a session whose tip is `at`.
     ///
     /// # Errors
-    /// [`LogError::Conflict`] when somebody else has moved it on meanwhile. Nothing is lost by
-    /// trying again.
+    /// [`LogError::Conflict`] if another writer has moved the session since. A retry is safe: if
+    /// the same messages are already stored after `at`, it succeeds and adds nothing.
     pub fn append(&self, session: &str, at: Tip, incoming: Vec<Incoming>) -> Result<Appended> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             append_at(connection, &session, at, &incoming, now)
         })
     }
 
-    /// Stores messages behind a session that stands at `at`, and leaves it there: they are on a way
-    /// of their own, which can be found and gone to. If somebody else has moved it on meanwhile,
-    /// they are in a fork of it. Gives the session as it is then.
+    /// Stores messages after `at`, the tip of a session, on a side branch: the tip stays at `at`,
+    /// and [`Log::branches`] lists the side branch. If another writer has moved the session since,
+    /// the messages are stored in a fork. Returns the session as stored.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn append_aside(&self, session: &str, at: Tip, incoming: Vec<Incoming>) -> Result<Session> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             match append_at(connection, &session, at, &incoming, now) {
@@ -62,14 +63,15 @@ impl Log {
         })
     }
 
-    /// Takes in a whole conversation, from its first message on, as clients send it again with each
-    /// call. Only what is new is stored. Where it leaves the way of the session, the session
-    /// follows, and can be taken back.
+    /// Moves a session to the end of a whole conversation, which clients resend with each call.
+    /// Only new messages are stored. If the conversation leaves the session's branch, the move is
+    /// recorded and can be undone.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn resend(&self, session: &str, incoming: Vec<Incoming>) -> Result<Appended> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let grown = grow(connection, Tip::EMPTY, &incoming, now)?;
@@ -84,26 +86,27 @@ impl Log {
     }
 }
 
-/// How a session stands to a conversation that it was offered.
+/// How an offered conversation relates to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// It went on with what was new in it.
+    /// It continues the session, and its new messages were appended.
     Continued,
-    /// It had all of it, now or on a way that it left.
+    /// The session has all of it, on its current branch or on one that it has left.
     Known,
-    /// It went another way, and stays where it is.
+    /// It diverges from the session, which was not moved.
     Apart,
 }
 
 impl Log {
-    /// Offers a whole conversation to a session: the session goes on with it where it goes on from
-    /// the session, and is left alone where it does not. This is how recorded conversations are
-    /// taken in.
+    /// Offers a whole conversation to a session, as imports of recorded conversations do. The
+    /// session moves to its end only if the conversation continues the session. The messages are
+    /// stored in any case.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn offer(&self, session: &str, incoming: Vec<Incoming>) -> Result<(Offered, Appended)> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let grown = grow(connection, Tip::EMPTY, &incoming, now)?;
@@ -125,12 +128,12 @@ impl Log {
     }
 }
 
-/// Whether a session stands behind a place, or stood there once.
+/// Returns whether a tip is on the current branch of a session or on one that it has left.
 fn has_been_at(connection: &mut dyn Connection, session: &Session, tip: Tip) -> Result<bool> {
-    let mut ways = vec![session.tip];
-    ways.extend(left(connection, &session.id)?);
-    for way in ways {
-        if Path::of(connection, way)?.contains(tip) {
+    let mut ends = vec![session.tip];
+    ends.extend(left_tips(connection, &session.id)?);
+    for end in ends {
+        if Path::of(connection, end)?.contains(tip) {
             return Ok(true);
         }
     }
@@ -159,17 +162,17 @@ pub(crate) fn conflict(session: &Session) -> LogError {
     LogError::Conflict { session: session.id.clone(), position: session.tip.position }
 }
 
-/// Whether the session went on from `at` with just these messages: then whoever appends them did so
-/// before, and lost the answer.
+/// Returns the result of an earlier append of the same messages at `at`, if there was one. Its
+/// caller retries because it never received the reply.
 pub(crate) fn appended_before(
     connection: &mut dyn Connection,
     session: &Session,
     at: Tip,
     incoming: &[Incoming],
 ) -> Result<Option<Appended>> {
-    let ids = ids_behind(connection, at, incoming)?;
+    let ids = ids_after(connection, at, incoming)?;
     let Some(&last) = ids.last() else { return Ok(None) };
     let path = Path::of(connection, session.tip)?;
-    let there = place(connection, last)?.filter(|&tip| path.contains(tip) && path.contains(at));
-    Ok(there.map(|_| Appended { session: session.id.clone(), tip: session.tip, new: 0, ids }))
+    let found = tip_of(connection, last)?.filter(|&tip| path.contains(tip) && path.contains(at));
+    Ok(found.map(|_| Appended { session: session.id.clone(), tip: session.tip, new: 0, ids }))
 }

@@ -1,6 +1,6 @@
 //! Artifacts: large outputs, stored in full and only once. In the context, a preview replaces them.
 
-use crate::compress::{pack, unpack};
+use crate::compress::{compress, decompress};
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::store::{Connection, values};
@@ -61,7 +61,7 @@ impl Log {
             let sql = "SELECT packed, bytes, size FROM artifact WHERE hash = $1";
             let mut row =
                 connection.row(sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
-            let bytes = unpack(row.int(0), row.bytes(1), row.size(2))
+            let bytes = decompress(row.int(0), row.bytes(1), row.size(2))
                 .filter(|bytes| blake3::hash(bytes) == known);
             bytes.ok_or_else(|| connection.damaged(format!("artifact {hash}")))
         })
@@ -96,7 +96,7 @@ pub(crate) fn put(
     bytes: &[u8],
 ) -> Result<()> {
     let hash = blake3::hash(bytes).as_bytes().to_vec();
-    let (packed, stored) = pack(bytes);
+    let (packed, stored) = compress(bytes);
     let sql = "INSERT INTO artifact (hash, media, preview, size, packed, bytes, created) \
                VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hash) DO NOTHING";
     let values = values![

@@ -1,5 +1,5 @@
-//! Many messages at once: this thread reads rows and appends messages, the other cores unpack,
-//! check and parse what lies between.
+//! Loads many messages in parallel. The calling thread reads rows and appends messages; worker
+//! threads decompress, verify and parse them in between.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -13,20 +13,23 @@ use crate::import::Parse;
 use crate::store::{Connection, Row};
 use crate::tree::{Path, Tip};
 
-/// How many rows a thread takes at a time.
-const ROWS: usize = 256;
+/// How many rows a worker takes at a time.
+const ROWS_PER_CHUNK: usize = 256;
 
-/// Chunks that wait for a thread, so that rows are not read faster than they are used.
-const WAITING: usize = 16;
+/// How many chunks may wait for a worker. The limit keeps rows from being read faster than they are
+/// used.
+const MAX_WAITING: usize = 16;
 
-/// Rows in their order, by the number of their chunk.
+/// The number of a chunk, and its rows in order.
 type Chunk = (usize, Vec<Row>);
 
-/// What became of a chunk: each message with its tokens, if they were counted by the history's
-/// counter.
-type Ready = (usize, Result<Vec<(Prepared, Option<usize>)>>);
+/// A message, and its tokens if they were counted by the history's counter.
+type Counted = (Prepared, Option<usize>);
 
-/// Appends the messages behind a place.
+/// The number of a chunk, and its messages.
+type Ready = (usize, Result<Vec<Counted>>);
+
+/// Appends the messages after position `after` up to `tip` to a history.
 pub(crate) fn load(
     connection: &mut dyn Connection,
     history: &mut History,
@@ -38,17 +41,20 @@ pub(crate) fn load(
         Preparer { name: connection.name().to_owned(), counter: history.counter().name(), parse };
     let path = Path::of(connection, tip)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let (chunks, waiting) = sync_channel(WAITING);
+    let (chunks, waiting) = sync_channel(MAX_WAITING);
     let waiting = Mutex::new(waiting);
     let (done, ready) = channel();
     std::thread::scope(|scope| {
         for _ in 0..cores {
-            let (preparer, waiting, done) = (&preparer, &waiting, done.clone());
-            scope.spawn(move || preparer.serve(waiting, &done));
+            let preparer = &preparer;
+            let waiting = &waiting;
+            let done = done.clone();
+            scope.spawn(move || preparer.run(waiting, &done));
         }
+        // The receiver ends when the last worker drops its sender.
         drop(done);
         let mut merge = Merge { history, ready, next: 0, early: BTreeMap::new() };
-        let mut feed = Feed { chunks, rows: Vec::with_capacity(ROWS), sent: 0 };
+        let mut feed = Feed { chunks, rows: Vec::with_capacity(ROWS_PER_CHUNK), sent: 0 };
         for run in path.runs(after) {
             rows_of_run(connection, run, &mut |row| {
                 if feed.add(row)? {
@@ -57,7 +63,7 @@ pub(crate) fn load(
                 Ok(())
             })?;
         }
-        feed.end()?;
+        feed.finish()?;
         merge.finish()
     })
 }
@@ -69,24 +75,24 @@ struct Preparer {
 }
 
 impl Preparer {
-    fn serve(&self, waiting: &Mutex<Receiver<Chunk>>, done: &Sender<Ready>) {
+    fn run(&self, waiting: &Mutex<Receiver<Chunk>>, done: &Sender<Ready>) {
         let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         while let Ok((number, rows)) = next() {
-            let prepared = rows.into_iter().map(|row| self.prepare(row)).collect();
-            if done.send((number, prepared)).is_err() {
+            let messages = rows.into_iter().map(|row| self.prepare(row)).collect();
+            if done.send((number, messages)).is_err() {
                 return;
             }
         }
     }
 
-    fn prepare(&self, row: Row) -> Result<(Prepared, Option<usize>)> {
+    fn prepare(&self, row: Row) -> Result<Counted> {
         let entry = Entry::of(&self.name, row)?;
         let tokens = (entry.counter == self.counter).then_some(entry.tokens);
         Ok((Prepared::new(entry.message(self.parse)), tokens))
     }
 }
 
-/// The rows on their way to the threads.
+/// Collects rows into chunks and sends them to the workers.
 struct Feed {
     chunks: SyncSender<Chunk>,
     rows: Vec<Row>,
@@ -94,10 +100,10 @@ struct Feed {
 }
 
 impl Feed {
-    /// Adds a row, and says whether a chunk was sent.
+    /// Adds a row. Returns whether that completed a chunk, which was then sent.
     fn add(&mut self, row: Row) -> Result<bool> {
         self.rows.push(row);
-        if self.rows.len() < ROWS {
+        if self.rows.len() < ROWS_PER_CHUNK {
             return Ok(false);
         }
         self.send()?;
@@ -105,48 +111,48 @@ impl Feed {
     }
 
     fn send(&mut self) -> Result<()> {
-        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(ROWS));
+        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(ROWS_PER_CHUNK));
         self.chunks.send((self.sent, rows)).map_err(|_| stopped())?;
         self.sent += 1;
         Ok(())
     }
 
-    fn end(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<()> {
         if self.rows.is_empty() { Ok(()) } else { self.send() }
     }
 }
 
-/// The prepared messages, put back into their order.
+/// Appends the prepared messages in their original order.
 struct Merge<'a> {
     history: &'a mut History,
     ready: Receiver<Ready>,
     next: usize,
-    /// Chunks that came before their turn.
-    early: BTreeMap<usize, Vec<(Prepared, Option<usize>)>>,
+    /// Chunks that were ready before an earlier one.
+    early: BTreeMap<usize, Vec<Counted>>,
 }
 
 impl Merge<'_> {
-    /// Appends what is ready by now.
+    /// Appends the chunks that are ready, without waiting.
     fn take_ready(&mut self) -> Result<()> {
-        while let Ok((number, prepared)) = self.ready.try_recv() {
-            self.take(number, prepared?);
+        while let Ok((number, messages)) = self.ready.try_recv() {
+            self.take(number, messages?);
         }
         Ok(())
     }
 
-    /// Waits for everything and appends it.
+    /// Waits for all remaining chunks and appends them.
     fn finish(mut self) -> Result<()> {
-        while let Ok((number, prepared)) = self.ready.recv() {
-            self.take(number, prepared?);
+        while let Ok((number, messages)) = self.ready.recv() {
+            self.take(number, messages?);
         }
         if self.early.is_empty() { Ok(()) } else { Err(stopped()) }
     }
 
-    fn take(&mut self, number: usize, prepared: Vec<(Prepared, Option<usize>)>) {
-        self.early.insert(number, prepared);
-        while let Some(prepared) = self.early.remove(&self.next) {
+    fn take(&mut self, number: usize, messages: Vec<Counted>) {
+        self.early.insert(number, messages);
+        while let Some(messages) = self.early.remove(&self.next) {
             self.next += 1;
-            for (prepared, tokens) in prepared {
+            for (prepared, tokens) in messages {
                 self.history.append_prepared(prepared, tokens);
             }
         }
@@ -154,5 +160,5 @@ impl Merge<'_> {
 }
 
 fn stopped() -> LogError {
-    LogError::Refused("a thread that reads messages ended early".to_owned())
+    LogError::Refused("a worker that loads messages stopped early; retry".to_owned())
 }

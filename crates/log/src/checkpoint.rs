@@ -12,7 +12,7 @@ use crate::log::Log;
 use crate::navigate::{Kind, record};
 use crate::session::{self, Document, Session, text};
 use crate::store::{Connection, Row, values};
-use crate::tree::{Tip, id_at, place};
+use crate::tree::{Tip, id_at, tip_of};
 
 /// How many checkpoints the log keeps per session.
 pub const CHECKPOINTS: u64 = 50;
@@ -52,7 +52,7 @@ impl Log {
     pub fn checkpoint(&self, session: &str, metadata: Value) -> Result<Checkpoint> {
         let id = session.to_owned();
         self.write(move |connection| {
-            let session = session::hold(connection, &id)?;
+            let session = session::lock(connection, &id)?;
             let checkpoint_id = add(connection, &session, &metadata)?;
             let row = find(connection, &id, &checkpoint_id)?.ok_or_else(|| connection.race())?;
             of(connection, row)
@@ -85,7 +85,7 @@ impl Log {
             })?;
             let Stored { message, state, .. } = of(connection, row)?.checkpoint;
             let tip = match message {
-                Some(message) => place(connection, message.parse::<Id>()?)?,
+                Some(message) => tip_of(connection, message.parse::<Id>()?)?,
                 None => Some(Tip::EMPTY),
             };
             let tip =

@@ -16,23 +16,23 @@ thread_local! {
 }
 
 /// Compresses bytes. Returns 1 and the compressed bytes, or 0 and the original bytes.
-pub(crate) fn pack(bytes: &[u8]) -> (i64, Cow<'_, [u8]>) {
+pub(crate) fn compress(bytes: &[u8]) -> (i64, Cow<'_, [u8]>) {
     if bytes.len() < MIN_SIZE {
         return (0, Cow::Borrowed(bytes));
     }
     match COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(bytes).ok()) {
-        Some(packed) if packed.len() < bytes.len() => (1, Cow::Owned(packed)),
+        Some(compressed) if compressed.len() < bytes.len() => (1, Cow::Owned(compressed)),
         _ => (0, Cow::Borrowed(bytes)),
     }
 }
 
-/// Restores bytes from the result of [`pack`]; `None` if they are damaged. `size` is the original
-/// size.
-pub(crate) fn unpack(packed: i64, bytes: Vec<u8>, size: usize) -> Option<Vec<u8>> {
-    let unpacked = match packed {
+/// Restores bytes from the result of [`compress`], whose original size was `size`; `None` if they
+/// are damaged.
+pub(crate) fn decompress(compressed: i64, bytes: Vec<u8>, size: usize) -> Option<Vec<u8>> {
+    let decompressed = match compressed {
         0 => bytes,
         _ => DECOMPRESSOR
             .with_borrow_mut(|decompressor| decompressor.as_mut()?.decompress(&bytes, size).ok())?,
     };
-    (unpacked.len() == size).then_some(unpacked)
+    (decompressed.len() == size).then_some(decompressed)
 }

@@ -10,7 +10,7 @@ use crate::conversation_hash::{ConversationHash, is_same};
 use crate::error::Result;
 use crate::id::Id;
 use crate::import::Parse;
-use crate::incoming::form_of;
+use crate::incoming::stored_form;
 use crate::log::Log;
 use crate::read::each;
 use crate::session::{self, Session};
@@ -186,7 +186,7 @@ impl<'a> Lookup<'a> {
         let mut parent = None;
         let mut ids = Vec::with_capacity(self.messages.len());
         for message in self.messages {
-            let (encoding, bytes) = form_of(message);
+            let (encoding, bytes) = stored_form(message);
             let id = Id::of(parent, message.role, encoding, &bytes);
             ids.push(id);
             parent = Some(id);

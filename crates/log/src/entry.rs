@@ -1,10 +1,10 @@
-//! A message as the log gives it back.
+//! Messages as the log returns them.
 
 use std::sync::Arc;
 
 use waterline::message::{Message, Part, Raw, Role, Wire};
 
-use crate::compress::unpack;
+use crate::compress::decompress;
 use crate::encoding::{Encoding, role_of_code};
 use crate::error::Result;
 use crate::id::Id;
@@ -14,26 +14,27 @@ use crate::tree::{Run, hash};
 /// A stored message.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its id.
+    /// The id, a hash of this message and all messages before it.
     pub id: Id,
-    /// Its place, from 1.
+    /// The position in the session, from 1.
     pub position: u64,
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// How the bytes are to be read.
+    /// The encoding of the bytes.
     pub encoding: Encoding,
-    /// The bytes as they came.
+    /// The bytes as received.
     pub bytes: Vec<u8>,
-    /// Its tokens.
+    /// The number of tokens.
     pub tokens: usize,
-    /// By which method they were counted.
+    /// The name of the counter that counted them.
     pub counter: String,
-    /// When it was said, in milliseconds since 1970.
+    /// The time of the message, in milliseconds since 1970.
     pub time: i64,
 }
 
-/// What an [`Entry`] is read from: `message m JOIN content c`.
-pub(crate) const COLUMNS: &str = "m.id, m.position, m.created, c.role, c.wire, c.tokens, c.counter, c.size, c.packed, c.bytes, c.hash";
+/// The columns of an [`Entry`], in `message m JOIN content c`.
+pub(crate) const COLUMNS: &str = "m.id, m.position, m.created, c.role, c.wire, c.tokens, \
+                                  c.counter, c.size, c.packed, c.bytes, c.hash";
 
 impl Entry {
     pub(crate) fn of(name: &str, mut row: Row) -> Result<Self> {
@@ -42,30 +43,40 @@ impl Entry {
         let position = row.count(1);
         let id = Id::stored(&row.bytes(0))
             .ok_or_else(|| damaged(format!("the id of message {position}")))?;
-        let (role, encoding) = (role_of_code(row.int(3)), Encoding::of_code(row.int(4)));
-        let bytes = unpack(row.int(8), row.bytes(9), row.size(7))
+        let role = role_of_code(row.int(3));
+        let encoding = Encoding::of_code(row.int(4));
+        let bytes = decompress(row.int(8), row.bytes(9), row.size(7))
             .filter(|bytes| hash(role, encoding, bytes) == row.bytes(10));
-        let bytes = bytes.ok_or_else(|| damaged(format!("message {position}, {}", id.short())))?;
-        let (tokens, counter) = (row.size(5), row.text(6));
-        Ok(Self { id, position, role, encoding, bytes, tokens, counter, time: row.int(2) })
+        let bytes =
+            bytes.ok_or_else(|| damaged(format!("message {position}, id {}", id.short())))?;
+        Ok(Self {
+            id,
+            position,
+            role,
+            encoding,
+            bytes,
+            tokens: row.size(5),
+            counter: row.text(6),
+            time: row.int(2),
+        })
     }
 
-    /// The message. `parse` reads the JSON of a wire; bytes that nobody can read become a message
-    /// of their text.
+    /// Returns the message. `parse` parses the JSON of a wire. Bytes that cannot be parsed become a
+    /// text message.
     pub fn message(
         &self,
         parse: impl FnOnce(Arc<String>, Wire, Role) -> Option<Message>,
     ) -> Message {
         let text = || String::from_utf8_lossy(&self.bytes).into_owned();
-        let read = match self.encoding {
+        let parsed = match self.encoding {
             Encoding::Neutral => serde_json::from_slice(&self.bytes).ok(),
             Encoding::Wire(wire) => parse(Arc::new(text()), wire, self.role),
             Encoding::Bytes => None,
         };
-        read.unwrap_or_else(|| Message::new(self.role, vec![Part::text(text())]))
+        parsed.unwrap_or_else(|| Message::new(self.role, vec![Part::text(text())]))
     }
 
-    /// The wire it came on.
+    /// Returns the wire that the message was received on, if known.
     #[must_use]
     pub fn wire(&self) -> Option<Wire> {
         match self.encoding {
@@ -79,29 +90,29 @@ impl Entry {
     }
 }
 
-/// Reads the entries of a run, in order, up to one that cannot be read.
+/// Visits the entries of a run in order, and stops at the first damaged one.
 pub(crate) fn each_of_run(
     connection: &mut dyn Connection,
     run: Run,
     visit: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<()> {
-    attempt_each(connection, run, &mut |_, entry| visit(entry?))
+    each_result_of_run(connection, run, &mut |_, entry| visit(entry?))
 }
 
-/// Reads the entries of a run, in order; of one that cannot be read, what it is called and why.
-pub(crate) fn attempt_each(
+/// Visits the entries of a run in order. For a damaged entry, `visit` receives the error.
+pub(crate) fn each_result_of_run(
     connection: &mut dyn Connection,
     run: Run,
-    visit: &mut dyn FnMut(Named, Result<Entry>) -> Result<()>,
+    visit: &mut dyn FnMut(EntryKey, Result<Entry>) -> Result<()>,
 ) -> Result<()> {
     let name = connection.name().to_owned();
     rows_of_run(connection, run, &mut |row| {
-        let named = Named { id: row.peek(0).and_then(Id::stored), position: row.count(1) };
-        visit(named, Entry::of(&name, row))
+        let key = EntryKey { id: row.peek(0).and_then(Id::stored), position: row.count(1) };
+        visit(key, Entry::of(&name, row))
     })
 }
 
-/// Reads the rows of a run, in order, each of which is an [`Entry`] yet to be unpacked.
+/// Visits the rows of a run in order; [`Entry::of`] makes an entry of each.
 pub(crate) fn rows_of_run(
     connection: &mut dyn Connection,
     run: Run,
@@ -114,9 +125,9 @@ pub(crate) fn rows_of_run(
     connection.each(&sql, values![run.branch, run.after, run.upto], visit)
 }
 
-/// What is known of a message whose bytes may be damaged.
+/// The id and position of a message whose bytes may be damaged.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named {
+pub(crate) struct EntryKey {
     pub(crate) id: Option<Id>,
     pub(crate) position: u64,
 }

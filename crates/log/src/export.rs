@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::entry::each_of_run;
 use crate::error::{LogError, Result};
-use crate::frozen::{self, Stored};
+use crate::frozen::{self, StoredStep};
 use crate::generation::{FOLD, Fold};
 use crate::id::Id;
 use crate::line::{
@@ -218,7 +218,7 @@ impl Export<'_> {
     /// Writes the stored request contexts and returns the keys of their generations.
     fn sent(&mut self, session: &Session) -> Result<HashSet<i64>> {
         let mut generations = HashSet::new();
-        for Stored { tip, generation, time, sent } in
+        for StoredStep { tip, generation, time, sent } in
             frozen::steps(self.connection, session.frozen)?
         {
             let at = self.written_id(tip)?;
@@ -311,7 +311,8 @@ impl Export<'_> {
                    ORDER BY a.created, a.hash";
         self.connection.each(sql, values![&session.id], &mut |mut row| {
             let media = row.text(0);
-            let Some(bytes) = crate::compress::unpack(row.int(3), row.bytes(4), row.size(5)) else {
+            let Some(bytes) = crate::compress::decompress(row.int(3), row.bytes(4), row.size(5))
+            else {
                 damaged.push(format!("session {}: an artifact of type {media}", session.id));
                 return Ok(());
             };

@@ -1,61 +1,63 @@
-//! Folds: when a generation began, why, and what it saved; undoing one.
+//! Generations: when and why a fold started each one, and what it saved. Also undoes folds.
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{LogError, Result};
+use crate::error::{LogError, Result, messages};
 use crate::log::Log;
 use crate::navigate::{Kind, record_with};
 use crate::session::{self};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip};
 
-/// What a fold did.
+/// The reason and the effect of a fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
-    /// Why.
+    /// Why the context was folded.
     pub reason: String,
-    /// Tokens before it.
+    /// The tokens of the context before the fold.
     pub tokens_before: usize,
-    /// Tokens after it.
+    /// The tokens of the context after the fold.
     pub tokens_after: usize,
-    /// What the next call would have cost without it, in millionths.
+    /// The cost of the next call without the fold, in millionths of the currency unit, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_before: Option<i64>,
-    /// What it costs with it.
+    /// The cost of the next call with the fold, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_after: Option<i64>,
 }
 
-/// A fold, as it is listed.
+/// A generation, which a fold started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generation {
-    /// Its number, from 1; 0 is what was sent before the first fold.
+    /// The number of the generation, from 1. Number 0, before the first fold, is not listed.
     pub number: u64,
-    /// How many messages there were.
+    /// How many messages the session had at the fold.
     pub position: u64,
-    /// What the fold did.
+    /// The fold that started it.
     pub fold: Fold,
-    /// When, in milliseconds since 1970.
+    /// The time of the fold, in milliseconds since 1970.
     pub time: i64,
-    /// Whether it is the one that is in use.
+    /// Whether the session uses this generation.
     pub is_current: bool,
 }
 
-/// The steps that led to one ($1), itself included.
-pub(crate) const CHAIN: &str = "WITH RECURSIVE chain (key, previous, generation, branch, position) AS (\
+/// The start of a query over the stored step $1 and all steps before it.
+pub(crate) const CHAIN: &str = "WITH RECURSIVE \
+    chain (key, previous, generation, branch, position) AS (\
     SELECT key, previous, generation, branch, position FROM frozen WHERE key = CAST($1 AS BIGINT) \
-    UNION ALL SELECT f.key, f.previous, f.generation, f.branch, f.position FROM chain c JOIN frozen f ON f.key = c.previous)";
+    UNION ALL SELECT f.key, f.previous, f.generation, f.branch, f.position \
+    FROM chain c JOIN frozen f ON f.key = c.previous)";
 
-/// What a [`Fold`] is read from, in a table called `g`.
+/// The columns of a [`Fold`], in `generation g`.
 pub(crate) const FOLD: &str =
     "g.reason, g.tokens_before, g.tokens_after, g.cost_before, g.cost_after";
 
-/// What a [`Generation`] is read from.
-const COLUMNS: &str = "g.key, g.number, g.position, g.branch, g.created, g.reason, g.tokens_before, g.tokens_after, \
-                       g.cost_before, g.cost_after";
+/// The columns of a [`Generation`], in `generation g`.
+const COLUMNS: &str = "g.key, g.number, g.position, g.branch, g.created, g.reason, \
+                       g.tokens_before, g.tokens_after, g.cost_before, g.cost_after";
 
 impl Fold {
-    /// Reads the columns of [`FOLD`], the first of which is at `first`.
+    /// Reads the columns of [`FOLD`], which start at column `first`.
     pub(crate) fn of(row: &mut Row, first: usize) -> Self {
         Self {
             reason: row.text(first),
@@ -68,23 +70,24 @@ impl Fold {
 }
 
 impl Log {
-    /// Takes the newest fold back: the session goes on with what was sent before it. What came
-    /// after stays.
+    /// Undoes the newest fold: the session uses the request context from before it again. Messages
+    /// since the fold stay.
     ///
     /// # Errors
-    /// When nothing was folded.
+    /// If the session has not been folded.
     pub fn undo_fold(&self, session: &str) -> Result<()> {
-        let (id, now) = (session.to_owned(), self.now());
+        let id = session.to_owned();
+        let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let Some(key) = session.frozen else {
-                return Err(LogError::Refused(format!("session {id} was not folded")));
+                return Err(nothing_to_undo(&id));
             };
             let generation = generation_of(connection, key)?;
             let number = connection
                 .number("SELECT number FROM generation WHERE key = $1", values![generation])?;
             if number == 0 {
-                return Err(LogError::Refused(format!("session {id} was not folded")));
+                return Err(nothing_to_undo(&id));
             }
             let sql = format!("{CHAIN} SELECT MAX(key) FROM chain WHERE generation <> $2");
             let before =
@@ -93,11 +96,11 @@ impl Log {
         })
     }
 
-    /// Writes down a fold that another program made, after so many messages of a session. One that
-    /// is known is not added again, and the answer says so.
+    /// Stores a fold that another program made after the first `position` messages of a session.
+    /// Returns `false` if it is stored already.
     ///
     /// # Errors
-    /// When the session has no such place.
+    /// If the session does not exist or has fewer messages.
     pub fn note_fold(
         &self,
         session: &str,
@@ -106,22 +109,24 @@ impl Log {
         fold: Fold,
         time: Option<i64>,
     ) -> Result<bool> {
-        let (id, time) = (session.to_owned(), time.unwrap_or_else(|| self.now()));
+        let id = session.to_owned();
+        let time = time.unwrap_or_else(|| self.now());
         self.write(move |connection| {
-            let session = session::hold(connection, &id)?;
-            let at = Path::of(connection, session.tip)?.at(position);
-            let at = at.ok_or_else(|| {
-                LogError::Refused(format!("session {id} has no message {position}"))
+            let session = session::lock(connection, &id)?;
+            let at = Path::of(connection, session.tip)?.at(position).ok_or_else(|| {
+                LogError::Refused(format!(
+                    "cannot store a fold after message {position} of session {id}: it has {}",
+                    messages(session.tip.position)
+                ))
             })?;
-            note(connection, &id, at, number, &fold, time)
+            add_once(connection, &id, at, number, &fold, time)
         })
     }
 
-    /// The folds of a session, oldest first: those that led to what it sends, and those that were
-    /// taken back.
+    /// Returns the generations of a session, oldest first, including those whose fold was undone.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// If the session does not exist.
     pub fn generations(&self, session: &str) -> Result<Vec<Generation>> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
@@ -130,30 +135,40 @@ impl Log {
                 Some(key) => Some(generation_of(connection, key)?),
                 None => None,
             };
-            let noted = format!("SELECT {COLUMNS} FROM generation g WHERE number > 0 AND session = $1");
+            let of_session =
+                format!("SELECT {COLUMNS} FROM generation g WHERE number > 0 AND session = $1");
             let mut rows = Vec::new();
             for id in session::forked_from(connection, &session)? {
-                rows.extend(connection.rows(&noted, values![&id])?);
+                rows.extend(connection.rows(&of_session, values![&id])?);
             }
-            let sent = format!(
-                "{CHAIN} SELECT {COLUMNS} FROM generation g WHERE number > 0 AND key IN (SELECT generation FROM chain)"
+            let of_context = format!(
+                "{CHAIN} SELECT {COLUMNS} FROM generation g \
+                 WHERE number > 0 AND key IN (SELECT generation FROM chain)"
             );
-            rows.extend(connection.rows(&sent, values![session.frozen])?);
+            rows.extend(connection.rows(&of_context, values![session.frozen])?);
             rows.sort_by_key(|row| row.int(0));
             rows.dedup_by_key(|row| row.int(0));
             let of = |mut row: Row| {
                 let tip = Tip { branch: row.int(3), position: row.count(2) };
-                let (number, time, is_current) = (row.count(1), row.int(4), Some(row.int(0)) == current);
-                let made = Generation { number, position: tip.position, fold: Fold::of(&mut row, 5), time, is_current };
-                path.contains(tip).then_some(made)
+                path.contains(tip).then(|| Generation {
+                    number: row.count(1),
+                    position: tip.position,
+                    fold: Fold::of(&mut row, 5),
+                    time: row.int(4),
+                    is_current: Some(row.int(0)) == current,
+                })
             };
             Ok(rows.into_iter().filter_map(of).collect())
         })
     }
 }
 
-/// Writes down a fold that another program made, unless it is known.
-pub(crate) fn note(
+fn nothing_to_undo(session: &str) -> LogError {
+    LogError::Refused(format!("nothing to undo: session {session} has not been folded"))
+}
+
+/// Stores a fold that another program made. Returns `false` if it is stored already.
+pub(crate) fn add_once(
     connection: &mut dyn Connection,
     session: &str,
     at: Tip,
@@ -161,16 +176,17 @@ pub(crate) fn note(
     fold: &Fold,
     time: i64,
 ) -> Result<bool> {
-    let sql = "SELECT COUNT(*) FROM generation WHERE session = $1 AND branch = $2 AND position = $3 AND number = $4";
+    let sql = "SELECT COUNT(*) FROM generation \
+               WHERE session = $1 AND branch = $2 AND position = $3 AND number = $4";
     let is_new = connection.number(sql, values![session, at.branch, at.position, number])? == 0;
     if is_new {
-        begin(connection, session, at, number, fold, time)?;
+        insert(connection, session, at, number, fold, time)?;
     }
     Ok(is_new)
 }
 
-/// Begins a generation and gives its key.
-pub(crate) fn begin(
+/// Inserts a generation and returns its key.
+pub(crate) fn insert(
     connection: &mut dyn Connection,
     session: &str,
     at: Tip,
@@ -178,8 +194,9 @@ pub(crate) fn begin(
     fold: &Fold,
     now: i64,
 ) -> Result<i64> {
-    let sql = "INSERT INTO generation (session, number, reason, branch, position, tokens_before, tokens_after, cost_before, \
-               cost_after, created) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING key";
+    let sql = "INSERT INTO generation (session, number, reason, branch, position, \
+               tokens_before, tokens_after, cost_before, cost_after, created) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING key";
     let values = values![
         session,
         number,
@@ -195,7 +212,7 @@ pub(crate) fn begin(
     connection.number(sql, values)
 }
 
-/// The generation of a step.
+/// Returns the key of the generation that a stored step belongs to.
 pub(crate) fn generation_of(connection: &mut dyn Connection, key: i64) -> Result<i64> {
     connection.number("SELECT generation FROM frozen WHERE key = $1", values![key])
 }

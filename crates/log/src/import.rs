@@ -23,12 +23,12 @@ use crate::line::{
     VERSION,
 };
 use crate::log::Log;
-use crate::navigate::left;
+use crate::navigate::left_tips;
 use crate::search_terms::searchable;
 use crate::session::{self, Document, Relation, Session};
 use crate::store::{Connection, values};
 use crate::toolset;
-use crate::tree::{Path, Tip, grow, place};
+use crate::tree::{Path, Tip, grow, tip_of};
 
 /// The maximum number of lines per transaction.
 const MAX_LINES: usize = 2_000;
@@ -236,7 +236,7 @@ impl Import<'_> {
             Line::Generation(line) => {
                 let at = self.tip_of(line.at.as_deref())?;
                 match self.target_if_new(&line.session, at.position)? {
-                    Some(id) => generation::note(
+                    Some(id) => generation::add_once(
                         self.connection,
                         &id,
                         at,
@@ -327,7 +327,7 @@ impl Import<'_> {
     /// Returns the tip of a message that a line refers to.
     fn tip_of(&mut self, id: Option<&str>) -> Result<Tip> {
         let Some(id) = id else { return Ok(Tip::EMPTY) };
-        let tip = place(self.connection, id.parse()?)?;
+        let tip = tip_of(self.connection, id.parse()?)?;
         tip.ok_or_else(|| LogError::Missing { what: "message", id: id.to_owned() })
     }
 
@@ -429,7 +429,7 @@ impl Import<'_> {
         }
         let existing = session::load(self.connection, &new.id)?;
         let mut tips = vec![existing.tip];
-        tips.extend(left(self.connection, &existing.id)?);
+        tips.extend(left_tips(self.connection, &existing.id)?);
         for tip in tips {
             if Path::of(self.connection, tip)?.contains(new.tip) {
                 return Ok(None);

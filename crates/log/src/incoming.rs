@@ -1,4 +1,4 @@
-//! A message on its way into the log.
+//! Messages to append.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,28 @@ use crate::search_terms::searchable;
 /// A message to append.
 #[derive(Clone, Debug)]
 pub struct Incoming {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// How the bytes are to be read.
+    /// The encoding of the bytes.
     pub encoding: Encoding,
-    /// The bytes as they came.
+    /// The bytes as received.
     pub bytes: Vec<u8>,
-    /// Its tokens.
+    /// The number of tokens.
     pub tokens: usize,
-    /// By which method they were counted.
+    /// The name of the counter that counted them.
     pub counter: String,
-    /// What of it can be searched.
+    /// The text to index for search.
     pub text: String,
-    /// When it was said, in milliseconds since 1970, if that was not just now.
+    /// The time of the message, in milliseconds since 1970. If it is `None`, the log sets the
+    /// current time.
     pub time: Option<i64>,
 }
 
 impl Incoming {
-    /// A message as it came: its raw bytes are kept, or its parts where it has none.
+    /// Creates one from a message. Stores its raw bytes, or its parts if it has none.
     #[must_use]
     pub fn of(message: &Message, counter: &Counter) -> Self {
-        let (encoding, bytes) = form_of(message);
+        let (encoding, bytes) = stored_form(message);
         Self {
             role: message.role,
             encoding,
@@ -43,15 +44,22 @@ impl Incoming {
         }
     }
 
-    /// Bytes that could not be read as a message. They are kept, and counted as text.
+    /// Creates one from bytes that cannot be parsed. They are stored and counted as text.
     #[must_use]
     pub fn unread(role: Role, bytes: Vec<u8>, counter: &Counter) -> Self {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (tokens, counter) = (counter.text(&text), counter.name());
-        Self { role, encoding: Encoding::Bytes, bytes, tokens, counter, text, time: None }
+        Self {
+            role,
+            encoding: Encoding::Bytes,
+            bytes,
+            tokens: counter.text(&text),
+            counter: counter.name(),
+            text,
+            time: None,
+        }
     }
 
-    /// The same, said at some time: milliseconds since 1970.
+    /// Sets [`time`](Self::time).
     #[must_use]
     pub const fn at(mut self, time: Option<i64>) -> Self {
         self.time = time;
@@ -59,8 +67,8 @@ impl Incoming {
     }
 }
 
-/// The bytes under which a message is stored, and how they are read.
-pub(crate) fn form_of(message: &Message) -> (Encoding, Cow<'_, [u8]>) {
+/// Returns the bytes that are stored for a message, and their encoding.
+pub(crate) fn stored_form(message: &Message) -> (Encoding, Cow<'_, [u8]>) {
     let raw = message.raw.as_ref().filter(|raw| !raw.as_str().is_empty());
     match raw.and_then(|raw| Some((Encoding::of(raw.wire())?, raw))) {
         Some((encoding, raw)) => (encoding, raw.as_str().as_bytes().into()),
@@ -68,7 +76,7 @@ pub(crate) fn form_of(message: &Message) -> (Encoding, Cow<'_, [u8]>) {
     }
 }
 
-/// The engine's own JSON. The bytes that a message came in are part of it, where there are any.
+/// Returns the engine's JSON of a message, which includes its raw bytes if it has any.
 fn neutral(message: &Message) -> Vec<u8> {
     if message.raw.as_ref().is_some_and(|raw| !raw.as_str().is_empty()) {
         return serde_json::to_vec(message).unwrap_or_default();

@@ -179,7 +179,7 @@ impl Held {
 
 /// Loads the lease of a session and locks its row until the transaction ends.
 fn load(connection: &mut dyn Connection, session: &str) -> Result<Option<Held>> {
-    let for_update = connection.dialect().hold();
+    let for_update = connection.dialect().for_update();
     let sql =
         format!("SELECT holder, token, expires, length FROM lease WHERE session = $1 {for_update}");
     let row = connection.row(&sql, values![session])?;

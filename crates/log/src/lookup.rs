@@ -1,38 +1,40 @@
-//! Finding the session that a person means: by what they typed of its id, or the one used last.
+//! Finds a session by what a user typed of its id, or the session used last.
 
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::session::{Filter, Relation, Session};
 
-/// The length of generated ids, and how much of one is enough to find it.
-const GENERATED: usize = 32;
-const ENOUGH: usize = 8;
+/// The length of generated ids.
+const GENERATED_LENGTH: usize = 32;
+
+/// The length of a prefix that is enough to find a generated id.
+const MIN_PREFIX: usize = 8;
 
 impl Session {
-    /// Whether its id was generated and not chosen by a person.
+    /// Returns whether the id was generated, not chosen by a user.
     #[must_use]
     pub fn has_generated_id(&self) -> bool {
         is_generated_id(&self.id)
     }
 
-    /// Whether anything was said in it: its first message is its system prompt.
+    /// Returns whether the session has messages besides its first, the system prompt.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.tip.position() > 1
     }
 
-    /// Whether a person may look for it: something was said in it, and it does not work for another
-    /// session.
+    /// Returns whether a user may look for the session: it has messages, and it is not the session
+    /// of a sub-agent.
     #[must_use]
     pub fn is_conversation(&self) -> bool {
         self.relation != Relation::SubAgent && self.has_begun()
     }
 }
 
-/// Whether an id has the form of generated ids.
+/// Returns whether an id has the form of generated ids.
 #[must_use]
 pub fn is_generated_id(id: &str) -> bool {
-    id.len() == GENERATED && is_hex(id)
+    id.len() == GENERATED_LENGTH && is_hex(id)
 }
 
 fn is_hex(text: &str) -> bool {
@@ -40,26 +42,26 @@ fn is_hex(text: &str) -> bool {
 }
 
 impl Log {
-    /// The session that a person means by an id, if it exists. The beginning is enough only for
-    /// generated ids: a name that a person chose may be the beginning of another.
+    /// Returns the session that a user means by an id, if it exists. A prefix is enough only for a
+    /// generated id: a name that a user chose may be the prefix of another name.
     ///
     /// # Errors
-    /// When several generated ids begin so, or the log cannot be read.
+    /// If the prefix matches several ids, or the log cannot be read.
     pub fn lookup(&self, typed: &str) -> Result<Option<Session>> {
-        let is_enough = typed.len() >= ENOUGH && is_hex(typed);
+        let is_long_enough = typed.len() >= MIN_PREFIX && is_hex(typed);
         match self.find(typed) {
             Ok(session) if session.id == typed => Ok(Some(session)),
-            Ok(session) if session.has_generated_id() && is_enough => Ok(Some(session)),
-            Err(error @ LogError::Ambiguous { .. }) if is_enough => Err(error),
+            Ok(session) if session.has_generated_id() && is_long_enough => Ok(Some(session)),
+            Err(error @ LogError::Ambiguous { .. }) if is_long_enough => Err(error),
             Ok(_) | Err(LogError::NoSession { .. } | LogError::Ambiguous { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The conversation that was used last, if there is one.
+    /// Returns the conversation that was used last, if there is one.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn latest(&self) -> Result<Option<Session>> {
         Ok(self.sessions(&Filter::default())?.into_iter().find(Session::is_conversation))
     }

@@ -8,7 +8,7 @@ use crate::id::Id;
 use crate::log::Log;
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
-use crate::tree::{Path, Tip, id_at, place};
+use crate::tree::{Path, Tip, id_at, tip_of};
 
 /// The target of [`Log::rewind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub(crate) fn record_with(
 }
 
 /// Returns the tips that a session has left, newest first.
-pub(crate) fn left(connection: &mut dyn Connection, session: &str) -> Result<Vec<Tip>> {
+pub(crate) fn left_tips(connection: &mut dyn Connection, session: &str) -> Result<Vec<Tip>> {
     Ok(left_with_kind(connection, session)?.into_iter().map(|(tip, _)| tip).collect())
 }
 
@@ -155,7 +155,7 @@ fn rewound_from(connection: &mut dyn Connection, session: &Session) -> Result<Op
 /// Returns the end of the newest left branch that the current tip is on.
 fn forward_end(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
     let mut end = session.tip;
-    for tip in left(connection, &session.id)? {
+    for tip in left_tips(connection, &session.id)? {
         if tip.position > end.position && Path::of(connection, tip)?.contains(end) {
             end = tip;
         }
@@ -220,9 +220,9 @@ impl Log {
                 To::Messages(count) => session.tip.position.checked_sub(count),
                 To::Turns(0) => Some(session.tip.position),
                 To::Turns(count) => turns_back(connection, &path, count)?,
-                To::Message(id) => {
-                    place(connection, id)?.filter(|&tip| path.contains(tip)).map(|tip| tip.position)
-                }
+                To::Message(id) => tip_of(connection, id)?
+                    .filter(|&tip| path.contains(tip))
+                    .map(|tip| tip.position),
             };
             let tip = position
                 .filter(|&position| position <= session.tip.position)
@@ -315,9 +315,9 @@ impl Log {
         let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let mut tips = left(connection, &id)?;
+            let mut tips = left_tips(connection, &id)?;
             tips.push(session.tip);
-            let target = place(connection, to)?;
+            let target = tip_of(connection, to)?;
             let mut reachable = None;
             for tip in tips {
                 let path = Path::of(connection, tip)?;

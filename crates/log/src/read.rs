@@ -8,7 +8,7 @@ use crate::id::Id;
 use crate::log::Log;
 use crate::session::{self};
 use crate::store::Connection;
-use crate::tree::{Path, Tip, id_at, place};
+use crate::tree::{Path, Tip, id_at, tip_of};
 
 impl Log {
     /// Returns all messages of a session, oldest first.
@@ -54,7 +54,7 @@ impl Log {
     pub fn entry(&self, id: Id) -> Result<Entry> {
         self.read(|connection| {
             let missing = || LogError::Missing { what: "message", id: id.to_string() };
-            let tip = place(connection, id)?.ok_or_else(missing)?;
+            let tip = tip_of(connection, id)?.ok_or_else(missing)?;
             let mut found = None;
             let run = crate::tree::Run {
                 branch: tip.branch,

@@ -1,5 +1,6 @@
-//! Taking a session up again. What was sent last, and the messages since, are enough to plan the
-//! next call; the rest of a session of any length stays where it is until a fold needs it.
+//! Resumes sessions. The stored request context and the messages since are enough to plan the next
+//! call, whatever the length of the session. The other messages are loaded only when a fold needs
+//! them.
 
 use std::collections::HashMap;
 
@@ -20,24 +21,25 @@ use crate::session::{self, Session};
 use crate::store::Connection;
 use crate::tree::{Path, Tip};
 
-/// A session, ready for its next call.
+/// A session that is ready for its next call.
 #[derive(Clone, Debug)]
 pub struct Resumed {
-    /// The session.
+    /// The session as stored.
     pub session: Session,
-    /// What was sent last.
+    /// The stored request context; empty if there is none.
     pub generation: Generation,
-    /// The messages since, behind what was sent; the whole history where nothing was sent.
+    /// The messages since; the whole history if there is no stored request context.
     pub history: History,
-    /// How many messages at the beginning are left out, because the session was cleared.
+    /// How many messages at the start are left out because the session was cleared.
     pub cleared: u64,
 }
 
-/// From how many messages on it pays to prepare them on all cores.
-const MANY: u64 = 2_000;
+/// The number of messages from which loading uses all cores. For fewer, starting the threads costs
+/// more than they save.
+const BULK_THRESHOLD: u64 = 2_000;
 
-/// How many turns are shown again to somebody who comes back, where at most so many are kept in a
-/// context: a sixth of them, and never fewer than three.
+/// Returns how many turns to show when a user resumes a session whose context keeps at most
+/// `max_turns`: a sixth of them, but at least three.
 #[must_use]
 pub const fn turns_to_restore(max_turns: u64) -> u64 {
     let sixth = max_turns / 6;
@@ -45,44 +47,67 @@ pub const fn turns_to_restore(max_turns: u64) -> u64 {
 }
 
 impl Log {
-    /// Takes a session up again.
+    /// Resumes a session.
     ///
     /// # Errors
-    /// When there is no such session, or something is damaged.
+    /// If the session does not exist, or its request context or a message is damaged.
     pub fn resume(&self, session: &str, counter: &Counter, parse: Parse) -> Result<Resumed> {
+        self.resume_with(session, counter, parse, BULK_THRESHOLD)
+    }
+
+    /// Like [`Log::resume`], with a bulk threshold that tests can lower.
+    fn resume_with(
+        &self,
+        session: &str,
+        counter: &Counter,
+        parse: Parse,
+        bulk_threshold: u64,
+    ) -> Result<Resumed> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
             let cleared = cleared(connection, &session)?;
             let frozen = frozen::current(connection, &session, cleared)?;
             let reader = Reader { tip: session.tip, cleared, parse };
             let (generation, mut history) = match frozen {
-                Some(frozen) => reader.behind(connection, frozen, counter)?,
+                Some(frozen) => reader.resume_from(connection, frozen, counter)?,
                 None => (Generation::new(), History::new(*counter)),
             };
             let after = cleared + history.len() as u64;
-            load(connection, &mut history, session.tip, after, parse)?;
+            load(connection, &mut history, session.tip, after, parse, bulk_threshold)?;
             Ok(Resumed { session, generation, history, cleared })
         })
     }
 
-    /// The whole history of a session since it was cleared: what a fold needs.
+    /// Returns the whole history of a session since it was cleared. A fold needs it.
     ///
     /// # Errors
-    /// When there is no such session, or a message is damaged.
+    /// If the session does not exist or a message is damaged.
     pub fn history(&self, session: &str, counter: &Counter, parse: Parse) -> Result<History> {
+        self.history_with(session, counter, parse, BULK_THRESHOLD)
+    }
+
+    /// Like [`Log::history`], with a bulk threshold that tests can lower.
+    fn history_with(
+        &self,
+        session: &str,
+        counter: &Counter,
+        parse: Parse,
+        bulk_threshold: u64,
+    ) -> Result<History> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
             let cleared = cleared(connection, &session)?;
             let mut history = History::new(*counter);
-            load(connection, &mut history, session.tip, cleared, parse)?;
+            load(connection, &mut history, session.tip, cleared, parse, bulk_threshold)?;
             Ok(history)
         })
     }
 
-    /// The newest turns of a session, each as what the user said and what was answered in the end.
+    /// Returns the newest turns of a session: the text of each user message, and of the last reply
+    /// to it.
     ///
     /// # Errors
-    /// When there is no such session, or a message is damaged.
+    /// If the session does not exist or a message is damaged.
     pub fn recent_turns(&self, session: &str, turns: u64, parse: Parse) -> Result<Vec<Message>> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
@@ -102,16 +127,17 @@ impl Log {
     }
 }
 
-/// Appends the messages behind a place. Tokens that were counted when a message came need not be
-/// counted again.
+/// Appends the messages after position `after` up to `tip` to a history. Does not count the tokens
+/// of a message again if the same counter counted them before.
 fn load(
     connection: &mut dyn Connection,
     history: &mut History,
     tip: Tip,
     after: u64,
     parse: Parse,
+    bulk_threshold: u64,
 ) -> Result<()> {
-    if tip.position.saturating_sub(after) >= MANY {
+    if tip.position.saturating_sub(after) >= bulk_threshold {
         return crate::bulk::load(connection, history, tip, after, parse);
     }
     let name = history.counter().name();
@@ -126,20 +152,21 @@ fn load(
     })
 }
 
-/// Of a turn, the user's words stay and the newest answer takes the place of those before it.
+/// Adds the text of a user or assistant message. A reply replaces the reply right before it.
 fn show(shown: &mut Vec<Message>, entry: &Entry, parse: Parse) {
     let message = entry.message(parse);
     if !matches!(message.role, Role::User | Role::Assistant) || !message.has_text() {
         return;
     }
-    let answers_again =
+    let is_second_reply =
         |last: &Message| last.role == Role::Assistant && message.role == Role::Assistant;
-    if shown.last().is_some_and(answers_again) {
+    if shown.last().is_some_and(is_second_reply) {
         shown.pop();
     }
     shown.push(Message::new(message.role, vec![Part::text(message.text())]));
 }
 
+/// Loads the messages that a request context refers to.
 struct Reader {
     tip: Tip,
     cleared: u64,
@@ -147,22 +174,23 @@ struct Reader {
 }
 
 impl Reader {
-    /// What was sent, with the messages it shows, and an empty history behind it.
-    fn behind(
+    /// Returns the request context with its messages, and an empty history that continues after it.
+    fn resume_from(
         &self,
         connection: &mut dyn Connection,
         frozen: Frozen,
         counter: &Counter,
     ) -> Result<(Generation, History)> {
         let Frozen { head, past, slots } = frozen;
-        let mut shown = self.shown(connection, &slots, past)?;
-        let generation = Generation::thaw(head, slots, |index| shown.remove(&index));
+        let mut messages = self.sent_messages(connection, &slots, past)?;
+        let generation = Generation::thaw(head, slots, |index| messages.remove(&index));
         let history = History::behind(*counter, past, generation.views(past.messages));
         Ok((generation, history))
     }
 
-    /// The messages that what was sent shows as they came, as far as they are not loaded anyway.
-    fn shown(
+    /// Returns the messages that the request context contains unchanged, by index. Those after
+    /// `past` are left out, because they are loaded as part of the history.
+    fn sent_messages(
         &self,
         connection: &mut dyn Connection,
         slots: &[FrozenSlot],
@@ -176,17 +204,132 @@ impl Reader {
             })
             .collect();
         wanted.sort_unstable();
-        let mut shown = HashMap::with_capacity(wanted.len());
-        // Neighbours are read together: most of what is shown stood in one stretch.
+        let mut messages = HashMap::with_capacity(wanted.len());
+        // Read neighbours together: most of the messages are consecutive.
         for run in wanted.chunk_by(|a, b| a + 1 == *b) {
             let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
             let range = self.cleared + first as u64..self.cleared + last as u64 + 1;
             each(connection, self.tip, range, &mut |entry| {
                 let index = usize::try_from(entry.position - 1 - self.cleared).unwrap_or_default();
-                shown.insert(index, entry.message(self.parse));
+                messages.insert(index, entry.message(self.parse));
                 Ok(())
             })?;
         }
-        Ok(shown)
+        Ok(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use waterline::ledger::Seen;
+    use waterline::message::Wire;
+    use waterline::tokens::Method;
+
+    use super::*;
+    use crate::incoming::Incoming;
+
+    /// Two full chunks of `bulk.rs` and a partial one.
+    const MESSAGES: usize = 601;
+
+    fn counter() -> Counter {
+        Counter::new(Method::Chars4, 1_000)
+    }
+
+    fn parse(json: Arc<String>, _: Wire, role: Role) -> Option<Message> {
+        let value: serde_json::Value = serde_json::from_str(&json).ok()?;
+        Some(Message::new(role, vec![Part::text(value.get("content")?.as_str()?)]))
+    }
+
+    /// Returns messages of every kind that loading treats differently: stored by the engine, stored
+    /// as JSON of a wire, not parseable, counted by another counter, and repaired.
+    fn incoming(number: usize) -> Incoming {
+        let text = format!("open src/file_{number}.rs, commit {number:08x}f, 数据 {}", number % 7);
+        let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
+        let message = Message::new(role, vec![Part::text(&text)]);
+        match number % 5 {
+            0 => Incoming::unread(role, [b"\xff", text.as_bytes()].concat(), &counter()),
+            1 => Incoming {
+                encoding: crate::Encoding::Wire(Wire::OPENAI_CHAT),
+                bytes: json!({"role": role, "content": text}).to_string().into_bytes(),
+                ..Incoming::of(&message, &counter())
+            },
+            2 => Incoming::of(&message, &Counter::new(Method::AgentGraph, 1_000)),
+            3 => {
+                let parts = vec![Part::text(&text), Part::text(" ")];
+                Incoming::of(&Message::new(role, parts), &counter())
+            }
+            _ => Incoming::of(&message, &counter()),
+        }
+    }
+
+    /// A log with a session `s` whose messages are on two branches.
+    fn filled(directory: &std::path::Path) -> Log {
+        let log = Log::open(&directory.join("log.db").display().to_string()).unwrap();
+        let parent = log.create(Session::new("parent")).unwrap();
+        let system = Incoming::of(&Message::system("be brief"), &counter());
+        let shared = std::iter::once(system).chain((1..100).map(incoming)).collect();
+        let tip = log.append("parent", parent.tip, shared).unwrap().tip;
+        log.fork("parent", None, Some("s".to_owned())).unwrap();
+        log.append("parent", tip, vec![incoming(10_000)]).unwrap();
+        log.append("s", tip, (100..MESSAGES).map(incoming).collect()).unwrap();
+        log
+    }
+
+    /// Returns each message as stored and as sent, with its tokens and its atom.
+    fn messages(history: &History) -> Vec<(String, String, usize, Option<usize>)> {
+        let json = |message: Option<&Message>| serde_json::to_string(&message).unwrap();
+        let of = |index| {
+            (
+                json(history.source(index)),
+                json(history.message(index)),
+                history.message_tokens(index),
+                history.atom_of(index),
+            )
+        };
+        (0..history.len()).map(of).collect()
+    }
+
+    fn values(history: &History) -> Vec<(&str, &Seen)> {
+        let mut values: Vec<_> = history.values().iter().collect();
+        values.sort_by_key(|(value, _)| *value);
+        values
+    }
+
+    fn assert_same(bulk: &History, plain: &History) {
+        assert_eq!(messages(bulk), messages(plain));
+        assert_eq!(bulk.tokens(), plain.tokens());
+        assert_eq!(bulk.system_tokens(), plain.system_tokens());
+        assert_eq!(format!("{:?}", bulk.atoms()), format!("{:?}", plain.atoms()));
+        assert_eq!(bulk.turns(), plain.turns());
+        assert_eq!(bulk.warnings(), plain.warnings());
+        assert_eq!(values(bulk), values(plain));
+    }
+
+    #[test]
+    fn bulk_and_plain_loading_give_the_same_history() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = filled(directory.path());
+        let bulk = log.history_with("s", &counter(), parse, 1).unwrap();
+        let plain = log.history_with("s", &counter(), parse, u64::MAX).unwrap();
+        assert_eq!(plain.len(), MESSAGES);
+        assert!(!plain.values().is_empty());
+        assert!((0..plain.len()).any(|index| plain.is_repaired(index)));
+        assert_same(&bulk, &plain);
+    }
+
+    #[test]
+    fn bulk_and_plain_loading_resume_a_cleared_session_alike() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = filled(directory.path());
+        log.cut("s").unwrap();
+        let tip = log.session("s").unwrap().tip;
+        log.append("s", tip, (1_000..1_020).map(incoming).collect()).unwrap();
+        let bulk = log.resume_with("s", &counter(), parse, 20).unwrap();
+        let plain = log.resume_with("s", &counter(), parse, 21).unwrap();
+        assert_eq!((plain.cleared, plain.history.len()), (MESSAGES as u64, 20));
+        assert_same(&bulk.history, &plain.history);
     }
 }

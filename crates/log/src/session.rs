@@ -204,8 +204,8 @@ pub(crate) fn load(connection: &mut dyn Connection, id: &str) -> Result<Session>
 
 /// Loads a session and locks its row until the transaction ends. Callers that number new rows, or
 /// add a row only once, need the lock.
-pub(crate) fn hold(connection: &mut dyn Connection, id: &str) -> Result<Session> {
-    let for_update = connection.dialect().hold();
+pub(crate) fn lock(connection: &mut dyn Connection, id: &str) -> Result<Session> {
+    let for_update = connection.dialect().for_update();
     if !for_update.is_empty() {
         let sql = format!("SELECT id FROM session WHERE id = $1 {for_update}");
         connection.rows(&sql, values![id])?;

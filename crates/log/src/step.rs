@@ -1,6 +1,6 @@
-//! One step of a session in one transaction: new messages, what is about to be sent, what a call
-//! took, what changed, a checkpoint. A process that is killed leaves all of a step or nothing of
-//! it, and one flush serves them together.
+//! Stores one step of a session in one transaction: new messages, the request context, usage,
+//! changes and a checkpoint. A process that is killed leaves either the whole step or none of it,
+//! and the step costs one flush.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,27 +21,26 @@ use crate::toolset;
 use crate::tree::grow;
 use crate::usage::{self, Usage};
 
-/// A change of what a session carries. It is made to the session as it is stored when the step is,
-/// so that it takes back nothing that another process changed; it may be made again when two
-/// writers meet.
+/// A change to the fields of a session. It applies to the session as stored at the time of the
+/// step, so it does not overwrite changes by other processes. It runs again after a write conflict.
 pub type Change = Arc<dyn Fn(&mut Session) -> Result<()> + Send + Sync>;
 
-/// What is stored together.
+/// Data that is stored together.
 #[derive(Clone, Default)]
 pub struct Step {
-    /// Messages behind the session's last one.
+    /// Messages to append.
     pub messages: Vec<Incoming>,
-    /// What the next call sends, those messages included.
+    /// The request context of the next call, which includes those messages.
     pub sent: Option<Sent>,
-    /// Changes of title, model, policy, documents and workspace, in their order.
+    /// Changes to title, model, policy, documents and workspace, applied in order.
     pub changes: Vec<Change>,
-    /// The tool definitions that the session is held with from now on.
+    /// The tool definitions that the session uses from now on.
     pub tools: Option<Vec<u8>>,
-    /// What a call took. Its position is that of the last message.
+    /// The usage of a call. Its position is set to that of the last message.
     pub usage: Option<Usage>,
-    /// A checkpoint of all this, with what is noted with it.
+    /// The metadata of a checkpoint, which is taken after all other changes.
     pub checkpoint: Option<Value>,
-    /// Settings, each with the user whose it is, its name and its value.
+    /// Preferences to set: user, name and value.
     pub preferences: Vec<(String, String, String)>,
 }
 
@@ -57,7 +56,7 @@ impl fmt::Debug for Step {
 }
 
 impl Step {
-    /// Whether there is nothing to store.
+    /// Returns whether there is nothing to store.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -71,27 +70,28 @@ impl Step {
 }
 
 impl Log {
-    /// Stores a step of a session that stands where `planned` says, and returns the session as it
-    /// is then.
+    /// Stores a step of a session and returns the session as stored. `planned` is the session as it
+    /// was when the step was planned.
     ///
     /// # Errors
-    /// [`LogError::Conflict`](crate::LogError::Conflict) when another process moved the session on
-    /// meanwhile, sent something or cleared it. Then nothing of the step is stored.
+    /// [`LogError::Conflict`](crate::LogError::Conflict) if another process has since moved the
+    /// session, stored a request context or cleared it. Then nothing of the step is stored.
     pub fn commit(&self, planned: &Session, step: Step) -> Result<Session> {
-        let (planned, now) = (planned.clone(), self.now());
+        let planned = planned.clone();
+        let now = self.now();
         self.write(move |connection| {
-            let stored = session::hold(connection, &planned.id)?;
+            let stored = session::lock(connection, &planned.id)?;
             if stored.tip != planned.tip {
-                return repeated(connection, &planned, stored, &step);
+                return stored_before(connection, &planned, stored, &step);
             }
             commit(connection, &planned, stored, &step, now)
         })
     }
 }
 
-/// The session of a step that was stored before, by a writer who lost the answer; a conflict where
-/// it was not.
-fn repeated(
+/// Returns the session if the step was stored before and its writer retries because it never
+/// received the reply; else a conflict.
+fn stored_before(
     connection: &mut dyn Connection,
     planned: &Session,
     stored: Session,

@@ -6,7 +6,7 @@ use crate::id::Id;
 use crate::log::Log;
 use crate::session::{self};
 use crate::store::{Connection, Row, values};
-use crate::tree::{Path, Tip, place};
+use crate::tree::{Path, Tip, tip_of};
 
 /// How many versions of a session's summary the log keeps.
 pub const VERSIONS: u64 = 10;
@@ -63,7 +63,7 @@ impl Log {
         let id = session.to_owned();
         let now = self.now();
         self.write(move |connection| {
-            let session = session::hold(connection, &id)?;
+            let session = session::lock(connection, &id)?;
             let path = Path::of(connection, session.tip)?;
             let last = path.at(summary.until).filter(|_| summary.start < summary.until);
             let last = last.ok_or_else(|| {
@@ -157,7 +157,7 @@ fn newest(connection: &mut dyn Connection, session: &str, path: &Path) -> Result
         let tip = Tip { branch: row.int(9), position: row.count(2) };
         let summary = of(row);
         let target = match summary.target {
-            Some(target) => place(connection, target)?.is_some_and(|target| path.contains(target)),
+            Some(target) => tip_of(connection, target)?.is_some_and(|target| path.contains(target)),
             None => true,
         };
         if path.contains(tip) && target {

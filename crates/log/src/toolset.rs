@@ -1,7 +1,7 @@
 //! Tool definitions, stored once per distinct list and shared by sessions. The log does not
 //! interpret them.
 
-use crate::compress::{pack, unpack};
+use crate::compress::{compress, decompress};
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::session;
@@ -49,7 +49,7 @@ pub(crate) fn put(connection: &mut dyn Connection, definitions: &[u8]) -> Result
     let known = connection
         .number("SELECT COUNT(*) FROM toolset WHERE hash = $1", values![hash.as_slice()])?;
     if known == 0 {
-        let (packed, bytes) = pack(definitions);
+        let (packed, bytes) = compress(definitions);
         let sql = "INSERT INTO toolset (hash, size, packed, bytes) VALUES ($1, $2, $3, $4) \
                    ON CONFLICT (hash) DO NOTHING";
         connection
@@ -64,8 +64,8 @@ pub(crate) fn read(connection: &mut dyn Connection, name: &str) -> Result<Vec<u8
     let known = blake3::Hash::from_hex(name).map_err(|_| missing())?;
     let sql = "SELECT packed, bytes, size FROM toolset WHERE hash = $1";
     let mut row = connection.row(sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
-    let bytes =
-        unpack(row.int(0), row.bytes(1), row.size(2)).filter(|bytes| blake3::hash(bytes) == known);
+    let bytes = decompress(row.int(0), row.bytes(1), row.size(2))
+        .filter(|bytes| blake3::hash(bytes) == known);
     bytes.ok_or_else(|| connection.damaged(format!("the tool definitions {name}")))
 }
 

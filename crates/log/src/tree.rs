@@ -3,7 +3,7 @@
 
 use waterline::message::Role;
 
-use crate::compress::pack;
+use crate::compress::compress;
 use crate::encoding::{Encoding, role_code};
 use crate::error::Result;
 use crate::id::Id;
@@ -105,7 +105,7 @@ impl Path {
 }
 
 /// Returns the tip of a message, if it exists.
-pub(crate) fn place(connection: &mut dyn Connection, id: Id) -> Result<Option<Tip>> {
+pub(crate) fn tip_of(connection: &mut dyn Connection, id: Id) -> Result<Option<Tip>> {
     let row = connection.row("SELECT branch, position FROM message WHERE id = $1", values![id])?;
     Ok(row.map(|row| Tip { branch: row.int(0), position: row.count(1) }))
 }
@@ -133,7 +133,7 @@ pub(crate) fn grow(
     incoming: &[Incoming],
     now: i64,
 ) -> Result<Grown> {
-    let ids = ids_behind(connection, tip, incoming)?;
+    let ids = ids_after(connection, tip, incoming)?;
     let (known, last_known) = known_prefix(connection, &ids)?;
     let mut end = if known == 0 { tip } else { last_known };
     let new = incoming.get(known..).unwrap_or_default();
@@ -144,7 +144,7 @@ pub(crate) fn grow(
 }
 
 /// Returns the ids that messages get after a tip.
-pub(crate) fn ids_behind(
+pub(crate) fn ids_after(
     connection: &mut dyn Connection,
     tip: Tip,
     incoming: &[Incoming],
@@ -175,7 +175,7 @@ pub(crate) fn known_prefix(connection: &mut dyn Connection, ids: &[Id]) -> Resul
     let mut next = ids.len();
     while low < high {
         let id = ids.get(next - 1).copied().ok_or_else(|| connection.race())?;
-        match place(connection, id)? {
+        match tip_of(connection, id)? {
             Some(tip) => {
                 low = next;
                 last = tip;
@@ -277,7 +277,7 @@ fn insert_contents(
     let rows: Vec<Vec<Value>> = contents
         .iter()
         .map(|(hash, message)| {
-            let (packed, bytes) = pack(&message.bytes);
+            let (packed, bytes) = compress(&message.bytes);
             values![
                 hash.as_slice(),
                 i64::from(message.encoding.code()),

@@ -42,7 +42,7 @@ impl Log {
         let session = session.to_owned();
         let now = self.now();
         self.write(move |connection| {
-            crate::session::hold(connection, &session)?;
+            crate::session::lock(connection, &session)?;
             let time = if call.time == 0 { now } else { call.time };
             insert(connection, &session, &Usage { time, ..call.clone() })
         })
@@ -57,7 +57,7 @@ impl Log {
     pub fn note_usage(&self, session: &str, calls: Vec<Usage>) -> Result<u64> {
         let session = session.to_owned();
         self.write(move |connection| {
-            crate::session::hold(connection, &session)?;
+            crate::session::lock(connection, &session)?;
             let known = of_session(connection, &session)?;
             let mut added = 0;
             for call in &calls {

@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use crate::compress::unpack;
-use crate::entry::attempt_each;
+use crate::compress::decompress;
+use crate::entry::each_result_of_run;
 use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::log::Log;
@@ -122,12 +122,12 @@ fn check_branch(
 ) -> Result<()> {
     let mut position = run.after;
     let whole = Run { upto: u64::try_from(i64::MAX).unwrap_or_default(), ..run };
-    attempt_each(connection, whole, &mut |named, entry| {
+    each_result_of_run(connection, whole, &mut |key, entry| {
         step();
         position += 1;
-        if named.position != position {
+        if key.position != position {
             report.problems.push(format!("branch {}: message {position} is missing", run.branch));
-            position = named.position;
+            position = key.position;
         }
         match entry {
             Ok(entry) if Id::of(parent, entry.role, entry.encoding, &entry.bytes) == entry.id => {
@@ -141,7 +141,7 @@ fn check_branch(
             }
             Err(error) => return Err(error),
         }
-        parent = named.id;
+        parent = key.id;
         Ok(())
     })?;
     if position != run.upto {
@@ -181,7 +181,7 @@ fn check_artifacts(connection: &mut dyn Connection, report: &mut Verified) -> Re
     let mut damaged: HashSet<String> = HashSet::new();
     connection.each("SELECT hash, packed, bytes, size FROM artifact", &[], &mut |mut row| {
         let hash = row.bytes(0);
-        let bytes = unpack(row.int(1), row.bytes(2), row.size(3));
+        let bytes = decompress(row.int(1), row.bytes(2), row.size(3));
         if bytes.is_some_and(|bytes| blake3::hash(&bytes).as_bytes().as_slice() == hash.as_slice())
         {
             report.artifacts += 1;

@@ -40,7 +40,7 @@ impl Dialect {
 
     /// The suffix of a query that locks its row until the transaction ends. SQLite has one writer
     /// at a time and does not need it.
-    pub(crate) const fn hold(self) -> &'static str {
+    pub(crate) const fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
             Self::Postgres => "FOR UPDATE",

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::compress::pack;
+use crate::compress::compress;
 use crate::error::Result;
 use crate::format_1::Format1State;
 use crate::store::{Connection, values};
@@ -41,7 +41,7 @@ fn session(connection: &mut dyn Connection, id: &str, state: Map<String, Value>)
 
 fn toolset(connection: &mut dyn Connection, tools: &[u8]) -> Result<Vec<u8>> {
     let hash = blake3::hash(tools).as_bytes().to_vec();
-    let (packed, bytes) = pack(tools);
+    let (packed, bytes) = compress(tools);
     let sql = "INSERT INTO toolset (hash, size, packed, bytes) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (hash) DO NOTHING";
     connection.run(sql, values![hash.as_slice(), tools.len(), packed, bytes.into_owned()])?;
