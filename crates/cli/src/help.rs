@@ -79,7 +79,11 @@ fn translate_argument(argument: Arg, command: &str, headings: Headings) -> Arg {
     }
     let heading = if argument.is_positional() { headings.arguments } else { headings.options };
     let argument = argument.help(help).help_heading(heading);
-    argument.hide_possible_values(true).hide_default_value(true)
+    if argument.get_action().takes_values() {
+        argument.hide_possible_values(true).hide_default_value(true)
+    } else {
+        argument
+    }
 }
 
 /// Returns the id of an argument's text in its command, and the id that commands share.

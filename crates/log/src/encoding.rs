@@ -1,4 +1,5 @@
-//! Encodings of stored messages and roles, and the numbers that databases and ids use for them.
+//! Encodings of stored messages, roles and hashes, and the numbers that databases and ids use for
+//! them.
 
 use waterline::message::{Role, Wire};
 
@@ -82,4 +83,14 @@ pub(crate) const fn role_of_code(code: i64) -> Role {
         2 => Role::Assistant,
         _ => Role::Tool,
     }
+}
+
+/// Formats a stored hash as hexadecimal digits.
+pub(crate) fn hash_name(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Parses hexadecimal digits into a stored hash.
+pub(crate) fn parse_hash(name: &str) -> Option<Vec<u8>> {
+    blake3::Hash::from_hex(name).ok().map(|hash| hash.as_bytes().to_vec())
 }

@@ -10,7 +10,7 @@ use waterline::message::{Message, Role, Wire};
 use crate::artifact::{self, Artifact};
 use crate::checkpoint::{self, Checkpoint, Stored};
 use crate::clear::add_clear_mark;
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, hash_name, parse_hash};
 use crate::entry::Entry;
 use crate::error::{LogError, Result};
 use crate::format_1::Format1State;
@@ -402,7 +402,7 @@ impl Import<'_> {
             _ => (state, tools.and_then(|hash| self.state.tools.get(&hash).cloned())),
         };
         let hash = match definitions {
-            Some(definitions) => Some(toolset::name(&toolset::put(self.connection, &definitions)?)),
+            Some(definitions) => Some(hash_name(&toolset::put(self.connection, &definitions)?)),
             None => None,
         };
         Ok((state, hash))
@@ -443,7 +443,7 @@ impl Import<'_> {
             let sql = "UPDATE session SET title = $1, state = $2, local = '{}', workspace = NULL, \
                        imported = $3, tools = COALESCE($4, tools) WHERE id = $5";
             let state = session::text(&new.state);
-            let tools = new.tools.as_deref().and_then(toolset::hash);
+            let tools = new.tools.as_deref().and_then(parse_hash);
             self.connection.run(sql, values![&new.title, state, new.imported, tools, &new.id])?;
             self.added.continued += 1;
             return Ok(Some(existing.tip.position));

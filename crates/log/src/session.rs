@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::encoding::{hash_name, parse_hash};
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::store::{Connection, Row, values};
-use crate::toolset;
 use crate::tree::Tip;
 
 /// A JSON object that the log stores without interpreting it.
@@ -162,7 +162,7 @@ impl Session {
             local: serde_json::from_str(&local).map_err(|_| damaged("local state", &id))?,
             workspace: row.maybe_text(17),
             imported: row.count(18),
-            tools: row.peek(19).map(toolset::name),
+            tools: row.peek(19).map(hash_name),
             created: row.int(14),
             active: row.int(15),
             id,
@@ -284,7 +284,7 @@ pub(crate) fn insert(connection: &mut dyn Connection, session: &Session) -> Resu
         text(&session.local),
         session.workspace.as_ref(),
         session.imported,
-        session.tools.as_deref().and_then(toolset::hash),
+        session.tools.as_deref().and_then(parse_hash),
     ];
     Ok(connection.run(&sql, values)? == 1)
 }

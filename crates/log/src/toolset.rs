@@ -2,6 +2,7 @@
 //! interpret them.
 
 use crate::compress::{compress, decompress};
+use crate::encoding::hash_name;
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::session;
@@ -40,7 +41,7 @@ pub(crate) fn set(
     let hash = put(connection, definitions)?;
     connection
         .run("UPDATE session SET tools = $1 WHERE id = $2", values![hash.as_slice(), session])?;
-    Ok(name(&hash))
+    Ok(hash_name(&hash))
 }
 
 /// Stores definitions unless the log has them, and returns their hash.
@@ -74,14 +75,4 @@ pub(crate) fn sweep(connection: &mut dyn Connection) -> Result<()> {
     let sql = "DELETE FROM toolset WHERE NOT EXISTS \
                (SELECT 1 FROM session WHERE session.tools = toolset.hash)";
     connection.run(sql, &[]).map(drop)
-}
-
-/// Formats a stored hash as hexadecimal digits.
-pub(crate) fn name(hash: &[u8]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Parses hexadecimal digits into a stored hash.
-pub(crate) fn hash(name: &str) -> Option<Vec<u8>> {
-    blake3::Hash::from_hex(name).ok().map(|hash| hash.as_bytes().to_vec())
 }

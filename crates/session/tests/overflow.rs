@@ -193,7 +193,10 @@ async fn ineffective_folds_get_harder_and_warn_once() {
     assert!(live.violations().is_empty(), "{:?}", live.violations());
     let reasons: Vec<String> =
         bed.log().generations("s").unwrap().into_iter().map(|fold| fold.fold.reason).collect();
-    assert!(reasons.iter().any(|reason| reason.contains("folds did not hold")), "{reasons:?}");
+    assert!(
+        reasons.iter().any(|reason| reason.contains("earlier folds did not free enough")),
+        "{reasons:?}"
+    );
     let roles: Vec<Role> =
         live.generation().context(live.history()).map(|message| message.role).collect();
     assert!(roles.contains(&Role::User), "the task is still in the context: {roles:?}");

@@ -91,6 +91,13 @@ impl<'a> Runner<'a> {
         self.sent()
     }
 
+    /// Returns whether the next call needs no fold.
+    fn extends(&self) -> bool {
+        let model = Models::builtin().unknown();
+        let budget = Budget::of(self.window);
+        extend(&Input::new(&self.history, &self.generation, &self.policy, budget, &model)).is_some()
+    }
+
     fn sent(&self) -> Vec<String> {
         self.generation
             .context(&self.history)
@@ -136,6 +143,12 @@ fn resume_sends_the_same_bytes(backend: &dyn Backend) {
     runner.turns(0..40);
     assert!(runner.generation.number > 0);
     runner.append(Role::User, "and now?");
+    if !runner.extends() {
+        // The call folds. The one after it extends what the fold kept.
+        runner.call();
+        runner.append(Role::Assistant, "this");
+        runner.append(Role::User, "and then?");
+    }
     let (again, loaded) = resumed(&log, "s", 3_000);
     assert!(loaded < 6, "{loaded}");
     assert_eq!(runner.call(), again);
