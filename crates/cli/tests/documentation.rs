@@ -68,12 +68,13 @@ fn every_requirement_has_a_status_and_every_test_named_exists() {
 fn links_between_documents_have_a_target() {
     let mut documents = vec![
         "README.md".to_owned(),
+        "README.zh.md".into(),
         "ARCHITECTURE.md".into(),
         "CONTRIBUTING.md".into(),
         "GLOSSARY.md".into(),
         "CHANGELOG.md".into(),
     ];
-    for directory in ["docs", "docs/decisions"] {
+    for directory in ["docs", "docs/decisions", "docs/reference"] {
         let entries = std::fs::read_dir(root().join(directory)).unwrap();
         let files = entries.map(|entry| entry.unwrap().file_name());
         documents.extend(
@@ -95,13 +96,14 @@ fn links_between_documents_have_a_target() {
 }
 
 #[test]
-fn every_stage_and_key_is_in_the_policy_guide() {
+fn every_stage_preset_and_key_is_documented() {
     let guide = read("docs/policies.md");
+    let reference = read("docs/reference/policies.md");
     for stage in waterline::stage::STAGES {
         assert!(guide.contains(&format!("`{}`", stage.name)), "stage {}", stage.name);
         for key in stage.keys {
             assert!(
-                guide.contains(&format!("`{}.{}`", stage.name, key.name)),
+                reference.contains(&format!("`{}.{}`", stage.name, key.name)),
                 "key {}.{}",
                 stage.name,
                 key.name
@@ -109,7 +111,7 @@ fn every_stage_and_key_is_in_the_policy_guide() {
         }
     }
     for key in waterline::policy::FOLD_KEYS {
-        assert!(guide.contains(&format!("`fold.{}`", key.name)), "key fold.{}", key.name);
+        assert!(reference.contains(&format!("`fold.{}`", key.name)), "key fold.{}", key.name);
     }
     for preset in waterline::policy::PRESETS {
         assert!(guide.contains(&format!("`{}`", preset.name)), "preset {}", preset.name);
@@ -124,4 +126,41 @@ fn the_readme_shows_code_that_runs() {
     let (block, _) = after.split_once("```").unwrap();
     let example = read("crates/engine/examples/readme.rs");
     assert!(example.ends_with(block), "crates/engine/examples/readme.rs and the README differ");
+}
+
+/// Each command has a section with its help. `scripts/reference` writes the page.
+#[test]
+fn the_command_reference_is_current() {
+    let page = read("docs/reference/commands.md");
+    let mut sections = 0;
+    for section in page.split("\n## `waterline").skip(1) {
+        let (command, after) = section.split_once('`').unwrap();
+        let (_, after) = after.split_once("```text\n").unwrap();
+        let (block, _) = after.split_once("```").unwrap();
+        let shown = help_of(command);
+        assert_eq!(block, shown, "`waterline{command}`: run scripts/reference");
+        for name in subcommands(&shown) {
+            let title = format!("\n## `waterline{command} {name}`\n");
+            assert!(page.contains(&title), "{title} is missing: run scripts/reference");
+        }
+        sections += 1;
+    }
+    assert!(sections > 0, "the page has no commands");
+}
+
+/// Returns the help of a command, without trailing blanks, in English and 100 columns wide.
+fn help_of(command: &str) -> String {
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_waterline"));
+    program.args(command.split_whitespace()).args(["--help", "--lang", "en"]);
+    let output = program.env("COLUMNS", "100").env_remove("WATERLINE_LOG").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.trim_end().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Returns the names under `Commands:` of a help text.
+fn subcommands(help: &str) -> Vec<&str> {
+    let Some((_, after)) = help.split_once("\nCommands:\n") else { return Vec::new() };
+    let lines = after.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
