@@ -25,6 +25,10 @@ pub struct Counters {
     pub verbatim: usize,
     /// Number of folds.
     pub folds: usize,
+    /// Tokens of unchanged messages right after each fold.
+    pub fold_verbatim: usize,
+    /// The window, once per fold.
+    pub fold_window: usize,
     /// The cost of the prompts.
     pub bill: Bill,
     /// The cost of the prompts if nothing had been folded.
@@ -48,6 +52,8 @@ impl Counters {
         self.tokens_max = self.tokens_max.max(other.tokens_max);
         self.verbatim += other.verbatim;
         self.folds += other.folds;
+        self.fold_verbatim += other.fold_verbatim;
+        self.fold_window += other.fold_window;
         self.bill.add(other.bill);
         self.append_only.add(other.append_only);
         self.invalid += other.invalid;
@@ -76,6 +82,12 @@ impl Counters {
     #[must_use]
     pub fn cost(&self) -> f64 {
         if self.append_only.cost > 0.0 { self.bill.cost / self.append_only.cost } else { 0.0 }
+    }
+
+    /// Returns the share of the window that unchanged messages take right after a fold.
+    #[must_use]
+    pub fn fold_verbatim_share(&self) -> f64 {
+        share(self.fold_verbatim, self.fold_window)
     }
 
     /// Returns the share of the tokens that were sent verbatim.

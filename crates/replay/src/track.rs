@@ -131,6 +131,8 @@ impl<'a> Track<'a> {
             training_folds.push(training_fold(walk, &self.generation));
         }
         self.counters.folds += 1;
+        self.counters.fold_verbatim += self.visible.verbatim_tokens;
+        self.counters.fold_window += self.window;
         let number = self.folds.len() + 1;
         let to = self.generation.tokens() + walk.tools();
         self.folds.push(Fold { number, before: call.index, from, to });

@@ -22,12 +22,14 @@ replay-all-valid = all contexts valid
 replay-legend =
     retained: share of the needed values in the context
     intact: calls with all their values · verbatim: share of the context that is unchanged
+    kept: share of the window that is unchanged right after a fold
     cost: relative to never folding · * best
 replay-column-retained = retained
 replay-column-intact = intact
 replay-column-tokens = tokens
 replay-column-most = max
 replay-column-verbatim = verbatim
+replay-column-kept = kept
 replay-column-folds = folds
 replay-column-cached = cached
 replay-column-cost = cost

@@ -14,6 +14,7 @@ replay-column-intact = 完整
 replay-column-tokens = token
 replay-column-most = 最大
 replay-column-verbatim = 原文
+replay-column-kept = 保留
 replay-column-folds = 折叠
 replay-column-cached = 缓存
 replay-column-cost = 成本

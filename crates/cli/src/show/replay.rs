@@ -45,6 +45,7 @@ fn row(row: &Row<'_>) -> Value {
         "tokens_max": counters.tokens_max,
         "verbatim_share": rounded(counters.verbatim_share(), 5),
         "folds": counters.folds,
+        "fold_verbatim_share": rounded(counters.fold_verbatim_share(), 5),
         "cached_share": rounded(counters.bill.cached_share(), 5),
         "cost": rounded(counters.cost(), 5),
         "invalid": counters.invalid,
@@ -149,6 +150,13 @@ const COLUMNS: [Column; 10] = [
     Column::new(|| text!("replay-column-tokens"), |counters| number(whole(counters.tokens_mean()))),
     Column::new(|| text!("replay-column-most"), |counters| number(counters.tokens_max)),
     Column::new(|| text!("replay-column-verbatim"), |counters| percent(counters.verbatim_share())),
+    Column::new(
+        || text!("replay-column-kept"),
+        |counters| match counters.folds {
+            0 => "–".to_owned(),
+            _ => percent(counters.fold_verbatim_share()),
+        },
+    ),
     Column::new(|| text!("replay-column-folds"), |counters| number(counters.folds)),
     Column::new(|| text!("replay-column-cached"), |counters| percent(counters.bill.cached_share()))
         .ranked(|counters| counters.bill.cached_share()),

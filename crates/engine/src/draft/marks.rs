@@ -71,7 +71,7 @@ impl Marks {
     #[must_use]
     pub fn mark(&self, size: Size) -> usize {
         let mark = match size {
-            Size::Share(_) => self.fixed + size.of(self.available),
+            Size::Share(_) | Size::Root { .. } => self.fixed + size.of(self.available),
             Size::Tokens(0) => 0,
             Size::Tokens(tokens) if tokens > 2 * self.fixed => tokens,
             Size::Tokens(tokens) => self.fixed + tokens,

@@ -248,6 +248,14 @@ impl Index {
         self.values.get(value)
     }
 
+    /// Returns the base names of files by hash.
+    pub(super) fn sources(&self) -> FxHashMap<u64, &str> {
+        let is_file =
+            |kind: Kind| matches!(kind, Kind::AbsolutePath | Kind::RelativePath | Kind::File);
+        let files = self.values.iter().filter(|(_, seen)| is_file(seen.kind));
+        files.map(|(value, _)| value::base_name(value)).map(|name| (hash(name), name)).collect()
+    }
+
     /// Returns whether the user or the assistant named the file of a value.
     pub(super) fn source_named(&self, seen: &Seen) -> bool {
         self.named.contains(&seen.source)
@@ -289,6 +297,11 @@ impl Index {
 }
 
 impl Seen {
+    /// Returns the hash of the file that the newest result with it is about; 0 for none.
+    pub(super) const fn source(&self) -> u64 {
+        self.source
+    }
+
     const fn new(kind: Kind, crowd: u32) -> Self {
         Self {
             kind,

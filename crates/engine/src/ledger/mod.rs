@@ -12,15 +12,17 @@ pub use index::{Index, Seen, text_of};
 pub use rank::{FEATURES, Features, Weights, features};
 pub use value::Kind;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::tokens::Counter;
 
 /// The groups in their order, each with its heading and kinds.
+const NAMES: &str = "names";
+
 const GROUPS: [(&str, &[Kind]); 6] = [
     ("paths", &[Kind::AbsolutePath, Kind::RelativePath]),
     ("files", &[Kind::File]),
-    ("names", &[Kind::Symbol, Kind::Dotted, Kind::Cjk]),
+    (NAMES, &[Kind::Symbol, Kind::Dotted, Kind::Cjk]),
     ("ids", &[Kind::Hash, Kind::Id]),
     ("numbers", &[Kind::Number]),
     ("links", &[Kind::Link]),
@@ -33,6 +35,8 @@ struct Entry<'a> {
     kind: Kind,
     /// How likely it is to be needed.
     odds: f64,
+    /// The file that the newest result with it is about.
+    source: Option<&'a str>,
 }
 
 /// Writes the ledger: the best values that fit into `budget` tokens, of those that `wanted` accepts
@@ -47,15 +51,24 @@ pub fn write(
     shown: &Shown<'_>,
     wanted: impl Fn(&str, &Seen) -> bool,
 ) -> (String, Vec<String>) {
-    let entries: Vec<Entry<'_>> = index
-        .iter()
-        .filter(|(value, seen)| wanted(value, seen) && !shown.has(value))
-        .map(|(value, seen)| Entry {
-            value,
-            kind: seen.kind,
-            odds: weights.odds(index, value, seen),
-        })
-        .collect();
+    let sources = index.sources();
+    let mut spellings: FxHashMap<&str, (usize, Entry<'_>)> = FxHashMap::default();
+    for (value, seen) in
+        index.iter().filter(|(value, seen)| wanted(value, seen) && !shown.has(value))
+    {
+        let source = sources.get(&seen.source()).copied();
+        let odds = weights.odds(index, value, seen);
+        let entry = Entry { value, kind: seen.kind, odds, source };
+        // Of several spellings of one path, the newest is listed, with the best odds.
+        let (last, known) = spellings.entry(value::plain(value)).or_insert((seen.last, entry));
+        let best = known.odds.max(odds);
+        if (seen.last, value) > (*last, known.value) {
+            *last = seen.last;
+            *known = entry;
+        }
+        known.odds = best;
+    }
+    let entries: Vec<Entry<'_>> = spellings.into_values().map(|(_, entry)| entry).collect();
     let (text, listed) = fill(&entries, counter, budget);
     (text, listed.into_iter().map(|entry| entry.value.to_owned()).collect())
 }
@@ -114,24 +127,38 @@ impl<'a> Shown<'a> {
     }
 }
 
+/// A file with at least this many names gets a line of its own.
+const MIN_NAMES: usize = 4;
+
+/// Prints entries grouped by kind. Names of which many come from one file are listed with the file,
+/// so that a reader knows where to look.
 fn print(entries: &[Entry<'_>]) -> String {
-    let mut text = String::new();
+    let mut lines: Vec<String> = Vec::new();
     for (heading, kinds) in GROUPS {
-        let values: Vec<&str> = entries
-            .iter()
-            .filter(|entry| kinds.contains(&entry.kind))
-            .map(|entry| entry.value)
-            .collect();
-        if !values.is_empty() {
-            if !text.is_empty() {
-                text.push('\n');
+        let of_kind: Vec<&Entry<'_>> =
+            entries.iter().filter(|entry| kinds.contains(&entry.kind)).collect();
+        let mut files: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut rest: Vec<&str> = Vec::new();
+        if heading == NAMES {
+            for entry in &of_kind {
+                let Some(source) = entry.source else { continue };
+                match files.iter_mut().find(|(file, _)| *file == source) {
+                    Some((_, values)) => values.push(entry.value),
+                    None => files.push((source, vec![entry.value])),
+                }
             }
-            text.push_str(heading);
-            text.push_str(": ");
-            text.push_str(&values.join(" "));
+            files.retain(|(_, values)| values.len() >= MIN_NAMES);
+        }
+        let is_listed = |entry: &Entry<'_>| {
+            entry.source.is_some_and(|source| files.iter().any(|(file, _)| *file == source))
+        };
+        rest.extend(of_kind.iter().filter(|entry| !is_listed(entry)).map(|entry| entry.value));
+        lines.extend(files.iter().map(|(file, values)| format!("in {file}: {}", values.join(" "))));
+        if !rest.is_empty() {
+            lines.push(format!("{heading}: {}", rest.join(" ")));
         }
     }
-    text
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -270,6 +270,12 @@ fn hash_of(part: &[u8]) -> u64 {
     hash
 }
 
+/// Returns a value without what only a spelling adds: `./` in front, `/` at the end.
+#[must_use]
+pub fn plain(value: &str) -> &str {
+    value.trim_start_matches("./").trim_end_matches('/')
+}
+
 /// Returns the part of a value after its last slash.
 #[must_use]
 pub fn base_name(value: &str) -> &str {

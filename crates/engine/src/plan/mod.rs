@@ -212,7 +212,16 @@ fn decide(input: &Input<'_>) -> Decision {
     match reason {
         // A fold makes its own slots. These are dropped here, because a long first extension has
         // many of them.
-        Some(reason) => Decision::Fold { marks, before, reason },
+        Some(reason) => {
+            // A fold on request is made of the context as it is, however small: its shares are
+            // those of what there is, not of the window.
+            let used = before.saturating_sub(marks.fixed);
+            let marks = match input.forced {
+                Some(_) => marks.limited(&input.policy.fold, used),
+                None => marks,
+            };
+            Decision::Fold { marks, before, reason }
+        }
         None => Decision::Extend(finish(input, extension(slots, before, marks, None))),
     }
 }
@@ -222,7 +231,7 @@ fn decide(input: &Input<'_>) -> Decision {
 fn marks_of(input: &Input<'_>) -> Marks {
     let rule = &input.policy.fold;
     let mut marks = Marks::new(&input.budget, rule, input.history.system_tokens());
-    if let Some(tokens) = cost::affordable(rule, input.model, input.history.growth()) {
+    if let Some(tokens) = cost::affordable(input.policy, input.model, input.history.growth()) {
         marks = marks.limited(rule, tokens);
     }
     if input.budget.cold {

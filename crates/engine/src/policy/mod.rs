@@ -29,6 +29,7 @@ pub struct Policy {
     /// How the ledger ranks values.
     pub weights: Weights,
     text: String,
+    kept: u32,
 }
 
 impl Policy {
@@ -80,6 +81,12 @@ impl Policy {
         Size::parse(&self.setting(key)?)
     }
 
+    /// Returns the share of a large context that a fold usually keeps, in hundredths of a percent.
+    /// It may be less than the low mark allows.
+    pub(crate) const fn kept_share(&self) -> u32 {
+        self.kept
+    }
+
     fn build(table: &toml::Table) -> Result<Self, PolicyError> {
         let stages = stage_names(table)?;
         for (section, value) in table {
@@ -98,6 +105,7 @@ impl Policy {
             warnings: Vec::new(),
             weights: Weights::shipped().clone(),
             text: toml::to_string(table).unwrap_or_default(),
+            kept: kept_share(table),
         };
         policy.warnings =
             policy.stages.iter().filter_map(|stage| stage.concern(&policy.fold)).collect();
@@ -110,6 +118,24 @@ const TOP_LEVEL_KEYS: [&str; 4] = ["name", "about", "stages", "fold"];
 /// Returns the message of a TOML error on one line.
 fn one_line(error: &toml::de::Error) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The number of tokens for which [`Policy::kept_share`] is estimated.
+const LARGE_CONTEXT: usize = 64_000;
+
+/// Adds up the newest messages and the summary block. Without a limit in tokens on the newest
+/// messages, the low mark alone decides.
+fn kept_share(table: &toml::Table) -> u32 {
+    let size = |name: &str, key: &str| {
+        section(table, name).and_then(|section| section.get(key)).and_then(Size::parse)
+    };
+    let tokens = |size: Option<Size>| size.map_or(0, |size| size.of(LARGE_CONTEXT));
+    let newest = size("window", "tokens");
+    if newest.is_none() {
+        return u32::MAX;
+    }
+    let block = tokens(size("summarise", "max")) + tokens(size("summarise", "ledger"));
+    u32::try_from((tokens(newest) + block) * 10_000 / LARGE_CONTEXT).unwrap_or(u32::MAX)
 }
 
 fn section<'a>(table: &'a toml::Table, name: &str) -> Option<&'a toml::Table> {

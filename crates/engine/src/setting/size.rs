@@ -1,16 +1,24 @@
-//! A number of tokens, given as such or as a share.
+//! A number of tokens: absolute, a share, or growing with the square root of the window.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// A number of tokens, or a share of the available tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A number of tokens, absolute or depending on the available tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// This many tokens.
     Tokens(usize),
     /// A share of the available tokens, in hundredths of a percent.
     Share(u32),
+    /// `tokens` when `at` tokens are available, growing with the square root of what is available:
+    /// for lists, of which a larger window needs more, but not in proportion.
+    Root {
+        /// The size at the reference.
+        tokens: u32,
+        /// The reference: available tokens.
+        at: u32,
+    },
 }
 
 /// More tokens than any window will ever have, and few enough that sums do not overflow.
@@ -29,6 +37,7 @@ impl Size {
         match self {
             Self::Tokens(tokens) => tokens,
             Self::Share(share) => (available as u128 * share as u128 / 10_000) as usize,
+            Self::Root { tokens, at } => root(tokens, at, available),
         }
     }
 
@@ -38,15 +47,21 @@ impl Size {
         match self {
             Self::Tokens(tokens) => tokens,
             Self::Share(share) => (available as u128 * share as u128).div_ceil(10_000) as usize,
+            Self::Root { tokens, at } => root(tokens, at, available),
         }
     }
 
-    /// Parses `50000` or `"65%"`.
+    /// Parses `50000`, `"65%"` or `"2000 at 8000"`.
     #[must_use]
     pub fn parse(value: &toml::Value) -> Option<Self> {
         match value {
             toml::Value::Integer(tokens) => {
                 usize::try_from(*tokens).ok().filter(|&n| n <= MAX_TOKENS).map(Self::Tokens)
+            }
+            toml::Value::String(text) if text.contains(" at ") => {
+                let (tokens, at) = text.split_once(" at ")?;
+                let number = |text: &str| text.trim().parse().ok().filter(|&n: &u32| n > 0);
+                Some(Self::Root { tokens: number(tokens)?, at: number(at)? })
             }
             toml::Value::String(text) => {
                 let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
@@ -71,15 +86,23 @@ impl fmt::Display for Size {
         match self {
             Self::Tokens(tokens) => write!(f, "{tokens} tokens"),
             Self::Share(share) => write!(f, "{}%", f64::from(*share) / 100.0),
+            Self::Root { tokens, at } => write!(f, "{tokens} tokens at {at}"),
         }
     }
+}
+
+const fn root(tokens: u32, at: u32, available: usize) -> usize {
+    let square = tokens as u128 * tokens as u128 * available as u128 / at as u128;
+    square.isqrt() as usize
 }
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = toml::Value::deserialize(deserializer)?;
         Self::parse(&value).ok_or_else(|| {
-            D::Error::custom("expected a number of tokens or a share such as \"65%\"")
+            D::Error::custom(
+                "expected a number of tokens, a share such as \"65%\", or \"2000 at 8000\"",
+            )
         })
     }
 }
@@ -94,6 +117,14 @@ mod tests {
         assert_eq!(Size::percent(26).of(74_644), 19_407);
         assert_eq!(Size::percent(65).of(74_644), 48_518);
         assert_eq!(Size::percent(60).of(128_000), 76_800);
+    }
+
+    #[test]
+    fn a_size_can_grow_with_the_square_root() {
+        let size = Size::parse(&toml::Value::String("2000 at 8000".into())).unwrap();
+        assert_eq!([8_000, 32_000, 200_000].map(|n| size.of(n)), [2_000, 4_000, 10_000]);
+        assert_eq!(Size::parse(&toml::Value::String("0 at 8000".into())), None);
+        assert_eq!(size.to_string(), "2000 tokens at 8000");
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::OneOf(&["history", "all"]),
             "only earlier turns, or the running turn too",
         ),
+        Key::new("keep", Allowed::Size, "the newest tokens that stay as they are"),
         Key::new("over", Allowed::Size, "only if the context has more tokens than this"),
     ],
     build: build::<Trim>,
@@ -45,6 +46,8 @@ pub struct Trim {
     pub tail_chars: usize,
     /// In which turns.
     pub scope: Scope,
+    /// The newest tokens that stay as they are.
+    pub keep: Size,
     /// Only if the context has more tokens than this.
     pub over: Size,
 }
@@ -79,6 +82,7 @@ impl Default for Trim {
             head_chars: 1_000,
             tail_chars: 1_000,
             scope: Scope::History,
+            keep: Size::Tokens(0),
             over: Size::Tokens(0),
         }
     }
@@ -103,9 +107,16 @@ impl Stage for Trim {
         let shorten = |message: &Message| {
             reduce::results(message, &counter, |text, earlier| self.truncate(text, earlier))
         };
+        let mut keep = draft.marks.tokens(self.keep);
         for at in draft.newest_first() {
-            let is_running = at >= draft.running();
-            if draft.is_protected(at) || is_running && self.scope == Scope::History {
+            // A step that is too large is truncated, and smaller ones before it may still fit.
+            let tokens = draft.item(at).map_or(0, |item| item.tokens);
+            let is_spared = tokens <= keep || draft.is_protected(at);
+            if is_spared {
+                keep = keep.saturating_sub(tokens);
+                continue;
+            }
+            if at >= draft.running() && self.scope == Scope::History {
                 continue;
             }
             let reason = format!("results over {} characters were truncated", self.over_chars);
