@@ -8,6 +8,7 @@ replay-all-valid = 所有上下文均有效
 replay-legend =
     保留：上下文中仍有的所需值的比例
     完整：所需值齐全的调用 · 原文：上下文中未改动的比例
+    保留：折叠后窗口中未改动的比例
     成本：相对于从不折叠 · * 最佳
 replay-column-retained = 保留
 replay-column-intact = 完整
