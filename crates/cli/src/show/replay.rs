@@ -136,7 +136,7 @@ impl Column {
     }
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column::new(
         || text!("replay-column-retained"),
         |counters| of(counters.values, counters.retained()),
