@@ -159,7 +159,7 @@ async fn s0_76_c1_5_another_model_summarises_in_parts() {
     let main = server(|_, received| fair(GOOD, received));
     let other = server(|_, received| fair(GOOD, received));
     let bed = TestBed::new();
-    let summariser = ModelTarget { window: Some(1_400), ..target("small", &other) };
+    let summariser = ModelTarget { window: Some(900), ..target("small", &other) };
     let config =
         SessionConfig { summariser: Some(summariser), ..config(&main, 16_000, blocking()) };
     let mut live = bed.open(config).await;
