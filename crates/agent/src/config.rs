@@ -125,7 +125,7 @@ impl AgentConfig {
         if role.window.is_some() {
             own.session.model.window = role.window;
         }
-        own.policies.role = role.policy()?;
+        own.policies.role = role.policy_by(&self.policies.load)?;
         if let Some(tools) = &role.tools {
             own.toolbox.narrow(tools)?;
         }

@@ -7,7 +7,7 @@ use waterline::model::{Model, Models};
 use waterline::policy::Policy;
 use waterline::warning::{Oddity, Warning};
 use waterline_agent::approval::Mode;
-use waterline_config::ConfigError;
+use waterline_config::{Config, ConfigError};
 
 use crate::environment::environment;
 
@@ -42,7 +42,8 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
 
 /// The policy of that name or in that file, with some keys set differently.
 pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy, ConfigError> {
-    waterline_config::policy::load(name, settings, environment())
+    let config = Config::load(Arc::clone(environment()))?;
+    waterline_config::policy::load(name, settings, &config.settings.seeds)
 }
 
 /// When somebody can be asked before a call, the usual first.

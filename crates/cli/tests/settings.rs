@@ -365,3 +365,41 @@ fn somebody_is_told_that_standard_input_is_waited_for() {
         "it goes on when the pipe is closed"
     );
 }
+
+/// S2.7, S3.29, S3.30: the seeds' names in config files, in any case; `config.json` is read if there
+/// is no `config.toml`.
+#[test]
+fn s2_7_config_files_take_the_names_of_the_seeds() {
+    let world = World::new(Vec::new());
+    let shown = |preset: &str| world.plain(&["policy", "show", preset]).1;
+    world.write(
+        ".config/waterline/config.json",
+        r#"{"agent_max_context_tokens": 80000, "agent_max_context_turns": 30,
+            "agent_max_steps": 12, "TOKEN_CALCULATION_METHOD": "tiktoken"}"#,
+    );
+    let chat = shown("chat");
+    assert!(chat.contains("turns = 30") && chat.contains("tokens = 80000"), "{chat}");
+    let values = world.plain(&["config", "show"]).1;
+    let line = |key: &str| values.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+    assert!(line("agent.steps").contains("12"), "{values}");
+    assert!(line("agent.steps").ends_with("config.json"), "{values}");
+    assert!(line("agent_max_context_turns").contains("30"), "{values}");
+    assert!(line("tokenizer").contains("tiktoken"), "{values}");
+
+    // The project's file is above the user's, `.env` above both, and a flag above all.
+    world.write("waterline.toml", "AGENT_MAX_CONTEXT_TURNS = 25\ntrigger = 1\n");
+    let (code, _, err) = world.plain(&["policy", "show", "chat"]);
+    assert!(code == 2 && err.contains("trigger"), "{err}");
+    world.write("waterline.toml", "AGENT_MAX_CONTEXT_TURNS = 25\n");
+    assert!(shown("chat").contains("turns = 25"));
+    world.write(".env", "AGENT_MAX_CONTEXT_TURNS=22\nTARGET_USAGE_RATIO=0.7\n");
+    assert!(shown("chat").contains("turns = 22"));
+    assert!(shown("budget").contains("target = \"70%\""));
+    let flag = world.plain(&["policy", "show", "chat", "--set", "halve.turns=18"]).1;
+    assert!(flag.contains("turns = 18"), "{flag}");
+
+    world.write(".config/waterline/config.toml", "");
+    std::fs::remove_file(world.path(".env")).unwrap();
+    std::fs::remove_file(world.path("waterline.toml")).unwrap();
+    assert!(shown("chat").contains("turns = 20"), "config.toml replaces config.json");
+}

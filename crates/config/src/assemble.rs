@@ -28,6 +28,7 @@ use crate::models::Models;
 use crate::notice::Notice;
 use crate::overrides::Overrides;
 use crate::policy;
+use crate::seed::SEEDS;
 use crate::settings::ModelSettings;
 use crate::trust;
 
@@ -109,14 +110,14 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
         let keys = model.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
         (name.clone(), ModelPolicy { name: model.policy.clone(), keys })
     };
-    let environment = Arc::clone(&config.environment);
+    let seeds = config.settings.seeds.clone();
     Policies {
         caller: overrides.policy.clone(),
         keys: overrides.sets.clone(),
         config: config.settings.policy.clone(),
         models: config.settings.models.iter().map(own).collect(),
         load: Arc::new(move |name, keys| {
-            policy::load(name, keys, &environment).map_err(|error| error.full_text())
+            policy::load(name, keys, &seeds).map_err(|error| error.full_text())
         }),
         ..Policies::default()
     }
@@ -128,7 +129,7 @@ async fn setup(
     overrides: &Overrides,
 ) -> Result<(SessionConfig, Vec<Notice>), ConfigError> {
     let models = Models { config };
-    let policy = policy::load(DEFAULT_POLICY, &[], &config.environment)?;
+    let policy = policy::load(DEFAULT_POLICY, &[], &config.settings.seeds)?;
     let model = models.primary(&overrides.model).await?;
     let (fallback, notices) = models.fallback();
     let summariser = models.summariser()?;
@@ -169,7 +170,7 @@ async fn gather(
             notices.push(Notice::Other(error.to_string()));
         }
     }
-    notices.extend(environment_notices(config));
+    notices.extend(environment_notices(config, overrides));
     notices.extend(trust::notices(config));
     let (skills, about_skills) = skill::find(&skill_directories(&config.environment));
     agent.skills = skills;
@@ -275,21 +276,22 @@ pub fn roles(environment: &Environment) -> Result<(Vec<Role>, Vec<Notice>), Conf
 
 /// What a user should know about variables: a key that came with the directory, a setting that has
 /// no effect.
-fn environment_notices(config: &Config) -> Vec<Notice> {
+fn environment_notices(config: &Config, overrides: &Overrides) -> Vec<Notice> {
     let environment = &config.environment;
     let keys = PROVIDER_KEYS
         .into_iter()
         .filter(|name| environment.is_of_file(name))
         .map(Notice::KeyFromEnvFile);
-    let policy = config.settings.policy.as_deref().unwrap_or("auto");
-    let unused = policy::SEEDS.iter().filter(|seed| seed.preset != policy);
-    let unused = unused.filter(|seed| environment.variable(seed.variable).is_some()).map(|seed| {
-        Notice::UnusedVariable {
+    let policy = overrides.policy.as_deref().or(config.settings.policy.as_deref());
+    let policy = policy.unwrap_or(DEFAULT_POLICY);
+    let unused = SEEDS
+        .iter()
+        .filter(|seed| config.settings.seeds.contains_key(seed.variable) && !seed.is_for(policy))
+        .map(|seed| Notice::UnusedVariable {
             variable: seed.variable,
-            preset: seed.preset,
+            preset: seed.presets.join(", "),
             policy: policy.to_owned(),
-        }
-    });
+        });
     keys.chain(unused).collect()
 }
 

@@ -10,10 +10,15 @@ use crate::error::ConfigError;
 use crate::lang::Lang;
 use crate::notice::Notice;
 use crate::origin::{Origins, Value};
+use crate::seed::SEEDS;
 use crate::settings::{PROJECT, Settings};
+use crate::tokenizer::Tokenizer;
 
 /// The user's file, in the directory of the user's config.
 const USER: &str = "config.toml";
+
+/// The user's file as JSON, which is read if there is no TOML.
+const USER_JSON: &str = "config.json";
 
 /// The merged settings, and where they were read.
 #[derive(Clone, Debug)]
@@ -51,7 +56,8 @@ impl Config {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 text => text?,
             };
-            config.add_file(&text, &path).map_err(|error| error.in_file(&path))?;
+            let added = as_toml(text, &path).and_then(|text| config.add_file(&text, &path));
+            added.map_err(|error| error.in_file(&path))?;
         }
         config.add_variables()?;
         Ok(config)
@@ -95,6 +101,16 @@ impl Config {
             let read = lang.trim().parse::<Lang>();
             self.settings.lang = Some(read.map_err(|why| refused("WATERLINE_LANG", &lang, why))?);
         }
+        if let Some(method) = environment.variable("TOKEN_CALCULATION_METHOD") {
+            let read = method.trim().parse::<Tokenizer>();
+            let refused = |why| refused("TOKEN_CALCULATION_METHOD", &method, why);
+            self.settings.tokenizer = Some(read.map_err(refused)?);
+        }
+        // A variable that is set to nothing is a mistake here, and not the same as none.
+        let seeds = SEEDS
+            .iter()
+            .filter_map(|seed| Some((seed.variable, environment.even_if_empty(seed.variable)?)));
+        self.settings.seeds.extend(seeds);
         if let Some(steps) = environment.variable("AGENT_MAX_STEPS") {
             let read = steps
                 .trim()
@@ -117,8 +133,20 @@ impl Config {
 /// The files that settings are read from; those that win last.
 #[must_use]
 pub fn files(environment: &Environment) -> Vec<PathBuf> {
-    let user = environment.user_directory().map(|directory| directory.join(USER));
+    let user = environment.user_directory().map(|directory| {
+        let (own, json) = (directory.join(USER), directory.join(USER_JSON));
+        if !own.is_file() && json.is_file() { json } else { own }
+    });
     user.into_iter().chain([environment.at(PROJECT)]).collect()
+}
+
+/// Returns the text of a file as TOML.
+fn as_toml(text: String, path: &Path) -> Result<String, ConfigError> {
+    if path.extension().is_none_or(|extension| extension != "json") {
+        return Ok(text);
+    }
+    let table: toml::Table = serde_json::from_str(&text)?;
+    Ok(toml::to_string(&table)?)
 }
 
 /// The text of one of them. The project's came with a directory, perhaps from someone else: no link

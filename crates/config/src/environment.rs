@@ -13,6 +13,7 @@ use waterline_sandbox::small_file;
 
 use crate::error::ConfigError;
 use crate::lang::Lang;
+use crate::seed::{ALIASES, SEEDS};
 
 /// The file of variables in the working directory.
 pub(crate) const FILE: &str = ".env";
@@ -34,16 +35,8 @@ pub const KEY_VARIABLES: [&str; 4] = [ANTHROPIC_KEY, OPENAI_KEY, GEMINI_KEY, OWN
 /// Variables that name the locale.
 const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
-/// What is taken from the file in addition to the providers' keys.
-const TAKEN: [&str; 7] = [
-    "MAX_MESSAGE_HISTORY",
-    "AGENT_MAX_CONTEXT_TOKENS",
-    "AGENT_MAX_CONTEXT_TURNS",
-    "AGENT_MAX_STEPS",
-    "WATERLINE_MODEL",
-    "WATERLINE_POLICY",
-    "WATERLINE_LANG",
-];
+/// What is taken from the file in addition to the providers' keys and the settings of the seeds.
+const TAKEN: [&str; 3] = ["WATERLINE_MODEL", "WATERLINE_POLICY", "WATERLINE_LANG"];
 
 /// Where a variable was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,10 +200,16 @@ fn parse(text: &str) -> BTreeMap<String, String> {
         // A comment may follow a value that is not quoted.
         let value = quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or_default().trim());
         let name = name.trim();
-        (TAKEN.contains(&name) || PROVIDER_KEYS.contains(&name))
-            .then(|| (name.to_owned(), value.to_owned()))
+        is_taken(name).then(|| (name.to_owned(), value.to_owned()))
     };
     text.lines().filter_map(line).collect()
+}
+
+fn is_taken(name: &str) -> bool {
+    TAKEN.contains(&name)
+        || PROVIDER_KEYS.contains(&name)
+        || SEEDS.iter().any(|seed| seed.variable == name)
+        || ALIASES.iter().any(|(variable, ..)| *variable == name)
 }
 
 #[cfg(test)]

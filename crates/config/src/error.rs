@@ -25,6 +25,12 @@ pub enum ConfigError {
         /// Why.
         source: Box<ConfigError>,
     },
+    /// A JSON file is not a table of settings.
+    #[error("not a JSON object of settings: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A JSON file has a value that settings cannot have.
+    #[error(transparent)]
+    Value(#[from] toml::ser::Error),
     /// A value is outside its range.
     #[error("{key} is {value}; it must be {allowed}")]
     Range {

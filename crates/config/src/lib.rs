@@ -18,7 +18,9 @@ mod notice;
 pub mod origin;
 mod overrides;
 pub mod policy;
+pub mod seed;
 mod settings;
+mod tokenizer;
 pub mod trust;
 
 pub use agent::{
@@ -33,3 +35,4 @@ pub use models::Models;
 pub use notice::Notice;
 pub use overrides::{ModelOverrides, Overrides};
 pub use settings::{ModelSettings, Settings};
+pub use tokenizer::Tokenizer;

@@ -1,44 +1,22 @@
-//! Policies by name or file, and the variables of the agents that presets stand for.
+//! Policies by name or file.
 
 use std::path::Path;
 
 use waterline::policy::{Policy, Preset};
 use waterline_sandbox::small_file;
 
-use crate::environment::Environment;
 use crate::error::ConfigError;
+use crate::seed::{self, SeedValues};
 
-/// A setting of one of the agents that presets stand for, under the name its users know.
-#[derive(Clone, Copy, Debug)]
-pub struct Seed {
-    /// The variable.
-    pub variable: &'static str,
-    /// The preset it belongs to.
-    pub preset: &'static str,
-    /// The keys of the policy that it sets.
-    pub keys: &'static [&'static str],
-}
-
-/// The settings that users of these agents know.
-pub const SEEDS: [Seed; 3] = [
-    Seed { variable: "MAX_MESSAGE_HISTORY", preset: "window", keys: &["window.messages"] },
-    Seed {
-        variable: "AGENT_MAX_CONTEXT_TOKENS",
-        preset: "chat",
-        keys: &["halve.tokens", "fold.high"],
-    },
-    Seed { variable: "AGENT_MAX_CONTEXT_TURNS", preset: "chat", keys: &["halve.turns"] },
-];
-
-/// Loads the preset of that name or the policy in that file, with some keys set differently.
-/// Variables set keys of a preset too; `settings` win over them.
+/// Loads the preset of that name or the policy in that file, with some keys set differently. Seed
+/// values set keys of their presets; `settings` win over them.
 ///
 /// # Errors
 /// When there is no such policy, or a key or a value does not fit it.
 pub fn load(
     name: &str,
     settings: &[(String, String)],
-    environment: &Environment,
+    seeds: &SeedValues,
 ) -> Result<Policy, ConfigError> {
     let looks_like_file = name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR);
     if looks_like_file || Preset::named(name).is_err() && Path::new(name).is_file() {
@@ -47,30 +25,7 @@ pub fn load(
         return Policy::read(&text, settings)
             .map_err(|source| ConfigError::PolicyText { name: name.to_owned(), source });
     }
-    let mut all = from_environment(name, environment)?;
+    let mut all = seed::settings(name, seeds)?;
     all.extend_from_slice(settings);
     Ok(Policy::preset_with(name, &all)?)
-}
-
-/// What variables set for a preset.
-fn from_environment(
-    preset: &str,
-    environment: &Environment,
-) -> Result<Vec<(String, String)>, ConfigError> {
-    let mut all = Vec::new();
-    for seed in SEEDS.iter().filter(|seed| seed.preset == preset) {
-        // A variable that is set to nothing is a mistake here, and not the same as none.
-        let Some(value) = environment.even_if_empty(seed.variable) else { continue };
-        for key in seed.keys {
-            let setting = ((*key).to_owned(), value.clone());
-            let refused = |error| ConfigError::SeedVariable {
-                name: seed.variable,
-                value: if value.is_empty() { "empty".to_owned() } else { value.clone() },
-                source: error,
-            };
-            Policy::preset_with(preset, std::slice::from_ref(&setting)).map_err(refused)?;
-            all.push(setting);
-        }
-    }
-    Ok(all)
 }

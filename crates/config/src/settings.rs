@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use waterline::message::Wire;
 use waterline::model::ModelEntry;
-use waterline::tokens::Method;
 use waterline_provider::address::is_local;
 
 use crate::agent::{AgentSettings, McpSettings};
 use crate::error::ConfigError;
 use crate::lang::Lang;
 use crate::notice::Notice;
+use crate::seed::{self, SeedValues};
+use crate::tokenizer::Tokenizer;
 
 /// The project's file, in the working directory.
 pub(crate) const PROJECT: &str = "waterline.toml";
@@ -35,6 +36,8 @@ pub struct Settings {
     pub policy: Option<String>,
     /// The directory of the day's memory files.
     pub memory: Option<PathBuf>,
+    /// How tokens are counted, for models that have no setting of their own.
+    pub tokenizer: Option<Tokenizer>,
     /// The language: `en` or `zh`.
     pub lang: Option<Lang>,
     /// Settings of single models.
@@ -46,6 +49,9 @@ pub struct Settings {
     /// MCP servers.
     #[serde(default)]
     pub mcp: BTreeMap<String, McpSettings>,
+    /// Values of settings that have the names of the agents that presets reproduce.
+    #[serde(skip)]
+    pub seeds: SeedValues,
     /// Whether `base_url` comes from the project's file: no key is sent there unless the user says
     /// so.
     #[serde(skip)]
@@ -83,8 +89,8 @@ pub struct ModelSettings {
     pub cache_minimum: Option<usize>,
     /// Seconds for which a cached prompt is kept.
     pub cache_life: Option<u64>,
-    /// How its tokens are counted: `o200k`, `cl100k` or `estimate`.
-    pub tokenizer: Option<Method>,
+    /// How its tokens are counted: `o200k`, `cl100k`, `estimate` or `tiktoken`.
+    pub tokenizer: Option<Tokenizer>,
     /// The price of a million fresh prompt tokens.
     pub price: Option<f64>,
     /// Its policy.
@@ -131,7 +137,7 @@ impl ModelSettings {
     /// What the settings say about the model itself, as an entry of the catalogue.
     pub(crate) fn entry(&self, name: &str) -> ModelEntry {
         let mut entry = ModelEntry::new(name);
-        entry.tokenizer = self.tokenizer;
+        entry.tokenizer = self.tokenizer.map(|tokenizer| tokenizer.method(name));
         entry.output = self.output;
         entry.chars_per_token = self.chars_per_token;
         entry.images = self.images;
@@ -183,7 +189,14 @@ impl Settings {
     /// # Errors
     /// When it is not TOML, or a key or a value is not allowed.
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
-        let settings: Self = toml::from_str(text)?;
+        let mut table: toml::Table = toml::from_str(text)?;
+        let whole = table.clone();
+        let seeds = seed::lift(&mut table);
+        seed::rename(&mut table);
+        // An error in the text itself names the line.
+        let settings: Self =
+            if table == whole { toml::from_str(text)? } else { table.try_into()? };
+        let settings = Self { seeds, ..settings };
         settings.models.iter().try_for_each(|(name, model)| model.check(name))?;
         settings.agent.check()?;
         settings.mcp.iter().try_for_each(|(name, server)| server.check(name))?;
@@ -285,10 +298,12 @@ impl Settings {
             summariser: newer.summariser.or(self.summariser),
             policy: newer.policy.or(self.policy),
             memory: newer.memory.or(self.memory),
+            tokenizer: newer.tokenizer.or(self.tokenizer),
             lang: newer.lang.or(self.lang),
             models,
             agent: self.agent.merge(newer.agent),
             mcp: self.mcp.into_iter().chain(newer.mcp).collect(),
+            seeds: self.seeds.into_iter().chain(newer.seeds).collect(),
         }
     }
 }
